@@ -1,0 +1,180 @@
+"""The gate: which credential a request carries, whose bucket pays for it, and who the caller is.
+
+``X-API-Key`` is normalised into ``Authorization: ApiKey`` before anything is parsed, so the three forms of an API key
+are one. A token is spent from the bucket before any signature is checked. A wrong credential is never taken for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from identity_core.api.request import Headers, Operation, Request
+from identity_core.domain import challenge
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
+from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.ports.clock import Clock
+from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
+from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
+from identity_core.use_cases.dids.reader import DidReader
+
+API_KEY: Final = "ApiKey"
+BEARER: Final = "Bearer"
+SCHEMES: Final = {scheme.lower(): scheme for scheme in (API_KEY, BEARER, DID_AUTH, RECOVERY_KEY)}
+
+# What a signature over a challenge with a purpose may do, by operation.
+PURPOSES: Final = {
+    "updateDid": challenge.UPDATE,
+    "deactivateDid": challenge.DEACTIVATE,
+    "rotateDidKey": challenge.ROTATE,
+    "recoverDid": challenge.RECOVER,
+}
+
+# The schemes of the document, and the schemes of the header that satisfy them.
+DOCUMENT_SCHEMES: Final = {
+    "ApiKeyHeader": API_KEY,
+    "ApiKeyAuth": API_KEY,
+    "BearerAuth": BEARER,
+    "DidAuth": DID_AUTH,
+    "RecoveryKeyAuth": RECOVERY_KEY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A scheme of ``SCHEMES`` and its value."""
+
+    scheme: str
+    value: str
+
+
+def credential_of(request: Request) -> Credential | None:
+    """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
+    is none. An API key may come twice, in two forms, when it is the same key."""
+    found: set[Credential] = set()
+    for value in request.all_headers("x-api-key"):
+        found.add(Credential(API_KEY, value.strip()))
+    for value in request.all_headers("authorization"):
+        scheme, _, rest = value.strip().partition(" ")
+        known = SCHEMES.get(scheme.lower())
+        if known is None or not rest.strip():
+            raise AuthFailed("The Authorization header names no known scheme, or carries nothing.")
+        found.add(Credential(known, rest.strip()))
+    if len({credential.value for credential in found}) > 1:
+        raise AuthAmbiguous
+    schemes = {credential.scheme for credential in found}
+    if len(schemes) > 1:
+        if schemes != {API_KEY, BEARER}:
+            raise AuthAmbiguous
+        return Credential(API_KEY, next(iter(found)).value)
+    credential = next(iter(found), None)
+    if credential is not None and not credential.value:
+        raise AuthFailed
+    return credential
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Admits requests. ``verify_bearer`` asks the plugins; None means that no plugin knows the token."""
+
+    reader: DidReader
+    api_keys: AuthenticateApiKey
+    signatures: AuthenticateDid
+    policy: Policy
+    clock: Clock
+    verify_bearer: Callable[[str, datetime], Caller | None]
+    trusted_proxies: Sequence[Network]
+
+    async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
+        """The caller (None where the operation asks for nobody) and the headers that the bucket gives the answer.
+
+        Raises ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that needs a signature also
+        ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
+        """
+        refusal: IdentityError | None = None
+        credential = key = None
+        try:
+            credential = credential_of(request)
+            if credential is not None and credential.scheme in (API_KEY, BEARER):
+                key = await self._api_key(credential)
+        except (AuthAmbiguous, AuthFailed, PluginUnavailable) as error:
+            refusal = error
+        headers = await self._spend(operation, request, key)
+        if isinstance(refusal, AuthAmbiguous):
+            raise refusal
+        if not operation.schemes:
+            return None, headers
+        if DID_AUTH in operation.schemes or RECOVERY_KEY in operation.schemes:
+            return await self._controller(operation, request, credential, refusal), headers
+        if refusal is not None:
+            raise refusal
+        return self._caller(operation, credential, key), headers
+
+    async def _spend(self, operation: Operation, request: Request, key: ApiKey | None) -> Headers:
+        """One token of the key's bucket, or of the stranger's address."""
+        try:
+            if key is not None:
+                return await self.policy.spend_key(key)
+            address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
+            if operation.operation_id == "getDidAuthChallenge":
+                return await self.policy.spend_challenge(address)
+            return await self.policy.spend_address(address)
+        except BucketEmpty as error:
+            request.answer_headers = error.headers
+            raise
+
+    async def _api_key(self, credential: Credential) -> ApiKey | None:
+        """The API key of the credential; None for a bearer token that is no key."""
+        try:
+            return await self.api_keys(credential.value)
+        except AuthFailed:
+            if credential.scheme == BEARER:
+                return None
+            raise
+
+    def _caller(self, operation: Operation, credential: Credential | None, key: ApiKey | None) -> Caller:
+        if credential is None:
+            raise AuthRequired
+        if key is not None and API_KEY in operation.schemes:
+            return Caller(api_key=key)
+        if credential.scheme == BEARER and BEARER in operation.schemes:
+            caller = self.verify_bearer(credential.value, self.clock.now())
+            if caller is not None:
+                return caller
+            raise AuthFailed
+        if credential.scheme == BEARER:
+            raise AuthFailed
+        # A valid credential of a kind that this operation does not take is as good as none.
+        raise AuthRequired
+
+    async def _controller(
+        self, operation: Operation, request: Request, credential: Credential | None, refusal: IdentityError | None
+    ) -> Caller:
+        did = self.reader.parse(request.path["did"])
+        if refusal is not None or credential is None or credential.scheme not in operation.schemes:
+            await self.reader.active(did)
+            raise refusal or AuthRequired()
+        signer, signature = challenge.parse_header(credential.value)
+        if signer != did:
+            await self.reader.active(did)
+            raise AuthFailed
+        authorization = await self.signatures(
+            did,
+            signature,
+            scheme=credential.scheme,
+            purpose=PURPOSES[operation.operation_id],
+            body_hash=body_hash(request),
+        )
+        return Caller(did=did, authorization=authorization)
+
+
+def body_hash(request: Request) -> str | None:
+    """What a challenge binds the body by; None when there is no body or it is no JSON (it will be refused later)."""
+    try:
+        return challenge.hash_body(request.json())
+    except ValueError:
+        return None

@@ -1,0 +1,91 @@
+"""What the commands that call a running service share: where it is, which key to use, and how its refusals read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from identity_core.cli.output import fail
+from identity_core.client import Refused, Session, Signer, Unreachable
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+url_option = click.option(
+    "--url",
+    envvar="IDENTITY_URL",
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    help="Where the service listens.",
+)
+api_key_option = click.option("--api-key", envvar="IDENTITY_API_KEY", help="API key; better in IDENTITY_API_KEY.")
+keys_option = click.option(
+    "--keys",
+    "wallet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="File with the DID's keys, as `identity did create --keys FILE` wrote it.",
+)
+
+
+@contextlib.contextmanager
+def session(url: str, api_key: str | None = None) -> Iterator[Session]:
+    """A session whose refusals end the command with a readable error."""
+    try:
+        with Session(url, api_key=api_key) as opened:
+            yield opened
+    except Refused as error:
+        details = {name: value for name, value in error.details.items() if name != "requestId"}
+        where = f"{url}, request {error.details.get('requestId', '-')}"
+        fail(f"{error.code}: {error.message}", where, remedy(error, details))
+    except Unreachable as error:
+        fail(str(error), url, "start it with `identity serve`, or name another place with --url")
+
+
+def remedy(error: Refused, details: dict[str, Any]) -> str:
+    """One line that says what may help."""
+    hints = {
+        "AUTH_REQUIRED": "give a credential: --api-key or IDENTITY_API_KEY, or --keys for an operation on a DID",
+        "AUTH_FAILED": "check that the key is a current one of this DID, or that the API key is not revoked",
+        "DID_NOT_FOUND": "check the DID; `identity did create` makes one",
+        "RATE_LIMITED": f"wait {details.get('retryAfter', 1)} s and send it again",
+        "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
+    }
+    return hints.get(error.code, json.dumps(details) if details else "see the message above")
+
+
+def read_wallet(path: Path) -> dict[str, Any]:
+    """The keys file: {did, keys}."""
+    try:
+        wallet: dict[str, Any] = json.loads(path.read_text())
+        wallet["keys"].items()
+    except FileNotFoundError:
+        fail("there is no such keys file", str(path), "name the file that `identity did create --keys FILE` wrote")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        fail(f"the keys file cannot be read: {error}", str(path), "it holds {did, keys} as JSON")
+    return wallet
+
+
+def write_wallet(path: Path, wallet: dict[str, Any]) -> None:
+    """Replaces the keys file, readable for its owner only, in one step."""
+    fresh = path.with_name(path.name + ".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(wallet, file, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def signer(wallet: dict[str, Any], path: Path, purpose: str = "authentication") -> Signer:
+    """The signer for the DID of the keys file."""
+    key = wallet["keys"].get(purpose, {})
+    if "privateKey" not in key:
+        fail(f"the keys file holds no private {purpose} key", str(path), "name the file that holds it")
+    return Signer(wallet["did"], key["privateKey"])

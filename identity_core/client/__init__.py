@@ -1,0 +1,16 @@
+"""For programs that call the service: DIDAuth signatures bound to what they authorise, and a small HTTP session.
+
+Generated clients speak every operation; what no generator makes is the signature, and that is here::
+
+    from identity_core.client import Session, Signer
+
+    session = Session("http://127.0.0.1:8080")
+    signer = Signer(did, secret_multikey)
+    session.update(did, {"operation": "removeService", "serviceId": "agent"}, signer)
+"""
+
+from identity_core.client.did_auth import Signer
+from identity_core.client.session import Refused, Session, Unreachable
+from identity_core.domain.challenge import hash_body
+
+__all__ = ["Refused", "Session", "Signer", "Unreachable", "hash_body"]

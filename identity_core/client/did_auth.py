@@ -1,0 +1,37 @@
+"""Signing challenges (contract §3): read what the text says, refuse what was not asked for, sign its UTF-8 bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.challenge import Challenge, build_header
+from identity_core.domain.evidence import DID_AUTH
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """A DID and the secret multikey (``z3u2…``) of one of its authentication keys, or of its recovery key."""
+
+    did: str
+    secret: str = field(repr=False)
+
+    def sign(self, challenge: str, *, purpose: str | None = None, digest: str | None = None) -> str:
+        """``base64(did.base64url(signature))`` for the header. Raises ``ValueError`` when the text is no challenge for this DID, or is
+        bound to another purpose or body than the caller means to authorise: a signer that signs anything is an oracle."""
+        read = Challenge.parse(challenge)
+        if read.did != self.did:
+            raise ValueError("the challenge is for another DID")
+        if read.purpose not in (None, purpose) or read.body_hash not in (None, digest):
+            raise ValueError("the challenge authorises something else")
+        kind, secret = multikey.decode_secret(self.secret)
+        if kind != multikey.ED25519:
+            raise ValueError("DIDAuth signs with an Ed25519 key")
+        return build_header(self.did, ed25519.sign(secret, challenge.encode()))
+
+    def header(
+        self, challenge: str, *, purpose: str | None = None, digest: str | None = None, scheme: str = DID_AUTH
+    ) -> str:
+        """The value of the Authorization header."""
+        return f"{scheme} {self.sign(challenge, purpose=purpose, digest=digest)}"

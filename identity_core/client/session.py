@@ -1,0 +1,133 @@
+"""A small synchronous HTTP session on the service's own operations. It always binds challenges to purpose and body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from identity_core.client.did_auth import Signer
+from identity_core.domain.challenge import hash_body
+from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+
+PREFIX = "/api/v1"
+
+
+class Refused(Exception):
+    """The service answered with an error. ``code``, ``details`` as in the Error shape."""
+
+    def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
+        super().__init__(f"{status} {code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.details = details
+
+
+class Unreachable(Exception):
+    """Nobody answers at the URL."""
+
+
+class Session:
+    """Calls the service at ``url`` (without the prefix), with ``api_key`` where an operation wants one."""
+
+    def __init__(self, url: str, *, api_key: str | None = None, timeout_seconds: float = 30.0) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False)
+        self._api_key = api_key
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        signed_in: bool = True,
+    ) -> Any:
+        """The parsed answer (text for other media types). Raises ``Refused`` or ``Unreachable``."""
+        sent = dict(headers or {})
+        if self._api_key and signed_in and "Authorization" not in sent:
+            sent["Authorization"] = f"ApiKey {self._api_key}"
+        content = None
+        if body is not None:
+            content = orjson.dumps(body)
+            sent["Content-Type"] = "application/json"
+        params = {name: value for name, value in (query or {}).items() if value is not None}
+        try:
+            answer = self._http.request(method, PREFIX + path, content=content, params=params, headers=sent)
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
+        return self._read(answer)
+
+    @staticmethod
+    def _read(answer: httpx.Response) -> Any:
+        kind = answer.headers.get("content-type", "")
+        if answer.status_code < 400:
+            return orjson.loads(answer.content) if "json" in kind and "jsonl" not in kind else answer.text
+        try:
+            error = orjson.loads(answer.content)["error"]
+            code, message, details = error["code"], error["message"], error.get("details", {})
+        except (ValueError, KeyError, TypeError):
+            code, message, details = "UNREADABLE", answer.text[:200], {}
+        raise Refused(answer.status_code, code, message, details)
+
+    def signed(self, method: str, path: str, body: Any, signer: Signer, purpose: str, *, scheme: str = DID_AUTH) -> Any:
+        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body, signs, sends."""
+        digest = hash_body(body)
+        offer = self.challenge(signer.did, purpose=purpose, digest=digest)
+        header = signer.header(offer["challenge"], purpose=purpose, digest=digest, scheme=scheme)
+        return self.call(method, path, body=body, headers={"Authorization": header})
+
+    def challenge(self, did: str, *, purpose: str | None = None, digest: str | None = None) -> Any:
+        """A challenge for ``did``."""
+        query = {"did": did, "purpose": purpose, "bodyHash": digest}
+        return self.call("GET", "/auth/challenge", query=query, signed_in=False)
+
+    def create(self, body: Any) -> Any:
+        """createDid."""
+        return self.call("POST", "/dids", body=body)
+
+    def resolve(self, did: str, **query: Any) -> Any:
+        """resolveDid."""
+        return self.call("GET", f"/dids/{quote(did, safe='')}", query=query, signed_in=False)
+
+    def update(self, did: str, body: Any, signer: Signer) -> Any:
+        """updateDid."""
+        return self.signed("PATCH", f"/dids/{quote(did, safe='')}", body, signer, "update")
+
+    def deactivate(self, did: str, body: Any, signer: Signer) -> Any:
+        """deactivateDid."""
+        return self.signed("DELETE", f"/dids/{quote(did, safe='')}", body, signer, "deactivate")
+
+    def rotate(self, did: str, body: Any, signer: Signer) -> Any:
+        """rotateDidKey."""
+        return self.signed("POST", f"/dids/{quote(did, safe='')}/keys/rotate", body, signer, "rotate")
+
+    def recover(self, did: str, body: Any, signer: Signer) -> Any:
+        """recoverDid; ``signer`` holds the recovery key."""
+        path = f"/dids/{quote(did, safe='')}/recover"
+        return self.signed("POST", path, body, signer, "recover", scheme=RECOVERY_KEY)
+
+    def history(self, did: str, **query: Any) -> Any:
+        """listDidHistory."""
+        return self.call("GET", f"/dids/{quote(did, safe='')}/history", query=query, signed_in=False)
+
+    def log(self, did: str) -> str:
+        """getDidLog, as text of JSON lines."""
+        text: str = self.call("GET", f"/dids/{quote(did, safe='')}/log", signed_in=False)
+        return text

@@ -1,0 +1,70 @@
+"""The socket for DID methods: pure and deterministic, without I/O.
+
+A method drafts the next log entry of a DID, applies entries to states, and expands identifiers that say everything
+themselves. It never signs and never stores: the use case obtains the signature between ``draft`` and the ledger's
+append, and the ledger stores the sealed entry as opaque bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from identity_core.domain.change import Change
+from identity_core.domain.did import Did
+from identity_core.domain.history import DidState
+
+
+class UnsignedEntry(Protocol):
+    """A drafted log entry that lacks its signature."""
+
+    @property
+    def did(self) -> Did:
+        """The DID that the entry belongs to; for a first entry the one that it mints."""
+        ...
+
+    @property
+    def signing_input(self) -> bytes:
+        """The bytes that the signer's Ed25519 key signs."""
+        ...
+
+    def sealed(self, signature: bytes) -> bytes:
+        """The finished entry, with the 64-byte ``signature`` of ``signing_input`` in it."""
+        ...
+
+
+@runtime_checkable
+class DidMethod(Protocol):
+    """One DID method. ``name`` is the method name of DID Core §3.1 (lower-case letters and digits)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mutable(self) -> bool:
+        """False when a registered DID can never change (did:key); its changes are then refused with INVALID_DOCUMENT."""
+        ...
+
+    def check(self, did: Did) -> None:
+        """Raises ``InvalidDid`` when the method-specific identifier cannot belong to this method."""
+        ...
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> UnsignedEntry:
+        """The entry for ``change`` at the time ``at`` (aware UTC, microseconds, later than the state's).
+
+        ``state`` is None for a ``Create``, which mints the DID. ``signer`` is the Ed25519 multikey that will sign.
+        Raises ``InvalidDocument`` when a rule forbids the change, ``Forbidden`` or ``AuthFailed`` when the key that authorised it
+        may not do this, ``DidDeactivated`` after a deactivation.
+        """
+        ...
+
+    def apply(self, state: DidState | None, entry: bytes) -> DidState:
+        """The state after ``entry``. Checks hash chain, signature, evidence, order and rules.
+
+        Raises ``LogInvalid`` (``domain.history``) when anything is wrong.
+        """
+        ...
+
+    def expand(self, did: Did) -> DidState | None:
+        """What the identifier alone tells (did:key: everything), or None."""
+        ...

@@ -1,0 +1,46 @@
+"""The socket for provers: predicates over signed credentials, in zero knowledge.
+
+Plain functions without I/O: a prover runs in worker processes, so that it is built again there from its name and settings.
+The witness never shows in a proof, a log line or an error.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+
+
+@runtime_checkable
+class Prover(Protocol):
+    """One proof system. Thread-safe; proofs of one suite are verified by every prover of that suite."""
+
+    @property
+    def suite(self) -> str:
+        """Names protocol and version; the first public signal."""
+        ...
+
+    @property
+    def predicate_types(self) -> frozenset[str]:
+        """What it can prove, of the six ``PredicateType`` values."""
+        ...
+
+    def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """A proof that the witness satisfies the statement.
+
+        Raises ``PredicateUnsupported`` for what cannot be asked, ``PredicateNotSatisfied`` when the witness does not satisfy it,
+        ``WitnessInvalid`` when it is no credential of the issuer. No error tells a value.
+        """
+        ...
+
+    def read(self, proof: str) -> Presented:
+        """What ``ZkProof.proof`` says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
+        ...
+
+    def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """Accepts a proof of exactly this statement in exactly this context at the aware UTC time ``now``.
+
+        ``statement`` and ``context`` are the verifier's own. Raises ``ProofInvalid``.
+        """
+        ...

@@ -1,0 +1,162 @@
+"""What the use cases store beside the ledger. Every write is durable on return unless its docstring says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from identity_core.domain.errors import JsonValue
+from identity_core.domain.history import DidState
+from identity_core.ports.ledger import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedVersion:
+    """One version of a DID as the index knows it. ``receipt`` is None for did:key-like states that were expanded and
+    never recorded. ``changes`` are public strings such as ``keyAdded #z6Mk…``; ``key_id`` is the key that authorised it."""
+
+    state: DidState
+    receipt: Receipt | None
+    changes: tuple[str, ...]
+    key_id: str | None
+
+
+class DocumentIndex(Protocol):
+    """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
+
+    It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn.
+    """
+
+    async def head(self, did: str) -> IndexedVersion | None:
+        """The newest version, or None for a DID without any."""
+        ...
+
+    async def version(self, did: str, version_id: int) -> IndexedVersion | None:
+        """The version with this number, or None."""
+        ...
+
+    async def version_at(self, did: str, second: datetime) -> IndexedVersion | None:
+        """The highest version whose printed second is not later than ``second`` (whole seconds)."""
+        ...
+
+    async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
+        """Versions beyond ``after`` in the asked direction (descending: below ``after``; 0 means from the end)."""
+        ...
+
+    async def record(self, versions: Sequence[IndexedVersion], *, owner: str | None = None) -> None:
+        """Adds versions, each once (a second time is no error) and moves the cursor over their sequences as far as they are
+        gapless. ``owner`` is the identity of the caller that created the DID."""
+        ...
+
+    async def cursor(self) -> int:
+        """The ledger sequence up to which everything is in the index, without a gap."""
+        ...
+
+    async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
+        """Heads of the DIDs that ``owner`` created, by DID, those after ``after`` first."""
+        ...
+
+    async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
+        """Recorded versions by ledger sequence, those after ``after`` first."""
+        ...
+
+    def generation(self, did: str) -> int | None:
+        """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """A DIDAuth challenge: its whole text, the DID that it was made for, and its expiry."""
+
+    text: str
+    did: str
+    expires_at: datetime
+
+
+class Challenges(Protocol):
+    """One-use challenges. What a challenge says (purpose, body hash) is read from its text (``domain/challenge.py``)."""
+
+    async def live(self, did: str, now: datetime, *, purpose: str, body_hash: str | None) -> Sequence[Challenge]:
+        """The unspent, unexpired challenges of ``did`` that are bound to this purpose or to none, and to this body or to none;
+        those that expire first come first. Floods of challenges for other bodies are not even looked at."""
+        ...
+
+    async def add(self, challenge: Challenge, now: datetime, *, cap: int) -> Challenge:
+        """Stores it and returns it. When ``cap`` challenges that say the same (DID, origin, purpose, body hash) are live, returns
+        instead the one of them with the longest life left; never evicts a live one.
+
+        Raises ``Overloaded`` when far too many bound challenges of the DID are live; unbound ones always find room. It need
+        not be durable: who loses a challenge asks again.
+        """
+        ...
+
+    async def consume(self, text: str, now: datetime) -> bool:
+        """Spends it by one guarded statement, durable on return. False when it was spent, expired or unknown: exactly one
+        of many callers sees True."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The answer that an Idempotency-Key replays. ``body`` is sealed by the caller of the port."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyRecord:
+    """``answer`` is None while the first request is still being answered."""
+
+    fingerprint: str
+    answer: StoredAnswer | None
+
+
+class IdempotencyKeys(Protocol):
+    """Requests by the hash of (caller, method, path, key); the key itself is not stored."""
+
+    async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
+        """Reserves the key and returns None, or returns what is there. A reservation older than the lease is taken over.
+
+        The reservation need not outlive a loss of power: neither does the request that it stands for.
+        """
+        ...
+
+    async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
+        """Keeps the answer; the first one counts. Durable on return."""
+        ...
+
+    async def abandon(self, key_hash: str) -> None:
+        """Frees a reservation whose request was refused."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
+
+    at: datetime
+    request_id: str
+    operation: str
+    caller: str | None
+    fingerprint: str | None
+    target: str | None
+    outcome: str
+    details: Mapping[str, JsonValue]
+
+
+class AuditLog(Protocol):
+    """An append-only log whose lines are chained by hashes."""
+
+    async def write(self, row: AuditRow, *, durable: bool = False) -> None:
+        """Appends a line. It outlives the process on return; a loss of power only when ``durable`` (the ledger itself says
+        most of what a line about a DID says, so that those need not wait for the disk a second time)."""
+        ...
+
+    async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
+        """Lines by number (from 1, without gaps), those after ``after`` first."""
+        ...

@@ -1,0 +1,1 @@
+"""How a caller proves who it is."""

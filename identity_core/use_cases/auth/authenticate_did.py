@@ -1,0 +1,54 @@
+"""Checks a DIDAuth or RecoveryKey signature and spends its challenge.
+
+The header names no challenge, so every live one of the DID that fits the request is tried; their number is capped. The
+challenge is spent, durably, before anything is appended, and stays spent whatever becomes of the operation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain import challenge, history
+from identity_core.domain.change import Authorization
+from identity_core.domain.did import Did
+from identity_core.domain.errors import AuthFailed
+from identity_core.domain.evidence import RECOVERY_KEY
+from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import Challenges
+from identity_core.use_cases.dids.reader import DidReader
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateDid:
+    """Turns a signature into an ``Authorization``. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``."""
+
+    reader: DidReader
+    challenges: Challenges
+    clock: Clock
+    origin: str
+
+    async def __call__(
+        self, did: Did, signature: bytes, *, scheme: str, purpose: str, body_hash: str | None
+    ) -> Authorization:
+        state = (await self.reader.active(did)).head.state
+        now = self.clock.now()
+        candidates: tuple[str, ...]
+        if scheme == RECOVERY_KEY:
+            candidates = () if state.recovery_key is None else (state.recovery_key,)
+        else:
+            candidates = history.authentication_keys(state, now)
+        live = await self.challenges.live(str(did), now, purpose=purpose, body_hash=body_hash)
+        for offer in live:
+            if not challenge.Challenge.parse(offer.text).fits(self.origin, purpose, body_hash):
+                continue
+            for key in candidates:
+                try:
+                    ed25519.verify(multikey.decode_public(key)[1], offer.text.encode(), signature)
+                except ed25519.SignatureInvalid:
+                    continue
+                if not await self.challenges.consume(offer.text, now):
+                    raise AuthFailed
+                return Authorization(scheme, key, offer.text, signature)
+        raise AuthFailed

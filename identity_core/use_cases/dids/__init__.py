@@ -1,0 +1,1 @@
+"""What can be done to a DID, and the one way to read and to write it."""

@@ -1,0 +1,45 @@
+"""Brings the document index up to the ledger: after a crash between append and index, and at every start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from identity_core.domain import history
+from identity_core.domain.did import Did
+from identity_core.domain.history import DidState
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """Folds every ledger entry behind the index's cursor. Raises ``LogInvalid`` when the ledger holds what no method
+    accepts: somebody wrote around the service, and going on would hide it."""
+
+    methods: Mapping[str, DidMethod]
+    ledger: LedgerBackend
+    index: DocumentIndex
+
+    async def __call__(self) -> int:
+        """How many entries were indexed."""
+        done = 0
+        cursor = await self.index.cursor()
+        while lines := await self.ledger.entries_after(cursor, PAGE):
+            states: dict[str, DidState | None] = {}
+            versions = []
+            for line in lines:
+                if line.did not in states:
+                    known = await self.index.version(line.did, line.version - 1) if line.version > 1 else None
+                    states[line.did] = known.state if known else None
+                before = states[line.did]
+                after = self.methods[Did.parse(line.did).method].apply(before, line.entry)
+                versions.append(IndexedVersion(after, line.receipt, history.changes(before, after), after.key_id))
+                states[line.did] = after
+            await self.index.record(versions)
+            cursor = lines[-1].receipt.sequence
+            done += len(lines)
+        return done

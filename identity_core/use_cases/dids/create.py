@@ -1,0 +1,151 @@
+"""createDid: a new DID with its keys, services and recovery key.
+
+Private keys that are made here leave once, with the answer; they are kept nowhere unless ``store_secrets`` hands them to
+the custodian (DIF Registration's word).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from identity_core.domain import keys
+from identity_core.domain.change import Create, NewKey, NewService
+from identity_core.domain.did import Did
+from identity_core.domain.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
+from identity_core.domain.keys import KeyPair, PublicKey
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.writer import DidWriter, Occasion
+
+RECOVERY = "recovery"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyWish:
+    """A key that the caller asks for (``multibase`` None: made here) or brings along."""
+
+    type: str
+    purposes: tuple[str, ...]
+    multibase: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What the request says. ``additional`` are made here, ``public_keys`` are the caller's own."""
+
+    method: str
+    key_type: str | None
+    additional: tuple[KeyWish, ...] = ()
+    public_keys: tuple[KeyWish, ...] = ()
+    services: tuple[NewService, ...] = ()
+    also_known_as: tuple[str, ...] = ()
+    recovery_key: bool = False
+    store_secrets: bool = False
+    return_secrets: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A key of the new DID: the purpose that it is filed under, its absolute id, its public and maybe its secret multikey."""
+
+    purpose: str
+    key_id: str
+    public: str
+    secret: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The first version, and the keys in the order of the document, the recovery key last."""
+
+    version: IndexedVersion
+    keys: tuple[IssuedKey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDid:
+    """Creates a DID. Raises ``InvalidDid`` for an unknown method, ``InvalidDocument``, ``DidExists``, ``LedgerUnavailable``."""
+
+    methods: Mapping[str, DidMethod]
+    writer: DidWriter
+    custodian: Custodian
+    clock: Clock
+    random: Callable[[int], bytes]
+
+    async def __call__(self, wish: Creation, occasion: Occasion) -> Created:
+        method = self.methods.get(wish.method)
+        if method is None:
+            raise InvalidDid(
+                "No such DID method is installed.",
+                details={"method": wish.method[:64], "supported": [*sorted(self.methods)]},
+            )
+        if not (wish.return_secrets or wish.store_secrets):
+            raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
+        new_keys, recovery, pairs = self._own(wish) if wish.public_keys else self._made(wish)
+        change = Create(
+            keys=new_keys,
+            update_keys=(self.writer.signer.multikey,),
+            services=wish.services,
+            also_known_as=wish.also_known_as,
+            recovery_key=recovery,
+        )
+        draft = method.draft(None, change, self.clock.now(), signer=self.writer.signer.multikey)
+        if wish.store_secrets:
+            await self._store(draft.did, pairs)
+        try:
+            version = await self.writer.register(method, draft, occasion, owner=occasion.caller.identity)
+        except VersionConflict as error:
+            raise DidExists(details={"did": str(draft.did)}) from error
+        secrets = {pair.public: pair.secret for _, pair in pairs} if wish.return_secrets else {}
+        filed = [(key.purposes[0], key.multibase) for key in new_keys]
+        filed += [(RECOVERY, recovery)] if recovery is not None else []
+        issued = tuple(
+            IssuedKey(purpose, f"{draft.did}#{public}", public, secrets.get(public)) for purpose, public in filed
+        )
+        return Created(version, issued)
+
+    def _made(self, wish: Creation) -> tuple[tuple[NewKey, ...], str | None, tuple[tuple[str, KeyPair], ...]]:
+        """Keys made here, the primary one first: for the document, the recovery key, and (purpose, pair) of all."""
+        pairs: list[tuple[str, KeyPair]] = []
+        new_keys: list[NewKey] = []
+        for place, key in enumerate((KeyWish(wish.key_type or "Ed25519", ()), *wish.additional)):
+            pair = keys.generate(key.type, self.random)
+            purposes = key.purposes or keys.default_purposes(key.type, primary=place == 0)
+            new_keys.append(NewKey(keys.verification_method_type(key.type), pair.public, purposes))
+            pairs.append((purposes[0], pair))
+        recovery = keys.generate("Ed25519", self.random) if wish.recovery_key else None
+        if recovery is not None:
+            pairs.append((RECOVERY, recovery))
+        return tuple(new_keys), recovery.public if recovery else None, tuple(pairs)
+
+    @staticmethod
+    def _own(wish: Creation) -> tuple[tuple[NewKey, ...], str | None, tuple[tuple[str, KeyPair], ...]]:
+        """The caller's own keys, in the same form; there are no pairs."""
+        if wish.additional:
+            raise InvalidDocument("publicKeys and additionalKeys exclude each other: give every key in publicKeys.")
+        recovery = [key for key in wish.public_keys if RECOVERY in key.purposes]
+        if len(recovery) > 1 or any(len(key.purposes) > 1 for key in recovery):
+            raise InvalidDocument("One key may have the purpose recovery, and no other purpose beside it.")
+        if wish.recovery_key and not recovery:
+            raise InvalidDocument("Give the recovery key in publicKeys, with the purpose recovery.")
+        for key in wish.public_keys:
+            PublicKey.parse(key.type, key.multibase or "")
+        named = tuple(
+            NewKey(
+                keys.verification_method_type(key.type),
+                key.multibase or "",
+                key.purposes or keys.default_purposes(key.type, primary=place == 0),
+            )
+            for place, key in enumerate(wish.public_keys)
+            if key not in recovery
+        )
+        return named, recovery[0].multibase if recovery else None, ()
+
+    async def _store(self, did: Did, pairs: tuple[tuple[str, KeyPair], ...]) -> None:
+        for purpose, pair in pairs:
+            await self.custodian.import_key(
+                f"{did}#{pair.public}", pair.type, pair.secret_raw, did=str(did), purpose=purpose
+            )

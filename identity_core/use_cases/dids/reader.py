@@ -1,0 +1,88 @@
+"""The one way from a DID to what is recorded about it.
+
+Versions that exist by definition (the end of a grace period, before anybody wrote it) are computed here for every
+reader alike, so that resolution, history and writers never disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from identity_core.domain import history
+from identity_core.domain.did import Did
+from identity_core.domain.errors import DidDeactivated, DidNotFound
+from identity_core.domain.times import printed
+from identity_core.ports.clock import Clock
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The newest written version, and those after it that exist by definition, oldest first."""
+
+    recorded: IndexedVersion
+    due: tuple[IndexedVersion, ...]
+
+    @property
+    def head(self) -> IndexedVersion:
+        """The version in force."""
+        return self.due[-1] if self.due else self.recorded
+
+
+@dataclass(frozen=True, slots=True)
+class DidReader:
+    """Reads recorded and due versions."""
+
+    methods: Mapping[str, DidMethod]
+    index: DocumentIndex
+    clock: Clock
+
+    def parse(self, text: str) -> Did:
+        """Raises ``InvalidDid`` for bad syntax, also that of the DID's own method; foreign methods are merely unknown."""
+        did = Did.parse(text)
+        method = self.methods.get(did.method)
+        if method is not None:
+            method.check(did)
+        return did
+
+    async def recorded(self, did: Did) -> IndexedVersion | None:
+        """The newest version that was written, or what the identifier alone tells, or None."""
+        head = await self.index.head(str(did))
+        if head is not None:
+            return head
+        method = self.methods.get(did.method)
+        state = method.expand(did) if method is not None else None
+        return None if state is None else IndexedVersion(state, None, (), None)
+
+    async def standing(self, did: Did) -> Standing:
+        """What is recorded and what is due. Raises ``DidNotFound``."""
+        recorded = await self.recorded(did)
+        if recorded is None:
+            raise DidNotFound(details={"did": str(did)})
+        return Standing(recorded, self.due(recorded, self.clock.now()))
+
+    async def active(self, did: Did) -> Standing:
+        """The same for a DID that may be used. Raises ``DidNotFound`` or ``DidDeactivated``."""
+        standing = await self.standing(did)
+        state = standing.head.state
+        if state.deactivated:
+            raise DidDeactivated(
+                details={
+                    "did": str(did),
+                    "deactivatedAt": printed(state.updated_at),
+                    "versionId": state.version_id,
+                }
+            )
+        return standing
+
+    def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
+        """The versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
+        before = recorded.state
+        versions = []
+        for state in history.expired(before, now):
+            versions.append(IndexedVersion(state, None, history.changes(before, state), None))
+            before = state
+        return tuple(versions)

@@ -1,0 +1,83 @@
+"""resolveDid: the document of a DID, now, at a version or at a time (DID Resolution §4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from identity_core.domain import history
+from identity_core.domain.did import Did
+from identity_core.domain.errors import DidNotFound
+from identity_core.domain.times import printed
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.reader import DidReader, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """One version of a DID, and what its metadata needs.
+
+    ``deactivated`` is the DID's state now, whatever version was asked for. ``following`` is the version after this one.
+    ``stale_at`` is when the answer may change by itself (a grace period ends), or None.
+    """
+
+    version: IndexedVersion
+    deactivated: bool
+    deactivated_at: datetime | None
+    head_version_id: int
+    following: IndexedVersion | None
+    stale_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveDid:
+    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version."""
+
+    reader: DidReader
+
+    async def __call__(self, did: Did, *, version_id: int | None, version_time: datetime | None) -> Resolution:
+        standing = await self.reader.standing(did)
+        head = standing.head
+        if version_id is not None:
+            version = await self._by_id(did, standing, version_id)
+        elif version_time is not None:
+            # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
+            version = await self._by_time(did, standing, version_time)
+        else:
+            version = head
+        following = None
+        if version.state.version_id < head.state.version_id:
+            following = await self._by_id(did, standing, version.state.version_id + 1)
+        return Resolution(
+            version=version,
+            deactivated=head.state.deactivated,
+            deactivated_at=head.state.updated_at if head.state.deactivated else None,
+            head_version_id=head.state.version_id,
+            following=following,
+            stale_at=history.due(head.state),
+        )
+
+    async def _by_id(self, did: Did, standing: Standing, version_id: int) -> IndexedVersion:
+        for version in (standing.recorded, *standing.due):
+            if version.state.version_id == version_id:
+                return version
+        found = None
+        if 0 < version_id < standing.recorded.state.version_id:
+            found = await self.reader.index.version(str(did), version_id)
+        if found is None:
+            raise DidNotFound(
+                "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
+            )
+        return found
+
+    async def _by_time(self, did: Did, standing: Standing, time: datetime) -> IndexedVersion:
+        second = time.astimezone(UTC).replace(microsecond=0)
+        for version in (*reversed(standing.due), standing.recorded):
+            if version.state.updated_at.replace(microsecond=0) <= second:
+                return version
+        found = await self.reader.index.version_at(str(did), second)
+        if found is None:
+            raise DidNotFound(
+                "The DID did not exist at this time.", details={"did": str(did), "versionTime": printed(second)}
+            )
+        return found

@@ -1,0 +1,201 @@
+"""The one way to change a DID: read, draft, sign, check, append, index.
+
+An entry is appended only after the method's own ``apply`` accepted it, so nothing reaches the ledger that a stranger's
+fold would refuse. The index is written after the append and before the answer; a crash in between is repaired by
+``CatchUp``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from identity_core.domain import history
+from identity_core.domain.caller import Caller
+from identity_core.domain.change import Change, Expire
+from identity_core.domain.did import Did
+from identity_core.domain.errors import InvalidDocument, LedgerUnavailable, Overloaded, RateLimited, VersionConflict
+from identity_core.domain.history import DidState
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.did_method import DidMethod, UnsignedEntry
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.repositories import AuditLog, AuditRow, DocumentIndex, IndexedVersion
+from identity_core.use_cases.dids.reader import DidReader
+
+LOST_RACES = 16
+TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSigner:
+    """The key that signs log entries: its name in the custodian and its multikey."""
+
+    custodian: Custodian
+    name: str
+    multikey: str
+
+    async def seal(self, draft: UnsignedEntry) -> bytes:
+        """The entry of ``draft`` with this key's signature in it."""
+        return draft.sealed(await self.custodian.sign(self.name, draft.signing_input))
+
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Who asked for a change, through which operation and request: what the audit row says."""
+
+    operation: str
+    caller: Caller
+    request_id: str
+    note: str | None = None
+
+
+@dataclass(slots=True)
+class DidLocks:
+    """A lock for each DID that is being written in this process, dropped when nobody waits."""
+
+    _locks: dict[str, tuple[asyncio.Lock, int]] = field(default_factory=dict)
+
+    @contextlib.asynccontextmanager
+    async def of(self, did: str) -> AsyncIterator[None]:
+        """Holds the DID's lock; writers of one DID queue in order of arrival."""
+        lock, users = self._locks.get(did, (asyncio.Lock(), 0))
+        self._locks[did] = (lock, users + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, users = self._locks[did]
+            if users == 1:
+                del self._locks[did]
+            else:
+                self._locks[did] = (lock, users - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DidWriter:
+    """Commits changes."""
+
+    reader: DidReader
+    methods: Mapping[str, DidMethod]
+    ledger: LedgerBackend
+    index: DocumentIndex
+    audit: AuditLog
+    signer: LogSigner
+    clock: Clock
+    writes_per_hour: int | None
+    locks: DidLocks = field(default_factory=DidLocks)
+
+    async def commit(
+        self, did: Did, change: Callable[[DidState], Change], occasion: Occasion, *, if_match: int | None = None
+    ) -> IndexedVersion:
+        """Records ``change(state)`` as the next version of an existing DID and returns that version.
+
+        Raises what the rules raise, ``VersionConflict`` when ``if_match`` is not the current version, ``Overloaded`` after
+        sixteen lost races, ``LedgerUnavailable``.
+        """
+        method = self._mutable(did)
+        async with self.locks.of(str(did)):
+            await self._require_quota(did)
+            for _ in range(LOST_RACES):
+                standing = await self.reader.active(did)
+                version_id = standing.head.state.version_id
+                if if_match is not None and if_match != version_id:
+                    raise VersionConflict(details={"did": str(did), "versionId": version_id})
+                try:
+                    before = await self._write_due(method, standing.recorded)
+                    at = max(self.clock.now(), before.updated_at + TICK)
+                    return await self._append(method, before, change(before), at, occasion)
+                except VersionConflict:
+                    await self.project(did)
+        raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
+
+    async def register(
+        self, method: DidMethod, draft: UnsignedEntry, occasion: Occasion, *, owner: str
+    ) -> IndexedVersion:
+        """Records the first entry of a DID. Raises ``VersionConflict`` when the DID exists."""
+        entry = await self.signer.seal(draft)
+        return await self._record(method, None, entry, str(draft.did), occasion, owner=owner)
+
+    async def project(self, did: Did) -> None:
+        """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing."""
+        method = self.methods[did.method]
+        state: DidState | None = None
+        known = await self.index.head(str(did))
+        versions = []
+        for line in await self.ledger.entries(str(did)):
+            if known is not None and line.version <= known.state.version_id:
+                state = known.state
+                continue
+            after = method.apply(state, line.entry)
+            versions.append(IndexedVersion(after, line.receipt, history.changes(state, after), after.key_id))
+            state = after
+        if versions:
+            await self.index.record(versions)
+
+    def _mutable(self, did: Did) -> DidMethod:
+        method = self.methods.get(did.method)
+        if method is None or not method.mutable:
+            raise InvalidDocument(
+                "DIDs of this method cannot be changed.", details={"did": str(did), "method": did.method}
+            )
+        return method
+
+    async def _require_quota(self, did: Did) -> None:
+        """Raises ``RateLimited`` when the DID was changed as often in the last hour as the setting allows."""
+        if self.writes_per_hour is None:
+            return
+        newest = await self.index.versions(str(did), after=0, limit=self.writes_per_hour, descending=True)
+        if len(newest) == self.writes_per_hour:
+            wait = newest[-1].state.updated_at + timedelta(hours=1) - self.clock.now()
+            if wait > timedelta(0):
+                raise RateLimited(details={"did": str(did), "retryAfter": int(wait.total_seconds()) + 1})
+
+    async def _write_due(self, method: DidMethod, recorded: IndexedVersion) -> DidState:
+        """Writes the grace periods that have ended, in order of time, each at the time that the rotation fixed."""
+        state = recorded.state
+        while (due := history.due(state)) is not None and due <= self.clock.now():
+            occasion = Occasion("expireKey", Caller(), "-")
+            state = (await self._append(method, state, Expire(), due, occasion)).state
+        return state
+
+    async def _append(
+        self, method: DidMethod, state: DidState, change: Change, at: datetime, occasion: Occasion
+    ) -> IndexedVersion:
+        draft = method.draft(state, change, at, signer=self.signer.multikey)
+        entry = await self.signer.seal(draft)
+        return await self._record(method, state, entry, str(draft.did), occasion)
+
+    async def _record(
+        self,
+        method: DidMethod,
+        state: DidState | None,
+        entry: bytes,
+        did: str,
+        occasion: Occasion,
+        *,
+        owner: str | None = None,
+    ) -> IndexedVersion:
+        try:
+            after = method.apply(state, entry)
+        except history.LogInvalid as error:
+            raise LedgerUnavailable("The entry was refused by its own method.", details=error.details) from error
+        receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+        version = IndexedVersion(after, receipt, history.changes(state, after), after.key_id)
+        row = AuditRow(
+            at=receipt.recorded_at,
+            request_id=occasion.request_id,
+            operation=occasion.operation,
+            caller=occasion.caller.identity if occasion.caller != Caller() else None,
+            fingerprint=occasion.caller.api_key.fingerprint if occasion.caller.api_key else None,
+            target=did,
+            outcome="done",
+            details={"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
+            | ({"note": occasion.note} if occasion.note else {}),
+        )
+        # Both writes join one group of the store's writer.
+        await asyncio.gather(self.index.record((version,), owner=owner), self.audit.write(row))
+        return version

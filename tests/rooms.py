@@ -1,0 +1,140 @@
+"""The use cases on DIDs in one process, on real ports, with a clock that tests move."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain import challenge, keys
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.change import Authorization
+from identity_core.domain.did import Did
+from identity_core.plugin.provider import BuildContext
+from identity_core.store import Store
+from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
+from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
+from identity_core.use_cases.dids.catch_up import CatchUp
+from identity_core.use_cases.dids.create import CreateDid, Created, Creation
+from identity_core.use_cases.dids.deactivate import DeactivateDid
+from identity_core.use_cases.dids.get_log import GetDidLog
+from identity_core.use_cases.dids.list_history import ListDidHistory
+from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.dids.recover import RecoverDid
+from identity_core.use_cases.dids.resolve import ResolveDid
+from identity_core.use_cases.dids.rotate_key import RotateDidKey
+from identity_core.use_cases.dids.update import UpdateDid
+from identity_core.use_cases.dids.writer import DidWriter, LogSigner, Occasion
+
+ORIGIN = "https://id.example"
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class MovableClock:
+    """Stands still until a test moves it."""
+
+    time: datetime = START
+    seconds: float = 0.0
+
+    def now(self) -> datetime:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def move(self, **by: float) -> None:
+        self.time += timedelta(**by)
+        self.seconds += timedelta(**by).total_seconds()
+
+
+@dataclass
+class OneKey:
+    """A custodian of one log key, and of whatever is imported."""
+
+    pair: keys.KeyPair = field(default_factory=lambda: keys.generate("Ed25519", os.urandom))
+    imported: dict[str, tuple[str, bytes, str, str]] = field(default_factory=dict)
+
+    async def sign(self, name: str, message: bytes) -> bytes:
+        return ed25519.sign(self.pair.secret_raw, message)
+
+    async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
+        self.imported[name] = (key_type, secret, did, purpose)
+        return name.partition("#")[2]
+
+
+def operator(name: str = "op") -> Caller:
+    """An admin API key."""
+    return Caller(api_key=ApiKey(name, name, "0" * 64, None, None, None, None, START))
+
+
+class Rooms:
+    """Everything that the DID use cases need, and short ways to call them as a signed-in controller."""
+
+    def __init__(self, folder: Path, *, ledger: Any = None, method: Any = None) -> None:
+        from identity_did_ids.method import DidIds, DidIdsSettings
+
+        self.clock = MovableClock()
+        self.ledger = ledger if ledger is not None else open_ledger(folder, self.clock)
+        self.store = Store.open(folder)
+        own = method or DidIds(DidIdsSettings())
+        self.methods = {own.name: own}
+        self.custodian = OneKey()
+        index = self.store.documents
+        self.reader = DidReader(self.methods, index, self.clock)
+        signer = LogSigner(self.custodian, "log", self.custodian.pair.public)  # type: ignore[arg-type]
+        self.writer = DidWriter(
+            self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, None
+        )
+        self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
+        self.resolve = ResolveDid(self.reader)
+        self.update = UpdateDid(self.writer)
+        self.rotate = RotateDidKey(self.writer, self.custodian, os.urandom)  # type: ignore[arg-type]
+        self.recover = RecoverDid(self.writer, os.urandom)
+        self.deactivate = DeactivateDid(self.writer)
+        self.history = ListDidHistory(self.reader, True)
+        self.log = GetDidLog(self.reader, self.ledger, True)
+        self.catch_up = CatchUp(self.methods, self.ledger, index)
+        self.challenge = GetDidAuthChallenge(
+            self.reader, self.store.challenges, self.clock, os.urandom, ORIGIN, timedelta(minutes=5), 16
+        )
+        self.authenticate = AuthenticateDid(self.reader, self.store.challenges, self.clock, ORIGIN)
+
+    async def close(self) -> None:
+        await self.store.close()
+        await self.ledger.close()
+
+    async def new_did(self, **wish: Any) -> Created:
+        options = {"recovery_key": True} | wish
+        return await self.create(Creation("ids", "Ed25519", **options), Occasion("createDid", operator(), "r-1"))
+
+    async def signed(
+        self, did: Did, secret: str, purpose: str, *, scheme: str = "DIDAuth", body: Any = None
+    ) -> Authorization:
+        """A verified signature of ``secret`` over a fresh challenge."""
+        digest = None if body is None else challenge.hash_body(body)
+        offer = await self.challenge(did, purpose=purpose, body_hash=digest)
+        signature = ed25519.sign(multikey.decode_secret(secret)[1], offer.text.encode())
+        return await self.authenticate(did, signature, scheme=scheme, purpose=purpose, body_hash=digest)
+
+    @staticmethod
+    def occasion(did: Did, authorization: Authorization) -> Occasion:
+        return Occasion("test", Caller(did=did, authorization=authorization), "r-2")
+
+
+def open_ledger(folder: Path, clock: MovableClock) -> Any:
+    """The SQLite ledger in ``folder``."""
+    import identity_ledger_sql
+
+    provider = identity_ledger_sql.identity_provide_ledger_backend()
+    return provider.build(provider.settings(), BuildContext(clock, logging.getLogger("test"), folder, None))
+
+
+def secret_of(created: Created, purpose: str = "authentication") -> str:
+    """The private key that the answer holds for ``purpose``."""
+    return next(key.secret for key in created.keys if key.purpose == purpose and key.secret is not None)

@@ -1,0 +1,262 @@
+"""The DID use cases on a real ledger and a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from identity_core.domain import keys
+from identity_core.domain.change import AddService, NewService, RemoveVerificationMethod
+from identity_core.domain.errors import (
+    AuthFailed,
+    DidDeactivated,
+    DidNotFound,
+    Forbidden,
+    InvalidDocument,
+    InvalidRequest,
+    VersionConflict,
+)
+from identity_core.domain.log import verify
+from identity_core.use_cases.dids.create import KeyWish
+from identity_core.use_cases.dids.recover import Recovery
+from identity_core.use_cases.dids.rotate_key import Rotation
+from tests.rooms import Rooms, secret_of
+
+FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))
+
+
+def on_rooms(test: Callable[[Rooms], Awaitable[None]]) -> Callable[[Path], None]:
+    """Runs an async test on fresh rooms."""
+
+    def run(tmp_path: Path) -> None:
+        async def story() -> None:
+            rooms = Rooms(tmp_path)
+            try:
+                await test(rooms)
+            finally:
+                await rooms.close()
+
+        asyncio.run(story())
+
+    run.__name__ = test.__name__
+    run.__doc__ = test.__doc__
+    return run
+
+
+async def add_service(rooms: Rooms, did: Any, secret: str, operation: Any = FILES, **more: Any) -> Any:
+    signed = await rooms.signed(did, secret, "update")
+    return await rooms.update(did, (operation,), signed, rooms.occasion(did, signed), **{"if_match": None} | more)
+
+
+@on_rooms
+async def test_a_created_did_resolves_to_its_document(rooms: Rooms) -> None:
+    created = await rooms.new_did(additional=(KeyWish("X25519KeyAgreementKey2020", ("keyAgreement",)),))
+    did = created.version.state.did
+    found = await rooms.resolve(did, version_id=None, version_time=None)
+    assert found.version == created.version
+    assert [key.purpose for key in created.keys] == ["authentication", "keyAgreement", "recovery"]
+    assert all(key.secret for key in created.keys)
+
+
+@on_rooms
+async def test_own_keys_come_back_without_private_parts(rooms: Rooms) -> None:
+    pair = keys.generate("Ed25519", os.urandom)
+    created = await rooms.new_did(
+        recovery_key=False, public_keys=(KeyWish("Ed25519", ("authentication",), pair.public),)
+    )
+    assert [(key.public, key.secret) for key in created.keys] == [(pair.public, None)]
+
+
+@on_rooms
+async def test_own_keys_and_made_keys_exclude_each_other(rooms: Rooms) -> None:
+    pair = keys.generate("Ed25519", os.urandom)
+    own = KeyWish("Ed25519", ("authentication",), pair.public)
+    with pytest.raises(InvalidDocument):
+        await rooms.new_did(public_keys=(own,), additional=(KeyWish("Ed25519", ("authentication",)),))
+    with pytest.raises(InvalidDocument):
+        await rooms.new_did(public_keys=(own,), recovery_key=True)
+
+
+@on_rooms
+async def test_secrets_that_are_neither_stored_nor_returned_are_refused(rooms: Rooms) -> None:
+    with pytest.raises(InvalidRequest):
+        await rooms.new_did(return_secrets=False)
+    created = await rooms.new_did(return_secrets=False, store_secrets=True)
+    assert all(key.secret is None for key in created.keys)
+    assert {name.partition("#")[2] for name in rooms.custodian.imported} == {key.public for key in created.keys}
+
+
+@on_rooms
+async def test_a_change_makes_a_version_and_the_old_one_stays(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    rooms.clock.move(seconds=10)
+    version = await add_service(rooms, did, secret_of(created))
+    assert version.state.version_id == 2
+    old = await rooms.resolve(did, version_id=1, version_time=None)
+    assert old.version.state.document.services == ()
+    assert old.following is not None
+    assert old.following.state.version_id == 2
+    at = await rooms.resolve(did, version_id=None, version_time=rooms.clock.now() - timedelta(seconds=1))
+    assert at.version.state.version_id == 1
+    with pytest.raises(DidNotFound):
+        await rooms.resolve(did, version_id=3, version_time=None)
+    with pytest.raises(DidNotFound):
+        await rooms.resolve(did, version_id=None, version_time=rooms.clock.now() - timedelta(days=1))
+
+
+@on_rooms
+async def test_if_match_names_the_version(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    with pytest.raises(VersionConflict):
+        await add_service(rooms, did, secret_of(created), if_match=2)
+    await add_service(rooms, did, secret_of(created), if_match=1)
+
+
+@on_rooms
+async def test_a_signature_serves_once(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    offer = await rooms.challenge(did, purpose=None, body_hash=None)
+    from identity_core.codec import multikey
+    from identity_core.crypto import ed25519
+
+    signature = ed25519.sign(multikey.decode_secret(secret_of(created))[1], offer.text.encode())
+    attempts = [
+        rooms.authenticate(did, signature, scheme="DIDAuth", purpose="update", body_hash=None) for _ in range(64)
+    ]
+    results = await asyncio.gather(*attempts, return_exceptions=True)
+    assert sum(not isinstance(result, Exception) for result in results) == 1
+    assert all(isinstance(result, AuthFailed) for result in results if isinstance(result, Exception))
+
+
+@on_rooms
+async def test_the_last_authentication_key_cannot_be_removed(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    with pytest.raises(InvalidDocument):
+        await add_service(rooms, did, secret_of(created), RemoveVerificationMethod(created.keys[0].key_id))
+
+
+@on_rooms
+async def test_a_key_in_grace_signs_little_and_then_expires_by_definition(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did, old = created.version.state.did, secret_of(created)
+    rooms.clock.move(seconds=5)
+    end = rooms.clock.now() + timedelta(hours=1)
+    signed = await rooms.signed(did, old, "rotate")
+    rotated = await rooms.rotate(
+        did,
+        Rotation(created.keys[0].key_id, "Ed25519", (), end),
+        signed,
+        rooms.occasion(did, signed),
+        if_match=None,
+    )
+    assert rotated.grace_period_end == end
+    await add_service(rooms, did, old)
+    signed = await rooms.signed(did, old, "deactivate")
+    with pytest.raises(Forbidden):
+        await rooms.deactivate(
+            did, confirm=True, authorization=signed, occasion=rooms.occasion(did, signed), if_match=None
+        )
+    rooms.clock.move(hours=2)
+    with pytest.raises(AuthFailed):
+        await rooms.signed(did, old, "update")
+    before = await rooms.resolve(did, version_id=None, version_time=None)
+    assert (before.version.state.version_id, before.version.receipt) == (4, None)
+    page = await rooms.history(did, after=None, limit=50, descending=False)
+    assert [item.state.operation for item in page.items] == ["create", "keyRotated", "update", "keyExpired"]
+    # The next write writes the expiry first: what readers computed is what the log says.
+    new = rotated.new_key.secret
+    assert new is not None
+    other = AddService(NewService("LinkedDomains", "https://other.example/", "other"))
+    version = await add_service(rooms, did, new, other)
+    assert version.state.version_id == 5
+    after = await rooms.resolve(did, version_id=4, version_time=None)
+    assert after.version.receipt is not None
+    assert after.version.state.document == before.version.state.document
+    assert after.version.state.updated_at == before.version.state.updated_at == end
+    assert verify(await rooms.log(did)).versions == 5
+
+
+@on_rooms
+async def test_recovery_drops_every_key_and_spends_itself(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    fresh = keys.generate("Ed25519", os.urandom)
+    wish = Recovery("Ed25519", fresh.public, True)
+    signed = await rooms.signed(did, secret_of(created, "recovery"), "recover", scheme="RecoveryKey")
+    recovered = await rooms.recover(did, wish, signed, rooms.occasion(did, signed))
+    assert [method.multibase for method in recovered.version.state.document.methods] == [fresh.public]
+    with pytest.raises(AuthFailed):
+        await rooms.signed(did, secret_of(created, "recovery"), "recover", scheme="RecoveryKey")
+    with pytest.raises(AuthFailed):
+        await rooms.signed(did, secret_of(created), "update")
+    await add_service(rooms, did, fresh.secret)
+
+
+@on_rooms
+async def test_a_deactivated_did_is_gone_but_for_its_history(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    signed = await rooms.signed(did, secret_of(created), "deactivate")
+    await rooms.deactivate(did, confirm=True, authorization=signed, occasion=rooms.occasion(did, signed), if_match=None)
+    assert (await rooms.resolve(did, version_id=None, version_time=None)).deactivated
+    with pytest.raises(DidDeactivated):
+        await rooms.challenge(did, purpose=None, body_hash=None)
+    page = await rooms.history(did, after=None, limit=1, descending=True)
+    assert [item.state.operation for item in page.items] == ["deactivated"]
+    assert page.after is not None
+    assert verify(await rooms.log(did)).deactivated
+
+
+@on_rooms
+async def test_the_index_is_rebuilt_from_the_ledger(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    index = rooms.writer.index
+
+    class Forgetful:
+        """An index whose process dies between append and record."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(index, name)
+
+        async def record(self, *_: Any, **__: Any) -> None:
+            raise asyncio.CancelledError
+
+    object.__setattr__(rooms.writer, "index", Forgetful())
+    with pytest.raises(asyncio.CancelledError):
+        await add_service(rooms, did, secret_of(created))
+    object.__setattr__(rooms.writer, "index", index)
+    assert (await rooms.resolve(did, version_id=None, version_time=None)).version.state.version_id == 1
+    # A writer that finds the ledger ahead brings the index up by itself.
+    other = AddService(NewService("LinkedDomains", "https://other.example/", "other"))
+    assert (await add_service(rooms, did, secret_of(created), other)).state.version_id == 3
+    assert (await rooms.resolve(did, version_id=2, version_time=None)).version.state.operation == "update"
+
+
+@on_rooms
+async def test_mixed_writers_leave_a_gapless_chain_with_a_key(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did, secret = created.version.state.did, secret_of(created)
+    authorizations = [await rooms.signed(did, secret, "update", body={"n": n}) for n in range(24)]
+    writes = []
+    for number, signed in enumerate(authorizations):
+        if number % 3 == 0:
+            operation: Any = RemoveVerificationMethod(created.keys[0].key_id)
+        else:
+            operation = AddService(NewService("LinkedDomains", "https://a.example/", f"s{number}"))
+        writes.append(rooms.update(did, (operation,), signed, rooms.occasion(did, signed), if_match=None))
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert {type(result) for result in results if isinstance(result, Exception)} == {InvalidDocument}
+    head = (await rooms.resolve(did, version_id=None, version_time=None)).version.state
+    assert head.version_id == 1 + 16
+    assert head.document.related("authentication")
+    assert verify(await rooms.log(did)).versions == 17
