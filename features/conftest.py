@@ -1,0 +1,73 @@
+"""The features speak HTTP through the client that openapi-python-client generates from the document, and nothing else.
+
+The client is built once a session into a temporary folder. Servers are real processes on free ports of loopback: one for
+ordinary stories, others (started only when a story asks) with small limits or with the fault plugin loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from features.document import operations
+from features.servers import Servers
+from features.world import World
+from openapi.clients import PACKAGE, build_python_client
+
+pytest_plugins = [
+    "features.steps.answers",
+    "features.steps.api_keys",
+    "features.steps.dids",
+    "features.steps.faults",
+    "features.steps.requests",
+]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tags become two markers, so that `-m` can choose by them."""
+    config.addinivalue_line("markers", "operation(name): scenarios of this operation")
+    config.addinivalue_line("markers", "refusal(status, code): scenarios that end in this refusal")
+
+
+def pytest_bdd_apply_tag(tag: str, function: Callable[..., object]) -> bool:
+    """Refuses every tag that the document does not justify."""
+    if tag in {one.operation_id for one in operations()}:
+        pytest.mark.operation(tag)(function)
+        return True
+    status, _, code = tag.partition(":")
+    if any(code in one.refusals.get(int(status), ()) for one in operations() if status.isdigit()):
+        pytest.mark.refusal(int(status), code)(function)
+        return True
+    raise ValueError(f"the document knows no tag @{tag}")
+
+
+@pytest.fixture(scope="session")
+def client(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The generated client package."""
+    sys.path.insert(0, str(build_python_client(tmp_path_factory.mktemp("client"))))
+    return importlib.import_module(PACKAGE)
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """The servers of the session, each started when a story first asks for it."""
+    with Servers() as running:
+        yield running
+
+
+@pytest.fixture
+def world(client: ModuleType, servers: Servers) -> Iterator[World]:
+    """What one scenario knows."""
+    story = World(client, servers)
+    yield story
+    story.close()
+
+
+ROOT = Path(__file__).parent.parent
+os.environ.setdefault("IDENTITY_VECTORS", str(ROOT.parent / "shared" / "vectors"))

@@ -1,0 +1,15 @@
+@listDids
+Feature: List the DIDs that a key created
+
+  Scenario: Page by page
+    Given Hana has a DID
+    And Vera has a DID
+    When the operator lists DIDs one by one
+    Then the answer is 200
+    And the pages do not overlap
+
+  @403:FORBIDDEN
+  Scenario: A key without the scope may not list
+    Given Olu has an API key that may only create DIDs
+    When Olu sends listDids with it
+    Then the answer is 403 FORBIDDEN

@@ -1,0 +1,71 @@
+@resolveDid
+Feature: Resolve a DID
+  Anybody resolves a DID: now, at a version, at a time, in four media types.
+
+  Scenario: The version in force
+    Given Hana has a DID with a service
+    When Vera resolves the DID of Hana
+    Then the answer is 200
+    And the document is version 1
+    And the document has 1 services
+
+  Scenario: An old version
+    Given Hana has a DID
+    And Hana has changed the document once
+    When Vera resolves version 1 of the DID of Hana
+    Then the answer is 200
+    And the document has 0 services
+
+  Scenario: The version at a time
+    Given Hana has a DID
+    When Vera resolves the DID of Hana at its first second
+    Then the answer is 200
+    And the document is version 1
+
+  Scenario: Nothing has changed
+    Given Hana has a DID
+    When Vera resolves the DID of Hana again with the tag that she got
+    Then the answer is 304
+
+  Scenario: The bare document
+    Given Hana has a DID
+    When Vera resolves the DID of Hana as application/did+json
+    Then the answer is 200
+    And the bare document comes back
+
+  Scenario: The W3C result
+    Given Hana has a DID
+    When Vera resolves the DID of Hana as application/did-resolution
+    Then the answer is 200
+    And a W3C resolution result comes back
+
+  Scenario: A registered did:key resolves
+    Given Hana has registered a did:key of her own
+    When Vera resolves the DID of Hana
+    Then the answer is 200
+
+  @404:DID_NOT_FOUND
+  Scenario: A version that there is not
+    Given Hana has a DID
+    When Vera resolves version 9 of the DID of Hana
+    Then the answer is 404 DID_NOT_FOUND
+
+  @404:DID_NOT_FOUND
+  Scenario: A time before the DID
+    Given Hana has a DID
+    When Vera resolves the DID of Hana a year before it was made
+    Then the answer is 404 DID_NOT_FOUND
+
+  @406:NOT_ACCEPTABLE
+  Scenario: A media type that nobody serves
+    Given Hana has a DID
+    When Vera resolves the DID of Hana as text/html
+    Then the answer is 406 NOT_ACCEPTABLE
+
+  @410:DID_DEACTIVATED
+  Scenario: An old version of a deactivated DID
+    Given Hana has a DID
+    And Hana has deactivated the DID
+    When Vera resolves version 1 of the DID of Hana
+    Then the answer is 410 DID_DEACTIVATED
+    And the refusal carries the document of that version

@@ -1,0 +1,207 @@
+"""A plugin that breaks on demand: the real ledger, custodian, key store and DID method, until the file that
+``IDENTITY_TEST_FAULT`` names says otherwise.
+
+The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import identity_custodian_sealed
+import identity_did_ids
+import identity_keys_sql
+import identity_ledger_sql
+
+from identity_core.api.security import Gate
+from identity_core.domain.caller import ApiKey
+from identity_core.plugin import NoSettings, Provider, hookimpl
+
+FAULT = Path(os.environ["IDENTITY_TEST_FAULT"])
+
+
+class Broken(Exception):
+    """What a careless plugin raises."""
+
+
+def faults() -> set[str]:
+    """What shall break right now."""
+    try:
+        return set(FAULT.read_text().split())
+    except FileNotFoundError:
+        return set()
+
+
+async def strike(kind: str) -> None:
+    """Raises or hangs if the file says so."""
+    now = faults()
+    if f"{kind}:raise" in now:
+        raise Broken(kind)
+    while f"{kind}:hang" in now:
+        await asyncio.sleep(0.02)
+        now = faults()
+
+
+class Ledger:
+    """The SQL ledger, until it breaks."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    async def append(self, did: str, entry: bytes, *, expected_version: int) -> Any:
+        await strike("ledger")
+        return await self._real.append(did, entry, expected_version=expected_version)
+
+    async def entries(self, did: str) -> Any:
+        await strike("ledger")
+        return await self._real.entries(did)
+
+    async def entries_after(self, sequence: int, limit: int) -> Any:
+        return await self._real.entries_after(sequence, limit)
+
+    async def head(self) -> Any:
+        return await self._real.head()
+
+    async def close(self) -> None:
+        await self._real.close()
+
+
+class Custodian:
+    """The sealed custodian, until it breaks."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        real: frozenset[str] = self._real.capabilities
+        return real
+
+    async def sign(self, name: str, message: bytes) -> Any:
+        await strike("custodian")
+        return await self._real.sign(name, message)
+
+    async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> Any:
+        return await self._real.generate(name, key_type, did=did, purpose=purpose)
+
+    async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> Any:
+        return await self._real.import_key(name, key_type, secret, did=did, purpose=purpose)
+
+    async def public_key(self, name: str) -> Any:
+        return await self._real.public_key(name)
+
+    async def sign_bbs(self, name: str, header: bytes, messages: Any) -> Any:
+        return await self._real.sign_bbs(name, header, messages)
+
+    async def destroy(self, name: str) -> None:
+        await self._real.destroy(name)
+
+    async def close(self) -> None:
+        await self._real.close()
+
+
+class KeyStore:
+    """Knows no key, and sometimes not even that."""
+
+    async def find(self, digest: str) -> ApiKey | None:
+        await strike("keys")
+        return None
+
+
+class SlowKeys:
+    """The SQL store, whose writes may take a while."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    async def find(self, digest: str) -> Any:
+        return await self._real.find(digest)
+
+    async def get(self, key_id: str) -> Any:
+        return await self._real.get(key_id)
+
+    async def list(self, *, after: str | None, limit: int) -> Any:
+        return await self._real.list(after=after, limit=limit)
+
+    async def create(self, key: ApiKey) -> None:
+        await strike("store")
+        await self._real.create(key)
+
+    async def replace(self, key: ApiKey, *, expected: ApiKey) -> None:
+        await strike("store")
+        await self._real.replace(key, expected=expected)
+
+    async def close(self) -> None:
+        await self._real.close()
+
+
+class Method:
+    """did:ids, until it breaks."""
+
+    mutable = True
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    @property
+    def name(self) -> str:
+        return "ids"
+
+    def check(self, did: Any) -> None:
+        if "method:raise" in faults():
+            raise Broken("method")
+        self._real.check(did)
+
+    def draft(self, state: Any, change: Any, at: Any, *, signer: str) -> Any:
+        return self._real.draft(state, change, at, signer=signer)
+
+    def apply(self, state: Any, entry: bytes) -> Any:
+        return self._real.apply(state, entry)
+
+    def expand(self, did: Any) -> Any:
+        return self._real.expand(did)
+
+
+def _wrapping(name: str, module: Any, hook: str, wrapper: type[Any]) -> Provider[Any]:
+    real = getattr(module, hook)()
+    return Provider(name, build=lambda _, context: wrapper(real.build(real.settings(), context)), settings=NoSettings)
+
+
+@hookimpl
+def identity_provide_ledger_backend() -> Provider[Any]:
+    return _wrapping("faulty", identity_ledger_sql, "identity_provide_ledger_backend", Ledger)
+
+
+@hookimpl
+def identity_provide_custodian() -> Provider[Any]:
+    return _wrapping("faulty", identity_custodian_sealed, "identity_provide_custodian", Custodian)
+
+
+@hookimpl
+def identity_provide_key_store() -> Provider[Any]:
+    return Provider("faulty", build=lambda _settings, _context: KeyStore())
+
+
+@hookimpl(specname="identity_provide_key_store")
+def provide_slow_key_store() -> Provider[Any]:
+    return _wrapping("slow", identity_keys_sql, "identity_provide_key_store", SlowKeys)
+
+
+@hookimpl
+def identity_provide_did_method() -> Provider[Any]:
+    return _wrapping("ids", identity_did_ids, "identity_provide_did_method", Method)
+
+
+_admit = Gate.admit
+
+
+async def _breaking(self: Gate, operation: Any, request: Any) -> Any:
+    if "core:raise" in faults():
+        raise Broken("core")
+    return await _admit(self, operation, request)
+
+
+Gate.admit = _breaking  # type: ignore[method-assign]

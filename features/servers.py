@@ -1,0 +1,95 @@
+"""The servers that stories talk to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from identity_core.cli.local_server import local_server
+
+HERE = Path(__file__).parent
+
+GENEROUS = {
+    "IDENTITY_THROTTLE_ADDRESS_PER_SECOND": "10000",
+    "IDENTITY_THROTTLE_ADDRESS_BURST": "10000",
+    "IDENTITY_THROTTLE_CHALLENGE_PER_SECOND": "10000",
+    "IDENTITY_THROTTLE_CHALLENGE_BURST": "10000",
+    "IDENTITY_THROTTLE_KEY_PER_SECOND": "10000",
+    "IDENTITY_THROTTLE_KEY_BURST": "10000",
+}
+FAULTS = {
+    "IDENTITY_PLUGINS_MODULES": "features.faults.plugin",
+    "IDENTITY_PLUGINS_DISABLED": "did_ids",
+    "IDENTITY_LEDGER_BACKEND": "faulty",
+}
+KINDS = {
+    "ordinary": GENEROUS,
+    # An address has one token, and no second for a long while; a story gets further addresses from the trusted proxy.
+    "strict": GENEROUS
+    | {
+        "IDENTITY_THROTTLE_ADDRESS_PER_SECOND": "0.001",
+        "IDENTITY_THROTTLE_ADDRESS_BURST": "1",
+        "IDENTITY_THROTTLE_CHALLENGE_PER_SECOND": "0.001",
+        "IDENTITY_THROTTLE_CHALLENGE_BURST": "1",
+        "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8",
+    },
+    "hidden": GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone"},
+    "faulty": GENEROUS
+    | FAULTS
+    | {
+        "IDENTITY_KEY_STORES": "faulty,sql,env",
+        "IDENTITY_CUSTODIAN_BACKEND": "faulty",
+        "IDENTITY_LEDGER_DEADLINE_SECONDS": "0.4",
+        "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "0.4",
+        "IDENTITY_PLUGINS_DEADLINE_SECONDS": "0.4",
+        "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
+    },
+    "slow": GENEROUS | FAULTS | {"IDENTITY_KEY_STORES": "slow,env"},
+    "busy": GENEROUS | FAULTS | {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "1"},
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where it listens, the API key that it takes, and the file that tells its fault plugin what to break."""
+
+    url: str
+    api_key: str
+    fault: Path
+
+
+class Servers:
+    """The servers of a session by kind."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._running: dict[str, Server] = {}
+
+    def __enter__(self) -> Servers:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    def __getitem__(self, kind: str) -> Server:
+        if kind not in self._running:
+            self._running[kind] = self._stack.enter_context(_start(kind))
+        return self._running[kind]
+
+
+@contextlib.contextmanager
+def _start(kind: str) -> Iterator[Server]:
+    environment = dict(KINDS[kind])
+    for name in ("LEDGER_BACKEND", "DATABASE_URL"):
+        given = os.environ.get(f"IDENTITY_TEST_{name}")
+        if given:
+            environment.setdefault(f"IDENTITY_{name}", given)
+    with tempfile.TemporaryDirectory() as folder:
+        fault = Path(folder) / "fault"
+        environment["IDENTITY_TEST_FAULT"] = str(fault)
+        with local_server(environment=environment, path=HERE.parent) as server:
+            yield Server(server.url, server.api_key, fault)

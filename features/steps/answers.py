@@ -1,0 +1,57 @@
+"""What an answer must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+from pytest_bdd import parsers, then
+
+from features.document import operation
+from features.world import World
+
+
+def body_of(answer: Any) -> Any:
+    """The JSON of an answer, from the client's detailed response or from httpx."""
+    import json
+
+    return json.loads(answer.content)
+
+
+@then(parsers.re(r"the answer is (?P<status>\d{3}) (?P<code>[A-Z_]+)"))
+def refused(world: World, status: str, code: str) -> None:
+    answer = world.answer
+    assert int(answer.status_code) == int(status), answer.content
+    error = body_of(answer)["error"]
+    assert error["code"] == code, error
+    assert isinstance(error["message"], str)
+    assert error["details"]["requestId"] == answer.headers["x-request-id"]
+    if int(status) == 401:
+        assert "realm=" in answer.headers["www-authenticate"]
+    if int(status) in (429, 503):
+        assert int(answer.headers["retry-after"]) >= 1
+    if int(status) == 405:
+        assert answer.headers["allow"]
+
+
+@then(parsers.re(r"the answer is (?P<status>\d{3})"))
+def answered(world: World, status: str) -> None:
+    assert int(world.answer.status_code) == int(status), world.answer.content
+    if not isinstance(world.answer, httpx.Response) and int(status) in (200, 201):
+        # The generated client could read it, so it has the shape that the document promises.
+        assert world.answer.parsed is not None
+
+
+@then("nobody may keep a copy of the answer")
+def no_store(world: World) -> None:
+    assert world.answer.headers["cache-control"] == "no-store"
+
+
+@then("the refusal's body has nothing but the error")
+def only_error(world: World) -> None:
+    assert set(body_of(world.answer)) == {"error"}
+
+
+@then(parsers.parse("the path allows the methods of {operation_id}"))
+def allows(world: World, operation_id: str) -> None:
+    assert operation(operation_id).method in world.answer.headers["allow"].split(", ")

@@ -1,0 +1,67 @@
+"""Services that break, and what they answer then."""
+
+from __future__ import annotations
+
+import time
+
+from pytest_bdd import given, when
+
+from features.world import World
+
+
+@given("a service whose core breaks")
+def core(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "core:raise"
+
+
+@given("a service whose ledger raises")
+def ledger(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "ledger:raise"
+
+
+@given("a service whose plugins raise")
+def raising(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "keys:raise method:raise"
+
+
+@given("a service whose plugins hang")
+def hanging(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "keys:hang ledger:hang"
+
+
+@given("a service that takes one request at a time")
+def busy(world: World) -> None:
+    world.kind = "busy"
+    world.notes["other"] = world.draft("createDid")
+
+
+@when("the fault strikes and it is sent")
+def struck(world: World) -> None:
+    # Keys are remembered for two seconds; a fault of their store shows with one that nobody has asked for.
+    draft = world.notes["draft"]
+    if "keys:" in world.notes["fault"] and any(scheme.startswith("ApiKey") for scheme in draft.operation.schemes):
+        draft.headers["Authorization"] = f"ApiKey unknown-{time.monotonic_ns()}"
+    world.server.fault.write_text(world.notes["fault"])
+    try:
+        world.send(draft)
+    finally:
+        world.server.fault.unlink()
+
+
+@when("it is sent while another is being answered")
+def crowded(world: World) -> None:
+    world.server.fault.write_text("ledger:hang")
+    world.in_background(world.notes["other"])
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        # The health of a busy server can be asked at any time; its version cannot.
+        if world.http().get("/version").status_code == 503:
+            break
+        time.sleep(0.01)
+    world.send(world.notes["draft"])
+    world.server.fault.unlink()
+
+
+@given("a service whose answers take a while")
+def slow(world: World) -> None:
+    world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang"

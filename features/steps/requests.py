@@ -1,0 +1,168 @@
+"""Requests that go wrong at the door, for any operation."""
+
+from __future__ import annotations
+
+import os
+
+from pytest_bdd import given, parsers, then, when
+
+from features.world import PURPOSES, World, fresh_address
+from identity_core.client import Signer
+from identity_core.domain import keys
+from identity_core.domain.challenge import hash_body
+from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+
+REFUSED_METHODS = {"GET": "PUT", "POST": "PUT", "PATCH": "PUT", "DELETE": "PUT"}
+
+
+@given("a service that gives an address one request")
+def strict(world: World) -> None:
+    world.kind = "strict"
+
+
+@given(parsers.parse("a good request for {operation_id}"))
+def good(world: World, operation_id: str) -> None:
+    world.notes["draft"] = world.draft(operation_id)
+
+
+@when("it is sent")
+def sent(world: World) -> None:
+    world.send(world.notes["draft"])
+
+
+@when("it is sent with a parameter that the document does not have")
+def surplus(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.query["surprise"] = "1"
+    world.send(draft)
+
+
+@when("it is sent with two different credentials")
+def ambiguous(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.headers = {"Authorization": f"ApiKey {world.server.api_key}"} | draft.headers | {"X-API-Key": "another"}
+    world.send(draft)
+
+
+@when("it is sent without a credential")
+def anonymous(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.headers.pop("Authorization")
+    world.send(draft)
+
+
+@when("it is sent with a credential of somebody else's making")
+def forged(world: World) -> None:
+    draft = world.notes["draft"]
+    if draft.operation.operation_id in PURPOSES:
+        person = world.people["Hana"]
+        digest, purpose = hash_body(draft.body), PURPOSES[draft.operation.operation_id]
+        text = world.challenge(person.did, purpose=purpose, body_hash=digest)
+        mallory = Signer(person.did, keys.generate("Ed25519", os.urandom).secret)
+        scheme = RECOVERY_KEY if purpose == "recover" else DID_AUTH
+        draft.headers["Authorization"] = mallory.header(text, purpose=purpose, digest=digest, scheme=scheme)
+    else:
+        draft.headers["Authorization"] = "ApiKey idk_live_guessed"
+    world.send(draft)
+
+
+@when("it is sent with a method that the path does not have")
+def method(world: World) -> None:
+    draft = world.notes["draft"]
+    world.send(draft, method=REFUSED_METHODS[draft.operation.method])
+
+
+@when("it is sent with a body of a megabyte")
+def huge(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.headers["Content-Type"] = "application/json"
+    world.send(draft, content=b'{"reason":"' + b"a" * 2**20 + b'"}')
+
+
+@when("it is sent as plain text")
+def plain(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.headers["Content-Type"] = "text/plain"
+    world.send(draft, content=b"{}")
+
+
+@when("it is sent with headers of 100 kilobytes")
+def headers(world: World) -> None:
+    draft = world.notes["draft"]
+    for number in range(25):
+        draft.headers[f"X-Filler-{number}"] = "a" * 4000
+    world.send(draft)
+
+
+@when("it is sent twice from one address")
+def twice(world: World) -> None:
+    draft = world.notes["draft"]
+    world.notes["address"] = fresh_address()
+    if any(scheme.startswith(("ApiKey", "Bearer")) for scheme in draft.operation.schemes):
+        minted = world.call(
+            "createApiKey",
+            headers=world.key_header(),
+            body=world.model(
+                "CreateApiKeyRequest", {"name": "slow", "admin": True, "requestsPerSecond": 0.001, "burst": 1}
+            ),
+        )
+        draft.headers["Authorization"] = f"ApiKey {minted.parsed.api_key}"
+    world.send(draft)
+    world.send(draft)
+
+
+@when(parsers.parse("it is sent twice with one Idempotency-Key"))
+def repeated(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.headers["Idempotency-Key"] = os.urandom(8).hex()
+    first = world.send(draft)
+    if draft.operation.operation_id in PURPOSES:
+        resign(world)
+    world.notes["twice"] = (first, world.send(draft))
+
+
+@when(parsers.parse("its Idempotency-Key is used again for another body"))
+def mismatched(world: World) -> None:
+    draft = world.notes["draft"]
+    draft.headers["Idempotency-Key"] = os.urandom(8).hex()
+    assert world.send(draft).status_code in (200, 201), world.answer.content
+    draft.body = other_body(draft.operation.operation_id, draft.body)
+    if draft.operation.operation_id in PURPOSES:
+        resign(world)
+    world.send(draft)
+
+
+def other_body(operation_id: str, body: object) -> object:
+    """A body that the operation takes and that says something else."""
+    if operation_id == "updateDid":
+        return {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://else.example/"]}
+    if operation_id == "rotateApiKey":
+        return {"graceSeconds": 60}
+    changed = {
+        "createDid": {"options": {"recoveryKey": False}},
+        "createApiKey": {"name": "another"},
+        "updateApiKey": {"name": "another"},
+        "rotateDidKey": {"purpose": ["authentication"]},
+        "recoverDid": {"revokeAllExistingKeys": False},
+    }[operation_id]
+    assert isinstance(body, dict)
+    return body | changed
+
+
+def resign(world: World) -> None:
+    """A fresh signature for the draft, by a key that still holds after the first request."""
+    draft, person = world.notes["draft"], world.people["Hana"]
+    first = world.answers[-1].json()
+    if draft.operation.operation_id == "rotateDidKey":
+        person.secrets["authentication"] = first["newKey"]["privateKey"]
+    if draft.operation.operation_id == "recoverDid":
+        person.secrets["recovery"] = first["keys"]["recovery"]["privateKey"]
+    key = "recovery" if draft.operation.operation_id == "recoverDid" else "authentication"
+    draft.headers |= world.signed(person, draft.operation.operation_id, draft.body, key=key)
+
+
+@then("both answers are the same")
+def same(world: World) -> None:
+    first, second = world.notes["twice"]
+    assert first.content == second.content
+    assert second.headers["idempotent-replayed"] == "true"

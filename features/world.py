@@ -1,0 +1,218 @@
+"""What one scenario knows: the server it talks to, its people and their keys, and the last answer."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import os
+import threading
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from features.document import Operation, operation
+from features.servers import Server, Servers
+from identity_core.client import Signer
+from identity_core.domain import challenge, keys
+from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+
+PREFIX = "/api/v1"
+PURPOSES = {"updateDid": "update", "deactivateDid": "deactivate", "rotateDidKey": "rotate", "recoverDid": "recover"}
+_addresses = itertools.count(1)
+
+
+@dataclass
+class Person:
+    """A persona with a DID: the answer that made it, and the current secrets by purpose."""
+
+    did: str
+    secrets: dict[str, str]
+    created: dict[str, Any]
+
+    def signer(self, purpose: str = "authentication") -> Signer:
+        return Signer(self.did, self.secrets[purpose])
+
+
+@dataclass
+class Draft:
+    """A request that would be answered well if it were sent as it is."""
+
+    operation: Operation
+    path: str
+    query: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+
+
+class World:
+    """One scenario."""
+
+    def __init__(self, client: ModuleType, servers: Servers) -> None:
+        self.package = client.__name__
+        self._servers = servers
+        self.kind = "ordinary"
+        self.people: dict[str, Person] = {}
+        self.answer: httpx.Response | Any = None
+        self.answers: list[Any] = []
+        self.notes: dict[str, Any] = {}
+        self._http: dict[str, httpx.Client] = {}
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def server(self) -> Server:
+        return self._servers[self.kind]
+
+    def close(self) -> None:
+        if self.kind in ("faulty", "busy"):
+            self.server.fault.unlink(missing_ok=True)
+        for thread in self._threads:
+            thread.join(10)
+        for http in self._http.values():
+            http.close()
+
+    # Through the generated client.
+
+    def model(self, name: str, value: Any) -> Any:
+        """A model of the client from plain JSON."""
+        return getattr(importlib.import_module(f"{self.package}.models"), name).from_dict(value)
+
+    def call(self, operation_id: str, *, headers: dict[str, str] | None = None, **arguments: Any) -> Any:
+        """Calls the client's function for the operation and keeps its detailed answer."""
+        module = importlib.import_module(f"{self.package}.{operation(operation_id).module}")
+        made = importlib.import_module(f"{self.package}.client").Client(
+            base_url=self.server.url + PREFIX, headers=self.around(headers or {}), timeout=httpx.Timeout(20)
+        )
+        with made:
+            self.answer = module.sync_detailed(client=made, **arguments)
+        self.answers.append(self.answer)
+        return self.answer
+
+    def around(self, headers: dict[str, str]) -> dict[str, str]:
+        """On the strict server every request comes from an address of its own, unless the story wants one again."""
+        if self.kind == "strict":
+            return {"X-Forwarded-For": self.notes.get("address") or fresh_address()} | headers
+        return headers
+
+    # Past the client, for what it cannot send.
+
+    def http(self) -> httpx.Client:
+        if self.kind not in self._http:
+            self._http[self.kind] = httpx.Client(base_url=self.server.url, timeout=20, trust_env=False)
+        return self._http[self.kind]
+
+    def send(self, draft: Draft, *, method: str | None = None, content: bytes | None = None) -> Any:
+        """Sends a draft as it stands; ``method`` and ``content`` replace its own."""
+        headers = self.around(draft.headers)
+        arguments: dict[str, Any] = {"params": draft.query, "headers": headers}
+        if content is not None:
+            arguments["content"] = content
+        elif draft.body is not None:
+            arguments["json"] = draft.body
+        self.answer = self.http().request(method or draft.operation.method, PREFIX + draft.path, **arguments)
+        self.answers.append(self.answer)
+        return self.answer
+
+    def in_background(self, draft: Draft) -> None:
+        """Sends a draft from another thread and leaves it."""
+        url, headers = self.server.url, self.around(draft.headers)
+
+        def run() -> None:
+            httpx.request(
+                draft.operation.method, url + PREFIX + draft.path, json=draft.body, headers=headers, timeout=20,
+                trust_env=False,
+            )  # fmt: skip
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    # People and their keys.
+
+    def key_header(self) -> dict[str, str]:
+        return {"Authorization": f"ApiKey {self.server.api_key}"}
+
+    def new_person(self, name: str, options: dict[str, Any] | None = None, method: str = "ids") -> Person:
+        body = {"method": method, "keyType": "Ed25519", "options": {"recoveryKey": True} | (options or {})}
+        answer = self.call("createDid", headers=self.key_header(), body=self.model("CreateDidRequest", body))
+        if answer.status_code != 201:
+            raise RuntimeError(f"no DID for {name}: {answer.content!r}")
+        created = answer.parsed.to_dict()
+        secrets = {
+            purpose: key["privateKey"]
+            for purpose, key in created["keys"].items()
+            if isinstance(key, dict) and "privateKey" in key
+        }
+        self.people[name] = Person(created["did"], secrets, created)
+        return self.people[name]
+
+    def person(self, name: str) -> Person:
+        return self.people.get(name) or self.new_person(name)
+
+    def challenge(self, did: str, **bound: Any) -> str:
+        answer = self.call("getDidAuthChallenge", did=did, **bound)
+        if answer.status_code != 200:
+            raise RuntimeError(f"no challenge: {answer.content!r}")
+        text: str = answer.parsed.challenge
+        return text
+
+    def signed(self, person: Person, operation_id: str, body: Any, *, key: str = "authentication") -> dict[str, str]:
+        """The Authorization header for exactly this operation and body."""
+        purpose, digest = PURPOSES[operation_id], challenge.hash_body(body)
+        text = self.challenge(person.did, purpose=purpose, body_hash=digest)
+        scheme = RECOVERY_KEY if operation_id == "recoverDid" else DID_AUTH
+        return {"Authorization": person.signer(key).header(text, purpose=purpose, digest=digest, scheme=scheme)}
+
+    # A good request for every operation.
+
+    def draft(self, operation_id: str) -> Draft:
+        """A request that the service would answer well."""
+        found = operation(operation_id)
+        draft = Draft(found, found.path)
+        if "{did}" in found.path or "did" in found.parameters:
+            person = self.new_person("Hana")
+            draft.path = found.path.replace("{did}", quote(person.did, safe=""))
+            if operation_id == "getDidAuthChallenge":
+                draft.query["did"] = person.did
+            if operation_id in PURPOSES:
+                draft.body = self.body_for(operation_id, person)
+                key = "recovery" if operation_id == "recoverDid" else "authentication"
+                draft.headers = self.signed(person, operation_id, draft.body, key=key)
+            return draft
+        if found.schemes:
+            draft.headers = self.key_header()
+        if found.has_body:
+            draft.body = (
+                {"method": "ids"} if operation_id == "createDid" else {"name": "story", "scopes": ["dids:create"]}
+            )
+        if "{keyId}" in found.path:
+            made = self.call(
+                "createApiKey",
+                headers=self.key_header(),
+                body=self.model("CreateApiKeyRequest", {"name": "story", "scopes": ["dids:create"]}),
+            )
+            draft.path = found.path.replace("{keyId}", made.parsed.record.id)
+            if found.has_body:
+                draft.body = {"name": "renamed"} if operation_id == "updateApiKey" else {"graceSeconds": 0}
+        return draft
+
+    @staticmethod
+    def body_for(operation_id: str, person: Person) -> Any:
+        if operation_id == "updateDid":
+            service = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
+            return {"operation": "addService", "service": service}
+        if operation_id == "deactivateDid":
+            return {"confirm": True, "reason": "the end of a story"}
+        if operation_id == "rotateDidKey":
+            return {"oldKeyId": person.created["keys"]["authentication"]["keyId"], "newKeyType": "Ed25519"}
+        pair = keys.generate("Ed25519", os.urandom)
+        person.secrets["next"] = pair.secret
+        key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public}
+        return {"newAuthenticationKey": key, "revokeAllExistingKeys": True}
+
+
+def fresh_address() -> str:
+    """An address (of the documentation range) that no request of this session has come from."""
+    return f"2001:db8:{next(_addresses):x}::1"

@@ -1,0 +1,219 @@
+"""Builds what is generated from the document: the bundle and the wire types.
+
+    python -m openapi.build            writes identity_core/api/identity.json and identity_core/api/wire.py
+    python -m openapi.build --check    writes nothing, fails when one of them is not fresh
+
+Joins the root and the parts, writes the error responses of every operation from ``errors.yaml`` and the examples of
+``examples/`` into it. The output depends on the sources alone, byte for byte. It resolves no references: those of the
+sources are already those of the whole, and the bundle keeps them, since inlined ones are useless to generators.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from openapi.typed_dicts import write_types
+
+# The parts of the document in its order. One that is not listed is written but not yet served: `proofs` joins with the
+# handlers of its operations.
+PARTS: Final = ("dids", "events", "auth", "api_keys", "service")
+
+HERE: Final = Path(__file__).resolve().parent
+BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
+WIRE: Final = HERE.parent / "identity_core" / "api" / "wire.py"
+METHODS: Final = ("get", "put", "post", "delete", "patch")
+CATALOGUE: Final = "x-error-catalogue"
+EXAMPLE_REQUEST_ID: Final = "0190b6e1f3a7"
+
+# Headers that are part of what a status or a code means, whatever the operation.
+STATUS_HEADERS: Final = {
+    "401": {"WWW-Authenticate": "WwwAuthenticate"},
+    "405": {"Allow": "Allow"},
+    "429": {"Retry-After": "RetryAfter", "RateLimit": "RateLimit", "RateLimit-Policy": "RateLimitPolicy"},
+    "503": {"Retry-After": "RetryAfter"},
+}
+
+Json = dict[str, Any]
+
+
+class SourceError(Exception):
+    """The sources do not make a document; the message says where."""
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without its traps: a name that comes twice in a mapping is refused, a date stays text."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value]
+        repeated = {name for name in names if names.count(name) > 1}
+        if repeated:
+            raise SourceError(f"{node.start_mark}: {sorted(repeated)} repeated")
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read(name: str) -> Json:
+    """One source file. Aliases become copies, so that nobody changes two places at once."""
+    loaded = yaml.load((HERE / name).read_text(encoding="utf-8"), Loader=_Loader)
+    copied: Json = json.loads(json.dumps(loaded, allow_nan=False))
+    return copied
+
+
+def bundle(parts: tuple[str, ...] = PARTS) -> Json:
+    """The whole document as JSON."""
+    document = read("identity.yaml")
+    document.setdefault("paths", {})
+    for name in parts:
+        part = read(f"paths/{name}.yaml")
+        document["tags"] += part.get("tags", [])
+        _join(document["paths"], part["paths"], name)
+        for kind, members in part.get("components", {}).items():
+            _join(document["components"].setdefault(kind, {}), members, name)
+    errors = read("errors.yaml")
+    used = set(errors["anywhere"])
+    responses: Json = {}
+    for operation in operations(document):
+        used |= _answer_errors(operation, errors, responses)
+        operation["responses"] = dict(sorted(operation["responses"].items()))
+    codes = {code: meaning for code, meaning in errors["codes"].items() if code in used}
+    document["components"]["responses"] = dict(sorted(responses.items()))
+    document["components"]["examples"] = {
+        code: _error_example(code, entry) for code, entry in codes.items() if code not in errors["anywhere"]
+    }
+    document[CATALOGUE] = {
+        code: {"status": entry["status"], "message": entry["message"], "meaning": entry["meaning"]}
+        for code, entry in codes.items()
+    }
+    for name in parts:
+        _show_examples(document, read(f"examples/{name}.yaml"))
+    return document
+
+
+def operations(document: Mapping[str, Any]) -> Iterator[Json]:
+    """Every operation object."""
+    for item in document["paths"].values():
+        for method in METHODS:
+            if method in item:
+                yield item[method]
+
+
+def _join(whole: Json, part: Mapping[str, Any], name: str) -> None:
+    both = whole.keys() & part.keys()
+    if both:
+        raise SourceError(f"{name}: {sorted(both)} is there already")
+    whole.update(part)
+
+
+def _answer_errors(operation: Json, errors: Mapping[str, Any], responses: Json) -> set[str]:
+    """Adds the responses for every code that the operation can give; returns the codes.
+
+    The ``x-errors`` of the operation and what follows from its shape, without ``x-never``. Codes of one status share a
+    response, and operations share equal responses. A status that the operation describes itself stays as it is.
+    """
+    rules = errors["rules"]
+    codes = [*rules["always"], *operation.pop("x-errors", [])]
+    if operation["security"]:
+        codes += rules["with_security"]
+    if "requestBody" in operation:
+        codes += rules["with_body"]
+    if {"$ref": "#/components/parameters/IdempotencyKey"} in operation.get("parameters", []):
+        codes += rules["with_idempotency_key"]
+    never = operation.pop("x-never", [])
+    # In the order of the catalogue, so that equal sets are equal responses.
+    chosen = [code for code in errors["codes"] if code in codes and code not in never]
+    unknown = set(codes) - set(errors["codes"])
+    if unknown:
+        raise SourceError(f"{operation['operationId']}: {sorted(unknown)} has no entry in errors.yaml")
+    for status, response in operation["responses"].items():
+        limits = ("RateLimit", "RateLimit-Policy") if status.startswith("2") else ()
+        _add_headers(response, status, *limits)
+    for status in sorted({str(errors["codes"][code]["status"]) for code in chosen} - operation["responses"].keys()):
+        same = [code for code in chosen if str(errors["codes"][code]["status"]) == status]
+        name = "Or".join("".join(word.capitalize() for word in code.split("_")) for code in same)
+        responses.setdefault(name, _error_response(same, status, errors["codes"]))
+        operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+    return set(chosen)
+
+
+def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any]) -> Json:
+    response = {
+        "description": "\n".join(f"- `{code}`: {catalogue[code]['meaning']}" for code in codes),
+        "x-error-codes": codes,
+        "content": {
+            "application/json": {
+                "schema": {"$ref": "#/components/schemas/Error"},
+                "examples": {code: {"$ref": f"#/components/examples/{code}"} for code in codes},
+            }
+        },
+    }
+    _add_headers(response, status)
+    return response
+
+
+def _add_headers(response: Json, status: str, *more: str) -> None:
+    named = {"X-Request-Id": "RequestId", **STATUS_HEADERS.get(status, {})}
+    named |= {name: name.replace("-", "") for name in more}
+    headers = {name: {"$ref": f"#/components/headers/{component}"} for name, component in named.items()}
+    response["headers"] = response.get("headers", {}) | headers
+
+
+def _error_example(code: str, entry: Mapping[str, Any]) -> Json:
+    details = {**entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
+    return {"summary": code, "value": {"error": {"code": code, "message": entry["message"], "details": details}}}
+
+
+def _show_examples(document: Json, examples: Mapping[str, Any]) -> None:
+    """``examples`` is operationId → ``request`` or status (or "status media type") → name → value."""
+    by_id = {operation["operationId"]: operation for operation in operations(document)}
+    for operation_id, shown in examples.items():
+        if operation_id not in by_id:
+            raise SourceError(f"examples: {operation_id} is no operation")
+        for place, values in shown.items():
+            status, _, media = place.partition(" ")
+            operation = by_id[operation_id]
+            target = operation["requestBody"] if place == "request" else operation["responses"][status]
+            content = target["content"][media or next(iter(target["content"]))]
+            content["examples"] = {name: {"value": value} for name, value in values.items()}
+
+
+def encode(document: Mapping[str, Any]) -> bytes:
+    """The octets of the bundle: small indent, one final newline, ASCII only where the text is."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def outputs() -> dict[Path, bytes]:
+    """Every generated file and what it must hold."""
+    document = bundle()
+    octets = encode(document)
+    wire = write_types(document["components"]["schemas"], digest=hashlib.sha256(octets).hexdigest())
+    return {BUNDLE: octets, WIRE: wire.encode()}
+
+
+def main(arguments: list[str]) -> int:
+    """Writes, or with ``--check`` compares."""
+    stale = [path for path, octets in outputs().items() if not path.exists() or path.read_bytes() != octets]
+    if "--check" in arguments:
+        for path in stale:
+            print(f"{path.name} is not fresh: run python -m openapi.build", file=sys.stderr)
+        return 1 if stale else 0
+    for path, octets in outputs().items():
+        if path in stale:
+            path.write_bytes(octets)
+            print(f"wrote {path.name}, {len(octets)} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

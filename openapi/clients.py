@@ -1,0 +1,59 @@
+"""Builds what others build from the document: the Python client, and the tools that read it with Node.
+
+Clients are built, used and thrown away; none is committed. The features speak through the Python one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).resolve().parent
+DOCUMENT: Final = HERE.parent / "identity_core" / "api" / "identity.json"
+PACKAGE: Final = "identity_service_client"
+
+
+def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
+    """Writes the package ``identity_service_client`` below ``folder`` and returns the directory that goes on ``sys.path``.
+
+    Raises ``subprocess.CalledProcessError`` when the generator fails or warns: a warning is a part that it left out.
+    """
+    target = folder / "identity-service-client"
+    command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", str(document)]
+    command += ["--config", str(HERE / "python-client.yaml"), "--output-path", str(target), "--overwrite"]
+    _run([*command, "--fail-on-warning"], folder)
+    return target
+
+
+def install_node_tools(folder: Path) -> Path:
+    """Installs spectral, openapi-typescript and TypeScript below ``folder`` as the lock file says; returns their ``bin``."""
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copy(HERE / name, folder)
+    _run([_npm(), "ci"], folder)
+    return folder / "node_modules" / ".bin"
+
+
+def run_node_tool(tools: Path, name: str, *arguments: str | Path) -> str:
+    """What the tool prints. Raises ``subprocess.CalledProcessError`` when it is not content."""
+    return _run([str(tools / name), *map(str, arguments)], tools.parent.parent)
+
+
+def _npm() -> str:
+    found = shutil.which("npm")
+    if found is None:
+        raise FileNotFoundError("npm is not installed")
+    return found
+
+
+def _run(command: list[str], folder: Path) -> str:
+    environment = os.environ | {"NO_COLOR": "1"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, check=False, capture_output=True, text=True, timeout=600
+    )
+    if done.returncode:
+        raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
+    return done.stdout

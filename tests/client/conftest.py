@@ -1,0 +1,28 @@
+"""The clients, built once a session into a temporary folder."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from openapi import clients
+
+
+@pytest.fixture(scope="session")
+def python_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the generated Python package, which can be imported."""
+    target = clients.build_python_client(tmp_path_factory.mktemp("python"))
+    sys.path.insert(0, str(target))
+    yield target
+    sys.path.remove(str(target))
+
+
+@pytest.fixture(scope="session")
+def node_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the Node tools. Without npm the tests skip, in CI they fail."""
+    if shutil.which("npm") is None and not os.environ.get("CI"):
+        pytest.skip("npm is not installed")
+    return clients.install_node_tools(tmp_path_factory.mktemp("node"))

@@ -1,0 +1,392 @@
+"""The document's own rules: it is fresh, valid OpenAPI 3.0, and every word of it is used, named and shown by an example."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from jsonschema_rs import Draft202012Validator
+from openapi_spec_validator import OpenAPIV30SpecValidator
+
+from identity_core.api import wire
+from identity_core.api.contract import dereference
+from identity_core.api.schemas import Schemas
+from identity_core.domain import errors
+from identity_core.domain.log import verifier
+from openapi import build, typed_dicts
+
+ALL_PARTS = (*build.PARTS, *({"proofs"} - set(build.PARTS)))
+SCHEMES = {"BearerAuth", "ApiKeyHeader", "ApiKeyAuth", "DidAuth", "RecoveryKeyAuth"}
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=["served", "with the parts to come"])
+def document(request: pytest.FixtureRequest) -> Json:
+    return build.bundle(build.PARTS if request.param == "served" else ALL_PARTS)
+
+
+def operations(document: Json) -> Iterator[tuple[str, Json]]:
+    """(METHOD path, operation object)."""
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def references(part: Any) -> Iterator[str]:
+    """Every ``$ref`` in ``part``."""
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for value in part.values():
+            yield from references(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from references(value)
+
+
+def contents(document: Json) -> Iterator[tuple[str, str, Json]]:
+    """(where, media type, media object) of every body of a request or an answer."""
+    for where, operation in operations(document):
+        for media, content in operation.get("requestBody", {}).get("content", {}).items():
+            yield f"{where} request", media, content
+        for status, reference in operation["responses"].items():
+            for media, content in dereference(document, reference).get("content", {}).items():
+                yield f"{where} {status}", media, content
+
+
+def test_the_generated_files_are_fresh() -> None:
+    for path, octets in build.outputs().items():
+        assert path.read_bytes() == octets, f"{path.name} is not fresh: run python -m openapi.build"
+
+
+def test_building_twice_gives_the_same_octets() -> None:
+    assert build.outputs() == build.outputs()
+
+
+def test_the_wire_types_are_those_of_the_bundle() -> None:
+    octets = build.BUNDLE.read_bytes()
+    assert hashlib.sha256(octets).hexdigest() == wire.DOCUMENT_SHA256
+    assert set(orjson.loads(octets)["components"]["schemas"]) <= set(vars(wire))
+
+
+def test_it_is_valid_openapi_3_0(document: Json) -> None:
+    assert document["openapi"] == "3.0.3"
+    assert document["info"]["version"] == "1.0.0"
+    assert document["servers"] == [{"url": "/api/v1"}]
+    assert [error.message for error in OpenAPIV30SpecValidator(document).iter_errors()] == []
+
+
+def test_no_name_of_a_host_travels_with_it() -> None:
+    hosts = set(re.findall(r"https?://([^/\s\"]+)", json.dumps(build.bundle(ALL_PARTS))))
+    known = {"www.apache.org", "www.w3.org", "w3id.org", "didcomm.org"}
+    assert {host for host in hosts if not host.endswith(".example")} == known
+
+
+def test_operation_ids_are_camel_case_and_unique(document: Json) -> None:
+    names = Counter(operation["operationId"] for _, operation in operations(document))
+    assert [name for name, count in names.items() if count > 1] == []
+    assert [name for name in names if re.fullmatch(r"[a-z]+([A-Z][a-z]+)+", name) is None] == []
+
+
+def test_every_operation_has_one_declared_tag_and_says_what_it_does(document: Json) -> None:
+    declared = {tag["name"] for tag in document["tags"]}
+    for where, operation in operations(document):
+        assert len(operation["tags"]) == 1, where
+        assert set(operation["tags"]) <= declared, where
+        assert operation["summary"], where
+        assert operation["description"], where
+    assert {tag for _, operation in operations(document) for tag in operation["tags"]} == declared
+
+
+def test_parameters_belong_to_operations(document: Json) -> None:
+    for path, item in document["paths"].items():
+        assert set(item) <= {"get", "post", "patch", "delete"}, path
+
+
+def test_the_did_is_a_plain_string_so_that_a_bad_one_is_ours_to_refuse(document: Json) -> None:
+    places = [
+        dereference(document, parameter)
+        for _, operation in operations(document)
+        for parameter in operation.get("parameters", [])
+    ]
+    dids = [place for place in places if place["name"] == "did"]
+    assert len(dids) >= 8
+    assert all(place["schema"] == {"type": "string"} for place in dids)
+
+
+def test_every_operation_names_known_schemes_one_at_a_time(document: Json) -> None:
+    declared = document["components"]["securitySchemes"]
+    assert set(declared) == SCHEMES
+    for scheme in declared.values():
+        assert (scheme["type"], scheme["in"]) == ("apiKey", "header")
+    for where, operation in operations(document):
+        for requirement in operation["security"]:
+            assert len(requirement) == 1, where
+            assert set(requirement) <= SCHEMES, where
+
+
+def test_every_component_is_used(document: Json) -> None:
+    used = set(references(document))
+    kinds = set(document["components"]) - {"securitySchemes"}
+    idle = [
+        f"#/components/{kind}/{name}"
+        for kind in kinds
+        for name in document["components"][kind]
+        if f"#/components/{kind}/{name}" not in used
+    ]
+    assert idle == []
+
+
+def test_every_reference_leads_somewhere(document: Json) -> None:
+    for reference in set(references(document)):
+        assert reference.startswith("#/components/"), reference
+        dereference(document, {"$ref": reference})
+
+
+def test_every_object_has_a_name(document: Json) -> None:
+    """Generators invent names for inline objects, and no two invent the same."""
+
+    def inline(schema: Any, where: str) -> Iterator[str]:
+        for name, member in schema.get("properties", {}).items():
+            if "properties" in member:
+                yield f"{where}.{name}"
+            yield from inline(member, f"{where}.{name}")
+        if "items" in schema:
+            if "properties" in schema["items"]:
+                yield f"{where}[]"
+            yield from inline(schema["items"], f"{where}[]")
+
+    found = [each for name, schema in document["components"]["schemas"].items() for each in inline(schema, name)]
+    for where, _, content in contents(document):
+        schema = content["schema"]
+        if "$ref" not in schema and schema != {"type": "string"}:
+            found.append(where)
+    assert found == []
+
+
+def test_requests_refuse_unknown_members(document: Json) -> None:
+    def closed(schema: Any, seen: set[str]) -> Iterator[str]:
+        for reference in references(schema):
+            name = reference.rpartition("/")[2]
+            if name not in seen:
+                seen.add(name)
+                target = dereference(document, {"$ref": reference})
+                if target.get("type") == "object" and target.get("additionalProperties") is not False:
+                    yield name
+                yield from closed(target, seen)
+
+    bodies = [operation["requestBody"] for _, operation in operations(document) if "requestBody" in operation]
+    assert [name for body in bodies for name in closed(body, set())] == []
+
+
+def test_request_texts_and_arrays_are_bounded(document: Json) -> None:
+    """Generously: the strict rules are the domain's. IBCT members are its to judge, too."""
+
+    def unbounded(schema: Json, where: str, seen: set[str]) -> Iterator[str]:
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            if name not in seen and name != "IBCT":
+                yield from unbounded(dereference(document, schema), name, seen | {name})
+            return
+        bounded = {"maxLength", "enum", "format"} & schema.keys()
+        if schema.get("type") == "string" and not bounded:
+            yield where
+        if schema.get("type") == "array":
+            if "maxItems" not in schema:
+                yield f"{where}[]"
+            yield from unbounded(schema["items"], f"{where}[]", seen)
+        for name, member in schema.get("properties", {}).items():
+            yield from unbounded(member, f"{where}.{name}", seen)
+
+    found = [
+        each
+        for where, operation in operations(document)
+        if "requestBody" in operation
+        for content in operation["requestBody"]["content"].values()
+        for each in unbounded(content["schema"], where, set())
+    ]
+    assert found == []
+
+
+def test_only_what_generators_understand(document: Json) -> None:
+    """No unions and no discriminators; a null only beside a type (elsewhere OpenAPI 3.0.3 gives the word no meaning); no
+    defaults, which nothing fills in on the way and openapi-typescript takes for members that are always there."""
+
+    def strange(part: Any, where: str) -> Iterator[str]:
+        if isinstance(part, dict):
+            if {"oneOf", "anyOf", "not", "discriminator", "const", "default"} & part.keys():
+                yield where
+            if "nullable" in part and ("type" not in part or "allOf" in part):
+                yield where
+            for name, value in part.items():
+                yield from strange(value, f"{where}/{name}")
+        elif isinstance(part, list):
+            for value in part:
+                yield from strange(value, where)
+
+    assert list(strange(document["components"]["schemas"], "")) == []
+
+
+def test_the_wire_types_refuse_what_they_cannot_say() -> None:
+    with pytest.raises(ValueError, match="oneOf"):
+        typed_dicts.write_types({"Thing": {"oneOf": [{"type": "string"}]}}, digest="0" * 64)
+
+
+# Errors
+
+
+def test_every_refusal_names_its_codes_and_has_an_example_of_each(document: Json) -> None:
+    catalogue = document[build.CATALOGUE]
+    for where, operation in operations(document):
+        for status, reference in operation["responses"].items():
+            response = dereference(document, reference)
+            if status < "4":
+                assert "x-error-codes" not in response, where
+                continue
+            for code in response["x-error-codes"]:
+                assert str(catalogue[code]["status"]) == status, f"{where} {code}"
+                assert f"`{code}`" in response["description"], f"{where} {code}"
+            shown = {
+                dereference(document, example)["value"]["error"]["code"]
+                for content in response["content"].values()
+                for example in content["examples"].values()
+                if "error" in dereference(document, example)["value"]
+            }
+            assert shown == set(response["x-error-codes"]), f"{where} {status}"
+
+
+def test_the_catalogue_says_what_the_service_says() -> None:
+    said = {
+        each.code: each.message for each in vars(errors).values() if isinstance(each, type) and hasattr(each, "code")
+    }
+    catalogue = build.bundle()[build.CATALOGUE]
+    assert {code: entry["message"] for code, entry in catalogue.items()} == {code: said[code] for code in catalogue}
+
+
+def test_every_error_shows_its_request_id(document: Json) -> None:
+    for example in document["components"]["examples"].values():
+        assert example["value"]["error"]["details"]["requestId"]
+
+
+def test_the_catalogue_holds_what_operations_promise_and_the_paths_between(document: Json) -> None:
+    promised = {
+        code
+        for _, operation in operations(document)
+        for reference in operation["responses"].values()
+        for code in dereference(document, reference).get("x-error-codes", [])
+    }
+    assert promised | {"NOT_FOUND"} == set(document[build.CATALOGUE])
+
+
+def test_the_operations_that_change_something_take_an_idempotency_key() -> None:
+    document = build.bundle()
+    for where, operation in operations(document):
+        names = {dereference(document, each)["name"] for each in operation.get("parameters", [])}
+        assert ("Idempotency-Key" in names) == where.startswith(("POST", "PATCH")), where
+
+
+@pytest.mark.parametrize(
+    ("status", "header"),
+    [
+        ("401", "WWW-Authenticate"),
+        ("405", "Allow"),
+        ("429", "Retry-After"),
+        ("429", "RateLimit"),
+        ("200", "X-Request-Id"),
+    ],
+)
+def test_a_status_documents_its_headers(document: Json, status: str, header: str) -> None:
+    for where, operation in operations(document):
+        if status in operation["responses"]:
+            assert header in dereference(document, operation["responses"][status])["headers"], where
+
+
+# Examples
+
+
+def test_every_body_has_an_example(document: Json) -> None:
+    assert [f"{where} {media}" for where, media, content in contents(document) if not content.get("examples")] == []
+
+
+def test_every_example_fits_its_schema(document: Json) -> None:
+    schemas = Schemas(document)
+    wrong = []
+    for where, _, content in contents(document):
+        validator = schemas.compile(content["schema"])
+        for name, reference in content["examples"].items():
+            value = dereference(document, reference)["value"]
+            wrong += [f"{where} {name}: {error.message}" for error in validator.iter_errors(value)]
+    assert wrong == []
+
+
+def test_the_examples_show_every_member_of_an_answer() -> None:
+    """An answer that is described and never shown is one that nobody reviewed."""
+    document = build.bundle(ALL_PARTS)
+    shown: dict[str, set[str]] = {}
+
+    def walk(schema: Json, value: Any) -> None:
+        if "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            schema = dereference(document, schema)
+            if isinstance(value, dict):
+                shown.setdefault(name, set()).update(value)
+        for part in schema.get("allOf", []):
+            walk(part, value)
+        if isinstance(value, dict):
+            for name, member in schema.get("properties", {}).items():
+                if name in value:
+                    walk(member, value[name])
+        if isinstance(value, list):
+            for item in value:
+                walk(schema["items"], item)
+
+    for _, _, content in contents(document):
+        for reference in content["examples"].values():
+            walk(content["schema"], dereference(document, reference)["value"])
+    never = {
+        f"{name}.{member}"
+        for name, schema in document["components"]["schemas"].items()
+        for member in schema.get("properties", {})
+        if member not in shown.get(name, set())
+    }
+    assert never == set()
+
+
+def test_the_log_of_the_example_verifies() -> None:
+    operation = build.bundle()["paths"]["/dids/{did}/log"]["get"]
+    (example,) = operation["responses"]["200"]["content"]["application/jsonl"]["examples"].values()
+    checked = verifier.verify(example["value"].encode())
+    assert checked.did.startswith("did:ids:Qm")
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "fits"),
+    [
+        ("CreateDidRequest", {"method": "ids", "extra": 1}, False),
+        ("CreateDidRequest", {"method": 1}, False),
+        ("CreateDidRequest", {"method": "ids", "keyType": "Unknown2030"}, True),
+        ("UpdateDidRequest", {}, False),
+        ("UpdateDidRequest", {"operations": []}, False),
+        ("UpdateDidRequest", {"operation": "unknown"}, True),
+        ("DeactivateDidRequest", {"confirm": "true"}, False),
+        ("DeactivateDidRequest", {"confirm": False}, True),
+        ("RotateDidKeyRequest", {"oldKeyId": "#a", "newKeyType": "Ed25519", "revokeOldAfter": "2026-01-01"}, False),
+        (
+            "RotateDidKeyRequest",
+            {"oldKeyId": "#a", "newKeyType": "Ed25519", "revokeOldAfter": "2026-01-01T00:00:00"},
+            False,
+        ),
+        ("CreateApiKeyRequest", {"name": "a", "admin": True, "requestsPerSecond": 0}, False),
+        ("UpdateApiKeyRequest", {}, False),
+        ("UpdateApiKeyRequest", {"burst": None}, True),
+        ("RotateApiKeyRequest", {"graceSeconds": 7_776_001}, False),
+    ],
+)
+def test_what_the_schemas_refuse(name: str, member: Json, fits: bool) -> None:
+    validator: Draft202012Validator = Schemas(build.bundle()).compile({"$ref": f"#/components/schemas/{name}"})
+    assert validator.is_valid(member) is fits

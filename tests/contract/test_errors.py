@@ -1,0 +1,82 @@
+"""Classes, table and document: each covers the others (house.md §5)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from identity_core.api.contract import dereference, load_document, operations
+from identity_core.api.errors import STATUS
+from identity_core.domain.errors import IdentityError
+
+DOCUMENT = load_document().value
+
+# NOT_FOUND belongs to paths that are no operation. The others wait for the operations that can give them.
+OUTSIDE_THE_DOCUMENT = {
+    "NOT_FOUND",
+    "PROOF_INVALID",
+    "PREDICATE_UNSUPPORTED",
+    "PREDICATE_NOT_SATISFIED",
+    "ANCHORING_DISABLED",
+}
+
+
+def classes(parent: type[IdentityError] = IdentityError) -> Iterator[type[IdentityError]]:
+    """The refusals that the domain declares; those of a test's own do not count."""
+    for child in parent.__subclasses__():
+        if child.__module__ == IdentityError.__module__:
+            yield child
+        yield from classes(child)
+
+
+def promised() -> Iterator[tuple[str, int, str]]:
+    """(operationId, status, code) of every error that the document promises."""
+    for _, _, operation in operations(DOCUMENT):
+        for status, reference in operation["responses"].items():
+            for code in dereference(DOCUMENT, reference).get("x-error-codes", []):
+                yield operation["operationId"], int(status), code
+
+
+def test_every_class_has_a_code_of_its_own_and_a_status() -> None:
+    codes = [each.code for each in classes()]
+    assert len(codes) == len(set(codes))
+    assert set(codes) == set(STATUS)
+
+
+@pytest.mark.parametrize("each", list(classes()), ids=lambda each: each.code)
+def test_every_class_says_what_it_means(each: type[IdentityError]) -> None:
+    assert each.__doc__
+    assert each.__doc__ != IdentityError.__doc__
+    assert each.message.endswith(".")
+    assert str(each()) == each.message
+
+
+def test_the_document_promises_each_code_with_the_status_of_the_table() -> None:
+    wrong = {(code, status) for _, status, code in promised() if STATUS.get(code) != status}
+    assert wrong == set()
+
+
+def test_the_document_covers_the_table() -> None:
+    assert {code for _, _, code in promised()} == set(STATUS) - OUTSIDE_THE_DOCUMENT
+
+
+def test_every_error_of_the_document_names_its_codes() -> None:
+    nameless: list[tuple[Any, str]] = []
+    for _, _, operation in operations(DOCUMENT):
+        for status, reference in operation["responses"].items():
+            if status >= "4" and "x-error-codes" not in dereference(DOCUMENT, reference):
+                nameless.append((operation["operationId"], status))
+    assert nameless == []
+
+
+def test_what_the_edge_itself_refuses_is_promised_by_every_operation() -> None:
+    everywhere = {"INVALID_REQUEST", "METHOD_NOT_ALLOWED", "HEADERS_TOO_LARGE", "INTERNAL_ERROR"}
+    with_body = {"PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"}
+    missing = {}
+    for _, _, operation in operations(DOCUMENT):
+        operation_id = operation["operationId"]
+        needed = everywhere | (with_body if "requestBody" in operation else set())
+        lacking = needed - {code for name, _, code in promised() if name == operation_id}
+        if lacking:
+            missing[operation_id] = lacking
+    assert missing == {}

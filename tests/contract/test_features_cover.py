@@ -1,0 +1,96 @@
+"""A scenario for every (operation, status, code) that the document promises, and no tag that it does not know.
+
+A scenario covers the operation that its feature is tagged with, or those in the column ``operation`` of its examples.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_bdd.gherkin_parser import get_gherkin_document
+
+from features.document import Operation, operations
+
+FEATURES = Path(__file__).parents[2] / "features"
+Covered = set[tuple[str, int, str]]
+
+
+def scenarios() -> Iterator[tuple[set[str], list[str], list[list[str]], list[str]]]:
+    """(tags, example columns, example rows, step texts) of every scenario."""
+    for path in sorted(FEATURES.rglob("*.feature")):
+        feature = get_gherkin_document(str(path)).feature
+        for child in feature.children:
+            scenario = child.scenario
+            if scenario is None:
+                continue
+            tags = {tag.name.lstrip("@") for tag in [*feature.tags, *scenario.tags]}
+            columns: list[str] = []
+            rows: list[list[str]] = []
+            for examples in scenario.examples:
+                columns = [cell.value for cell in examples.table_header.cells] if examples.table_header else []
+                rows += [[cell.value for cell in row.cells] for row in examples.table_body]
+            yield tags, columns, rows, [step.text for step in scenario.steps]
+
+
+def covered() -> tuple[Covered, set[tuple[str, int]], set[str]]:
+    """Refusals and successes that some scenario ends in, and all tags."""
+    refusals: Covered = set()
+    successes: set[tuple[str, int]] = set()
+    seen: set[str] = set()
+    names = {one.operation_id for one in operations()}
+    for tags, columns, rows, steps in scenarios():
+        seen |= tags
+        about = {tag for tag in tags if tag in names}
+        if "operation" in columns:
+            about |= {row[columns.index("operation")] for row in rows}
+        about |= {word for step in steps for word in re.findall(r"\w+", step) if word in names}
+        for step in steps:
+            ends = [step]
+            if "<status>" in step:
+                ends = [step.replace("<status>", row[columns.index("status")]) for row in rows]
+            for end in ends:
+                refusal = re.fullmatch(r"the answer is (\d{3}) ([A-Z_]+)", end)
+                success = re.fullmatch(r"the answer is (\d{3})", end)
+                if refusal is not None:
+                    refusals |= {(name, int(refusal[1]), refusal[2]) for name in about}
+                elif success is not None:
+                    successes |= {(name, int(success[1])) for name in about}
+    return refusals, successes, seen
+
+
+REFUSALS, SUCCESSES, TAGS = covered()
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda one: one.operation_id)
+def test_every_refusal_has_a_scenario(operation: Operation) -> None:
+    missing = [
+        f"{status} {code}"
+        for status, codes in operation.refusals.items()
+        for code in codes
+        if (operation.operation_id, status, code) not in REFUSALS
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda one: one.operation_id)
+def test_every_success_has_a_scenario(operation: Operation) -> None:
+    # A readiness of 503 has no code of its own: it is the state of a dependency, which no client causes.
+    missing = [s for s in operation.statuses if s < 400 and (operation.operation_id, s) not in SUCCESSES]
+    assert missing == []
+
+
+def test_no_tag_is_unknown_to_the_document() -> None:
+    names = {one.operation_id for one in operations()}
+    refusals = {f"{status}:{code}" for one in operations() for status, codes in one.refusals.items() for code in codes}
+    assert names | refusals >= TAGS
+
+
+def test_a_refusal_tag_is_what_the_scenario_ends_in() -> None:
+    for tags, _, _, steps in scenarios():
+        for tag in tags:
+            status, _, code = tag.partition(":")
+            if code:
+                assert f"the answer is {status} {code}" in steps
