@@ -1,0 +1,1 @@
+"""Signatures, keys and boxes: thin functions on bytes over libsodium and the curve backends. Imports nobody of ours."""

@@ -1,0 +1,185 @@
+"""The draft's core operations, on scalars instead of octet messages: CoreSign, CoreVerify and the parts of a proof.
+
+A prover that shows more than disclosure chooses the masks (``RandomScalars.m_tildes``), calls ``proof_init``, hashes
+what it likes of the result into its presentation header, and takes the challenge for its own arguments too; the proof
+stays one that every implementation of the draft verifies. Its verifier goes the same way with ``proof_verify_init``,
+``check_challenge`` and, last because it is dearest, ``check_pairing``.
+
+A message may be any scalar from 0 to r - 1. Nothing here decides which messages are hashed and which are numbers: the
+signed header must say so (draft, "Mapping Messages to Scalars").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from identity_core.crypto.bbs.ciphersuite import API_ID, HASH_TO_SCALAR_DST, MAX_MESSAGES, Ciphersuite
+from identity_core.crypto.bbs.elements import (
+    InitResult,
+    Proof,
+    ProofInvalid,
+    PublicKey,
+    RandomScalars,
+    Signature,
+    SignatureInvalid,
+)
+from identity_core.crypto.bbs.utilities import (
+    calculate_challenge,
+    calculate_domain,
+    hash_to_scalar,
+    scalar_to_octets,
+)
+from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381.backend import G1_OCTETS
+
+_BLINDING_DST: Final = API_ID + b"IDENTITY_INVERSION_BLINDING_"
+
+
+def core_sign(
+    suite: Ciphersuite, secret: int, public_key: PublicKey, header: bytes, messages: Sequence[int]
+) -> Signature:
+    """The signature of ``header`` and ``messages`` by the secret scalar; deterministic.
+
+    What depends on the secret goes through the backend's own multiplication, never through tables, which serve only for
+    B, a sum over public generators that holds nothing of the key.
+    """
+    _check_messages(messages)
+    domain = calculate_domain(suite, public_key, len(messages), header)
+    preimage = b"".join(scalar_to_octets(scalar) for scalar in (secret, *messages, domain))
+    e = hash_to_scalar(preimage, HASH_TO_SCALAR_DST)
+    inverse = _blinded_inverse(secret, e)
+    return Signature(suite.curve.g1_mul(suite.commitment(domain, messages), inverse), e)
+
+
+def core_verify(
+    suite: Ciphersuite, public_key: PublicKey, signature: Signature, header: bytes, messages: Sequence[int]
+) -> None:
+    """Raises ``SignatureInvalid``.
+
+    e(A, W + BP2·e) = e(B, BP2) is checked as e(A, W)·e(A·e - B, BP2) = 1: the product in G1 is the cheaper one.
+    """
+    _check_messages(messages)
+    curve = suite.curve
+    domain = calculate_domain(suite, public_key, len(messages), header)
+    minus_b = curve.g1_neg(suite.commitment(domain, messages))
+    other = curve.g1_add(curve.g1_mul(signature.a, signature.e), minus_b)
+    if not curve.pairing_product_is_one([(signature.a, public_key.point), (other, curve.g2_generator())]):
+        raise SignatureInvalid("the signature does not match")
+
+
+def proof_init(
+    suite: Ciphersuite,
+    public_key: PublicKey,
+    signature: Signature,
+    header: bytes,
+    messages: Sequence[int],
+    disclosed_indexes: Sequence[int],
+    random_scalars: RandomScalars,
+) -> InitResult:
+    """ProofInit. The prover's first message: it depends on the masks and on no challenge."""
+    _check_messages(messages)
+    hidden = undisclosed_indexes(len(messages), disclosed_indexes)
+    dice, curve = random_scalars, suite.curve
+    if len(dice.m_tildes) != len(hidden):
+        raise ValueError(f"{len(dice.m_tildes)} masks for {len(hidden)} undisclosed messages")
+    if dice.r1 % ORDER == 0 or dice.r2 % ORDER == 0:
+        raise ValueError("r1 and r2 are not zero")
+    domain = calculate_domain(suite, public_key, len(messages), header)
+    d = curve.g1_mul(suite.commitment(domain, messages), dice.r2)
+    a_bar = curve.g1_mul(signature.a, dice.r1 * dice.r2)
+    b_bar = curve.g1_msm([d, a_bar], [dice.r1, -signature.e])
+    t1 = curve.g1_msm([a_bar, d], [dice.e_tilde, dice.r1_tilde])
+    t2 = suite.combine(0, 0, hidden, dice.m_tildes, also=[(d, dice.r3_tilde)])
+    octets = b"".join(map(curve.g1_to_octets, (a_bar, b_bar, d, t1, t2)))
+    return InitResult(a_bar, b_bar, d, t1, t2, domain, octets)
+
+
+def proof_finalize(
+    init: InitResult,
+    challenge: int,
+    e: int,
+    random_scalars: RandomScalars,
+    undisclosed_messages: Sequence[int],
+) -> Proof:
+    """ProofFinalize: the responses. ``e`` is the signature's; messages in ascending order of index."""
+    dice = random_scalars
+    r3 = pow(dice.r2, -1, ORDER)
+    pairs = zip(dice.m_tildes, undisclosed_messages, strict=True)
+    return Proof(
+        a_bar=init.a_bar,
+        b_bar=init.b_bar,
+        d=init.d,
+        e_hat=(dice.e_tilde + e * challenge) % ORDER,
+        r1_hat=(dice.r1_tilde - dice.r1 * challenge) % ORDER,
+        r3_hat=(dice.r3_tilde - r3 * challenge) % ORDER,
+        m_hats=tuple((mask + message * challenge) % ORDER for mask, message in pairs),
+        challenge=challenge,
+        points_octets=init.points_octets[: 3 * G1_OCTETS],
+    )
+
+
+def proof_verify_init(
+    suite: Ciphersuite, public_key: PublicKey, proof: Proof, header: bytes, disclosed: Mapping[int, int]
+) -> InitResult:
+    """ProofVerifyInit: the first message that the responses belong to. ``disclosed`` maps 0-based indexes to scalars.
+
+    Raises ``ProofInvalid``; also for T1 or T2 being the identity, which no honest prover makes.
+    """
+    curve, c = suite.curve, proof.challenge
+    count = len(disclosed) + len(proof.m_hats)
+    if count > MAX_MESSAGES or not all(0 <= index < count for index in disclosed):
+        raise ProofInvalid("a disclosed index is not that of a message")
+    shown = sorted(disclosed)
+    hidden = undisclosed_indexes(count, shown)
+    domain = calculate_domain(suite, public_key, count, header)
+    t1 = curve.g1_msm([proof.b_bar, proof.a_bar, proof.d], [c, proof.e_hat, proof.r1_hat])
+    # T2 = Bv·c + D·r3^ + the sum of H_j·m^_j, with Bv multiplied out so that all of it goes through the tables.
+    scalars = [disclosed[index] * c for index in shown]
+    t2 = suite.combine(c, domain * c, [*shown, *hidden], [*scalars, *proof.m_hats], also=[(proof.d, proof.r3_hat)])
+    if curve.g1_is_identity(t1) or curve.g1_is_identity(t2):
+        raise ProofInvalid("the proof does not match")
+    octets = proof.points_octets + curve.g1_to_octets(t1) + curve.g1_to_octets(t2)
+    return InitResult(proof.a_bar, proof.b_bar, proof.d, t1, t2, domain, octets)
+
+
+def check_challenge(init: InitResult, proof: Proof, disclosed: Mapping[int, int], presentation_header: bytes) -> None:
+    """Raises ``ProofInvalid`` unless the proof's challenge is the hash of everything before it."""
+    if calculate_challenge(init, disclosed, presentation_header) != proof.challenge:
+        raise ProofInvalid("the proof does not match")
+
+
+def check_pairing(suite: Ciphersuite, public_key: PublicKey, proof: Proof) -> None:
+    """Raises ``ProofInvalid`` unless e(Abar, W) = e(Bbar, BP2): without this, anybody could have made the signature."""
+    curve = suite.curve
+    pairs = [(proof.a_bar, public_key.point), (curve.g1_neg(proof.b_bar), curve.g2_generator())]
+    if not curve.pairing_product_is_one(pairs):
+        raise ProofInvalid("the proof does not match")
+
+
+def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[int]:
+    """The others of 0 … count - 1. Raises ``ValueError`` unless the disclosed ones strictly ascend and are in range."""
+    previous = -1
+    for index in disclosed_indexes:
+        if not previous < index < count:
+            raise ValueError("disclosed indexes are strictly ascending and belong to a message each")
+        previous = index
+    shown = frozenset(disclosed_indexes)
+    return [index for index in range(count) if index not in shown]
+
+
+def _check_messages(messages: Sequence[int]) -> None:
+    if len(messages) > MAX_MESSAGES:
+        raise ValueError(f"there are at most {MAX_MESSAGES} messages")
+    if not all(0 <= message < ORDER for message in messages):
+        raise ValueError("a message is a scalar from 0 to r - 1")
+
+
+def _blinded_inverse(secret: int, e: int) -> int:
+    """1 / (secret + e) mod r. Euclid's steps depend on their input, so they see it times a factor that only the key's
+    holder can know; the result is the same."""
+    blinding = hash_to_scalar(scalar_to_octets(secret) + scalar_to_octets(e), _BLINDING_DST)
+    try:
+        return pow((secret + e) * blinding, -1, ORDER) * blinding % ORDER
+    except ValueError as fault:
+        raise ValueError("this key cannot sign these messages") from fault

@@ -1,0 +1,167 @@
+"""The interface that every BLS12-381 backend offers, and the refusals they share.
+
+Points are opaque: only the curve that made a point reads it. Scalars are Python integers and are taken modulo
+``ORDER``, whatever their size or sign. Octets are the compressed encodings of the ZCash format (48 octets in G1, 96 in
+G2), as the BBS draft has them (draft-irtf-cfrg-bbs-signatures, "Ciphersuites"). Decoding is strict on every backend:
+exact length, canonical form, on the curve, in the subgroup of prime order, not the identity.
+
+Left out on purpose: field elements, uncompressed points, points outside the subgroup, pairings as values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NewType, Protocol, runtime_checkable
+
+ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
+"""r, the prime order of G1, G2 and the target group."""
+
+SCALAR_OCTETS: Final = 32
+G1_OCTETS: Final = 48
+G2_OCTETS: Final = 96
+MAX_DST_OCTETS: Final = 255
+"""RFC 9380 §5.3.3 hashes longer tags first; not every backend does it and no caller needs it, so they are refused."""
+
+G1_GENERATOR: Final = bytes.fromhex(
+    "97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"
+)
+G2_GENERATOR: Final = bytes.fromhex(
+    "93e02b6052719f607dacd3a088274f65596bd0d09920b61ab5da61bbdc7f5049334cf11213945d57e5ac7d055d042b7e"
+    "024aa2b2f08f0a91260805272dc51051c6e47ad4fa403b02b4510b647ae3d1770bac0326a805bbefd48056c8c121bdb8"
+)
+
+G1 = NewType("G1", object)
+G2 = NewType("G2", object)
+
+
+class InvalidPoint(ValueError):
+    """The octets are not the canonical encoding of a point of the subgroup, or they encode the identity."""
+
+
+class BackendUnavailable(RuntimeError):
+    """The backend that was asked for (or every backend) is not installed or failed its self-test."""
+
+
+class FixedBases(Protocol):
+    """Points that are multiplied again and again; what speeds that up is built for each point at its first use.
+
+    The multiples are looked up by the scalars' digits, so the caches may tell something about them; the number of
+    additions does not, on the native backends. Not for a secret key.
+    """
+
+    def __len__(self) -> int: ...
+
+    def msm(
+        self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[G1, int]] = ()
+    ) -> G1:
+        """The sum of ``scalars[k]`` times the point number ``indexes[k]`` (all points in order when ``None``), plus the
+        products of the pairs in ``also``, whose points are not fixed. Raises ``ValueError`` on unequal lengths,
+        ``IndexError`` on an index that is negative or too large."""
+        ...
+
+
+@runtime_checkable
+class Curve(Protocol):
+    """One backend, compared and hashed by identity. Points of different backends never meet."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """The backend's name in settings and reports."""
+        ...
+
+    @property
+    def constant_time(self) -> bool:
+        """Whether ``g1_mul`` and ``g2_mul`` take the same time for every scalar."""
+        ...
+
+    def g1_identity(self) -> G1:
+        """The identity of G1."""
+        ...
+
+    def g1_generator(self) -> G1:
+        """The standard generator of G1."""
+        ...
+
+    def g2_generator(self) -> G2:
+        """The standard generator of G2."""
+        ...
+
+    def g1_add(self, a: G1, b: G1, /) -> G1:
+        """The sum, for equal points and the identity too."""
+        ...
+
+    def g1_neg(self, a: G1, /) -> G1:
+        """The point that gives the identity when added."""
+        ...
+
+    def g1_mul(self, a: G1, k: int, /) -> G1:
+        """``k`` times ``a``; no tables."""
+        ...
+
+    def g1_msm(self, points: Sequence[G1], scalars: Sequence[int], /) -> G1:
+        """The sum of the products; the identity for no points. Unequal lengths raise ``ValueError``."""
+        ...
+
+    def g1_is_identity(self, a: G1, /) -> bool:
+        """Whether ``a`` is the identity."""
+        ...
+
+    def g1_equal(self, a: G1, b: G1, /) -> bool:
+        """Whether the two are one point."""
+        ...
+
+    def g1_to_octets(self, a: G1, /) -> bytes:
+        """48 octets; the identity is encoded too."""
+        ...
+
+    def octets_to_g1(self, octets: bytes, /) -> G1:
+        """The point of a canonical encoding. Raises ``InvalidPoint``."""
+        ...
+
+    def g2_add(self, a: G2, b: G2, /) -> G2:
+        """The sum, for equal points and the identity too."""
+        ...
+
+    def g2_mul(self, a: G2, k: int, /) -> G2:
+        """``k`` times ``a``; no tables."""
+        ...
+
+    def g2_is_identity(self, a: G2, /) -> bool:
+        """Whether ``a`` is the identity."""
+        ...
+
+    def g2_to_octets(self, a: G2, /) -> bytes:
+        """96 octets; the identity is encoded too."""
+        ...
+
+    def octets_to_g2(self, octets: bytes, /) -> G2:
+        """The point of a canonical encoding. Raises ``InvalidPoint``."""
+        ...
+
+    def hash_to_g1(self, message: bytes, dst: bytes, /) -> G1:
+        """RFC 9380, suite BLS12381G1_XMD:SHA-256_SSWU_RO_. A ``dst`` that is empty or longer than 255 octets raises
+        ``ValueError``."""
+        ...
+
+    def pairing_product_is_one(self, pairs: Sequence[tuple[G1, G2]], /) -> bool:
+        """Whether the product of the pairings is one; true for no pairs."""
+        ...
+
+    def fixed_bases(self, points: Sequence[G1], /, *, window: int | None = None) -> FixedBases:
+        """``window`` is the width of a digit in bits, 1 to 8; ``None`` leaves it to the backend."""
+        ...
+
+
+def checked_dst(dst: bytes) -> bytes:
+    """``dst``, if RFC 9380 §3.1 and ``MAX_DST_OCTETS`` allow it; else raises ``ValueError``."""
+    if not 1 <= len(dst) <= MAX_DST_OCTETS:
+        raise ValueError(f"a domain separation tag has 1 to {MAX_DST_OCTETS} octets")
+    return dst
+
+
+def check_equal_lengths(points: Sequence[object], scalars: Sequence[int]) -> None:
+    """Raises ``ValueError``. Some libraries cut the longer list off in silence."""
+    if len(points) != len(scalars):
+        raise ValueError(f"{len(points)} points and {len(scalars)} scalars")

@@ -1,0 +1,158 @@
+"""Precomputed multiples of fixed points, for backends whose additions are native.
+
+A point's table holds, for each digit position of a scalar in base 2^window, all multiples for that position; a product
+is then one addition for each position and no doubling. The backends without a multi-scalar multiplication win most by
+it, and the others win too. Only curve additions are used: no arithmetic of ours on coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import getitem
+from typing import Any, Final
+from weakref import WeakSet
+
+from identity_core.crypto.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve
+
+MAX_TABLE_OCTETS: Final = 64 << 20
+POINT_OCTETS: Final = 192
+"""A native point: 144 octets of coordinates, the object's head, the slot in its list, the allocator's rounding."""
+
+_SCALAR_BITS: Final = 255
+_OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
+
+
+class TableShelf:
+    """Counts the points in all living tables of one curve, so that together they stay within ``MAX_TABLE_OCTETS``."""
+
+    def __init__(self, max_points: int = MAX_TABLE_OCTETS // POINT_OCTETS) -> None:
+        self._max_points = max_points
+        self._owners: WeakSet[WindowedBases] = WeakSet()
+
+    def register(self, owner: WindowedBases) -> None:
+        """Counts the owner's tables from now on, for as long as it lives."""
+        self._owners.add(owner)
+
+    def has_room_for(self, points: int) -> bool:
+        """Whether that many points more stay within the limit."""
+        return sum(owner.table_points for owner in self._owners) + points <= self._max_points
+
+
+class WindowedBases:
+    """``FixedBases`` by tables. A point that finds no room on the shelf is multiplied as any other point is.
+
+    Needs points whose ``+`` is the group's addition, as both native libraries have them: ``sum`` then adds without
+    a Python frame an addition, which is half of the time.
+    """
+
+    def __init__(self, curve: Curve, shelf: TableShelf, points: Sequence[G1], window: int) -> None:
+        if not 1 <= window <= 8:
+            raise ValueError("a window has 1 to 8 bits")
+        self._curve = curve
+        self._shelf = shelf
+        self._points = tuple(points)
+        self._window = window
+        self._positions = -(-_SCALAR_BITS // window)
+        self._shifts = tuple(range(window * (self._positions - 1), -1, -window))
+        self._tables: dict[int, list[list[Any]] | None] = {}
+        shelf.register(self)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def table_points(self) -> int:
+        """How many points the tables hold now."""
+        tabled = sum(table is not None for table in tuple(self._tables.values()))
+        return tabled * (self._positions << self._window)
+
+    def msm(
+        self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[G1, int]] = ()
+    ) -> G1:
+        """See ``FixedBases.msm``."""
+        chosen = range(len(self._points)) if indexes is None else indexes
+        if len(chosen) != len(scalars):
+            raise ValueError(f"{len(chosen)} points and {len(scalars)} scalars")
+        rows: list[list[Any]] = []
+        digits = bytearray()
+        untabled = list(also)
+        for index, scalar in zip(chosen, scalars, strict=True):
+            table = self._table(index)
+            if table is None:
+                untabled.append((self._points[index], scalar))
+            else:
+                rows += table
+                digits += self._digits(scalar % ORDER)
+        total: G1 = sum(map(getitem, rows, digits), self._curve.g1_identity())  # type: ignore[call-overload]
+        if untabled:
+            products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
+            total = self._curve.g1_add(total, products)
+        return total
+
+    def _digits(self, scalar: int) -> bytes:
+        """The scalar's digits, most significant first. An octet is a digit of eight bits, and much faster to take."""
+        if self._window == 8:
+            return scalar.to_bytes(SCALAR_OCTETS, "big")
+        mask = (1 << self._window) - 1
+        return bytes([(scalar >> shift) & mask for shift in self._shifts])
+
+    def _table(self, index: int) -> list[list[Any]] | None:
+        if index not in self._tables:
+            if not 0 <= index < len(self._points):
+                raise IndexError(f"there is no fixed point number {index}")
+            room = self._shelf.has_room_for(self._positions << self._window)
+            self._tables[index] = self._build(self._points[index]) if room else None
+        return self._tables[index]
+
+    def _build(self, base: Any) -> list[list[Any]]:
+        """One row for each position, most significant first; a row starts with the identity."""
+        rows: list[list[Any]] = []
+        for _ in range(self._positions):
+            multiple: Any = self._curve.g1_identity()
+            row = [multiple]
+            for _ in range((1 << self._window) - 1):
+                multiple = multiple + base
+                row.append(multiple)
+            rows.append(row)
+            base = multiple + base
+        rows.reverse()
+        return rows
+
+
+class DigitTable:
+    """The points 0·P … (radix-1)·P of several P: sums of small multiples whose count of additions no digit changes.
+
+    Each entry is shifted by a point O of unknown logarithm and the sum starts at -n·O, so that a digit of zero costs an
+    addition like every other: the time says nothing about how many digits are zero.
+    """
+
+    def __init__(self, curve: Curve, points: Sequence[G1], radix: int) -> None:
+        if radix < 2:
+            raise ValueError("a radix is at least 2")
+        self._curve = curve
+        self._radix = radix
+        offset = curve.hash_to_g1(b"", _OFFSET_DST)
+        minus_offset = curve.g1_neg(offset)
+        self._starts = [curve.g1_identity()]
+        self._rows: list[list[G1]] = []
+        for point in points:
+            row = [offset]
+            while len(row) < radix:
+                row.append(curve.g1_add(row[-1], point))
+            self._rows.append(row)
+            self._starts.append(curve.g1_add(self._starts[-1], minus_offset))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def sum(self, digits: Sequence[int]) -> G1:
+        """The sum of ``digits[i]`` times point i over the first ``len(digits)`` points, by ``len(digits)`` additions.
+
+        Raises ``ValueError`` if there are more digits than points, or a digit that is not 0 to radix - 1.
+        """
+        if len(digits) > len(self._rows):
+            raise ValueError(f"{len(digits)} digits for {len(self._rows)} points")
+        if digits and not 0 <= min(digits) <= max(digits) < self._radix:
+            raise ValueError(f"a digit is not in 0 to {self._radix - 1}")
+        return reduce(self._curve.g1_add, map(getitem, self._rows, digits), self._starts[len(digits)])

@@ -1,0 +1,30 @@
+"""X25519 keys (RFC 7748) by libsodium: made and checked here; key agreement itself is left to those who hold the keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nacl import bindings
+
+from identity_core.crypto.ed25519 import InvalidKey
+
+_PRIME: Final = 2**255 - 19
+# Any scalar does: after clamping it is a multiple of 8, which takes every small-order point to zero.
+_PROBE: Final = b"\x01" * 32
+
+
+def public_key(secret: bytes) -> bytes:
+    """The 32-byte public key of a 32-byte secret."""
+    if len(secret) != bindings.crypto_scalarmult_SCALARBYTES:
+        raise ValueError("an X25519 secret has 32 bytes")
+    return bindings.crypto_scalarmult_base(secret)
+
+
+def check_public_key(raw: bytes) -> None:
+    """Raises ``InvalidKey`` for small-order points (zero among them) and for values that are not reduced."""
+    if len(raw) != bindings.crypto_scalarmult_BYTES or int.from_bytes(raw, "little") >= _PRIME:
+        raise InvalidKey("not a reduced 32-byte value")
+    try:
+        bindings.crypto_scalarmult(_PROBE, raw)
+    except RuntimeError as error:
+        raise InvalidKey("a small-order point") from error

@@ -1,0 +1,59 @@
+"""Random scalars, octets in and out, what is remembered."""
+
+from __future__ import annotations
+
+import pytest
+
+from identity_core.crypto.bbs import utilities
+from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bls12381 import ORDER, keys
+
+
+def test_random_scalars():
+    scalars = utilities.calculate_random_scalars(500)
+    assert len(set(scalars)) == 500
+    assert all(1 <= scalar < ORDER for scalar in scalars)
+    # Half of them, give or take nine standard deviations.
+    assert 150 < sum(scalar > ORDER // 2 for scalar in scalars) < 350
+    assert utilities.calculate_random_scalars(0) == []
+
+
+def test_zero_is_thrown_again(monkeypatch):
+    rolls = iter([bytes(48), ORDER.to_bytes(48, "big"), (ORDER + 5).to_bytes(48, "big")])
+    monkeypatch.setattr(utilities.secrets, "token_bytes", lambda count: next(rolls))
+    assert utilities.calculate_random_scalars(1) == [5]
+
+
+def test_dice_that_fail_are_not_hidden(monkeypatch):
+    def fail(count):
+        raise OSError("no entropy")
+
+    monkeypatch.setattr(utilities.secrets, "token_bytes", fail)
+    with pytest.raises(OSError, match="no entropy"):
+        utilities.calculate_random_scalars(1)
+
+
+def test_a_key_is_decoded_once(suite):
+    public = keys.generate_key_pair(bytes(32)).public
+    assert utilities.octets_to_public_key(suite, public) is utilities.octets_to_public_key(suite, public)
+
+
+def test_one_suite_for_a_curve(suite):
+    assert ciphersuite(suite.curve) is suite
+
+
+def test_generators_are_distinct_and_do_not_change_as_they_grow(suite):
+    first = suite.generator_octets(3)
+    assert suite.generator_octets(30)[: len(first)] == first
+    octets = suite.generator_octets(30)
+    assert len({octets[start : start + 48] for start in range(0, len(octets), 48)}) == 31
+
+
+def test_lengths_must_agree(suite):
+    with pytest.raises(ValueError, match="indexes"):
+        suite.combine(1, 1, [0, 1], [5])
+
+
+def test_combining_leaves_zero_terms_out(suite):
+    assert suite.curve.g1_is_identity(suite.combine(0, 0, [], []))
+    assert suite.curve.g1_is_identity(suite.combine(0, 0, [0, 20], [0, 0]))

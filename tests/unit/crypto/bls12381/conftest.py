@@ -1,0 +1,22 @@
+"""Every test that takes ``curve`` runs on each backend; one that is not installed skips visibly, and fails in CI."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from identity_core.crypto.bls12381 import BackendUnavailable, Curve, prefer, select
+
+
+@pytest.fixture(params=["pyblst", "arkworks", "py_ecc"])
+def curve(request):
+    try:
+        chosen: Curve = select(request.param)
+    except BackendUnavailable as fault:
+        if os.environ.get("CI") or "not installed" not in str(fault):
+            raise
+        pytest.skip(str(fault))
+    prefer(request.param)
+    yield chosen
+    prefer(None)

@@ -1,0 +1,68 @@
+"""Keys on raw octets: generation, the edges of a secret, the checks of a public key."""
+
+from __future__ import annotations
+
+import pytest
+
+from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381.keys import (
+    InvalidKey,
+    check_public_key,
+    generate_key_pair,
+    generate_secret,
+    public_key,
+)
+
+from .test_curves import G2_GENERATOR, REFUSED_G2
+
+MATERIAL = bytes(range(32))
+
+
+def test_a_pair(curve):
+    pair = generate_key_pair(MATERIAL)
+    assert pair.secret == generate_secret(MATERIAL)
+    assert pair.public == public_key(pair.secret)
+    assert (len(pair.secret), len(pair.public)) == (32, 96)
+    check_public_key(pair.public)
+
+
+def test_the_secret_is_never_printed(curve):
+    pair = generate_key_pair(MATERIAL)
+    assert pair.secret.hex() not in repr(pair)
+    assert repr(pair.secret) not in repr(pair)
+
+
+def test_other_material_or_info_is_another_key():
+    secrets = {generate_secret(MATERIAL), generate_secret(MATERIAL + b"\x00"), generate_secret(MATERIAL, b"info")}
+    assert len(secrets) == 3
+
+
+def test_too_little_material():
+    with pytest.raises(ValueError, match="at least 32"):
+        generate_secret(MATERIAL[:-1])
+    with pytest.raises(ValueError, match="at most 65535"):
+        generate_secret(MATERIAL, bytes(65536))
+
+
+def test_the_secrets_at_the_edges(curve):
+    assert public_key((1).to_bytes(32, "big")) == G2_GENERATOR
+    last = public_key((ORDER - 1).to_bytes(32, "big"))
+    assert last == bytes([G2_GENERATOR[0] ^ 0x20]) + G2_GENERATOR[1:]
+
+
+@pytest.mark.parametrize("number", [0, ORDER, ORDER + 1, (1 << 256) - 1])
+def test_a_secret_out_of_range(number):
+    with pytest.raises(InvalidKey):
+        public_key(number.to_bytes(32, "big"))
+
+
+@pytest.mark.parametrize("length", [0, 31, 33])
+def test_a_secret_of_another_length(length):
+    with pytest.raises(InvalidKey):
+        public_key((5).to_bytes(length, "big") if length else b"")
+
+
+@pytest.mark.parametrize("octets", REFUSED_G2.values(), ids=REFUSED_G2)
+def test_a_public_key_that_is_none(curve, octets):
+    with pytest.raises(InvalidKey):
+        check_public_key(octets)
