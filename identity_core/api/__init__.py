@@ -1,0 +1,1 @@
+"""HTTP in, HTTP out: the only room that knows Connexion, schemas and status codes."""

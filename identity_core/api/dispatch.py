@@ -1,0 +1,191 @@
+"""One pass from the raw path to the answer, compiled per operation when the application is built.
+
+Connexion loads the document, validates it and resolves the handlers; this ``SpecMiddleware`` stands where its routing,
+security and validation middlewares would (``README.md`` says why). The order is that of contract.md §1: path, header
+rules and byte caps, then the gate (bucket and authentication), then parameters and body, then the handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from connexion.middleware.abstract import SpecMiddleware
+from connexion.resolver import Resolution, Resolver
+from connexion.spec import Specification
+
+from identity_core.api import contract
+from identity_core.api.bodies import Body, refuse_body
+from identity_core.api.parameters import Parse, Query, parser
+from identity_core.api.promises import Promises, Run, verified
+from identity_core.api.request import Answer, Around, Gate, Handler, Operation, Request
+from identity_core.api.routes import Routes
+from identity_core.api.schemas import Schemas
+from identity_core.api.transport import Receive, Scope, Send, deliver
+from identity_core.domain.errors import MethodNotAllowed
+
+REALM: Final = "identity"
+
+
+class HandlerResolver(Resolver):  # type: ignore[misc]
+    """Connexion's question "which function is this operationId?", answered from our table."""
+
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+        super().__init__()
+        self._handlers = handlers
+
+    def resolve(self, operation: Any) -> Resolution:
+        """The handler; ``contract.bind`` has made sure that there is one."""
+        return Resolution(self._handlers[operation.operation_id], operation.operation_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What the dispatch needs from outside.
+
+    ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
+    handlers of operations that take an Idempotency-Key. ``aliases``: path at the root → operationId. ``pages``: path →
+    handler outside the document, GET only and past the gate. ``max_body`` caps bodies in octets (an operation's own
+    ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``verify`` checks every answer against the
+    document.
+    """
+
+    gate: Gate
+    around: Around | None
+    schemes: Mapping[str, str]
+    aliases: Mapping[str, str]
+    pages: Mapping[str, Handler]
+    max_body: int
+    body_seconds: float
+    verify: bool
+
+
+class Dispatch(SpecMiddleware):  # type: ignore[misc]
+    """Routes every request of the documents that ``add_api`` is given; passes on what is not HTTP."""
+
+    def __init__(self, app: Any, *, wiring: Wiring) -> None:
+        self.app = app
+        self._wiring = wiring
+        self._routes: Routes[Run] = Routes()
+        for path, page in wiring.pages.items():
+            self._routes.add(path, {"GET": _page(page)})
+
+    def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
+        """Compiles the operations of one loaded document."""
+        raw = specification.raw
+        schemas = Schemas(raw)
+        compiled: dict[str, tuple[str, Run]] = {}
+        for path, method, declared in contract.operations(raw):
+            operation = specification.operation_cls.from_spec(
+                specification, path=path, method=method, resolver=resolver
+            )
+            run = compile_operation(raw, path, method, declared, operation.function, schemas, self._wiring)
+            if self._wiring.verify:
+                run = verified(run, Promises(raw, declared, schemas))
+            self._routes.add(specification.base_path + path, {method.upper(): run})
+            compiled[declared["operationId"]] = method.upper(), run
+        for path, operation_id in self._wiring.aliases.items():
+            if operation_id not in compiled:
+                raise contract.ContractError(f"the alias {path} stands for {operation_id}, which is no operation")
+            self._routes.add(path, dict([compiled[operation_id]]))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request; raises every refusal for the guard to answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request: Request = scope["identity.request"]
+        targets, request.path = self._routes.find(request.raw_path)
+        method = request.method
+        run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
+        if run is not None:
+            answer = await run(request, scope, receive)
+        elif method == "OPTIONS":
+            answer = Answer(204, headers=[("allow", ", ".join(allowed(targets)))])
+        else:
+            raise MethodNotAllowed(details={"allow": [*allowed(targets)]})
+        await deliver(answer, request, send)
+
+
+def allowed(targets: Mapping[str, Run]) -> list[str]:
+    """The methods of a path, sorted; HEAD comes with GET, OPTIONS always."""
+    return sorted({*targets, "OPTIONS", *(("HEAD",) if "GET" in targets else ())})
+
+
+def facts(
+    document: Mapping[str, Any], path: str, method: str, declared: Mapping[str, Any], wiring: Wiring
+) -> Operation:
+    """What the gate needs to know about an operation."""
+    names = [
+        wiring.schemes[name]
+        for requirement in declared.get("security", document.get("security", []))
+        for name in requirement
+    ]
+    challenge = ", ".join(f'{scheme} realm="{REALM}"' for scheme in dict.fromkeys(names))
+    return Operation(declared["operationId"], method.upper(), path, frozenset(names), challenge)
+
+
+def compile_operation(
+    document: Mapping[str, Any],
+    path: str,
+    method: str,
+    declared: Mapping[str, Any],
+    handler: Handler,
+    schemas: Schemas,
+    wiring: Wiring,
+) -> Run:
+    """The pass of one operation, with everything that the document decides bound in."""
+    operation = facts(document, path, method, declared, wiring)
+    operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
+    parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
+    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document))
+    path_parsers = _path_parsers(document, parameters, schemas)
+    body = None
+    if "requestBody" in declared:
+        wanted = contract.dereference(document, declared["requestBody"])
+        body = Body(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
+    takes_key = any(each["in"] == "header" and each["name"].lower() == "idempotency-key" for each in parameters)
+    around = wiring.around if takes_key else None
+
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        request.operation = operation
+        request.operation_id = operation_id
+        if body is None:
+            refuse_body(request)
+        else:
+            request.body_octets = await body.read(request, receive, seconds)
+        request.caller, request.answer_headers = await admit(operation, request)
+        for name, parse in path_parsers:
+            parse(request.path[name])
+        request.query = query.parse(scope["query_string"])
+        if body is not None:
+            request.body = body.parse(request)
+        if around is None or request.header("idempotency-key") is None:
+            return await handler(request)
+        return await around(request, lambda: handler(request))
+
+    return run
+
+
+def _path_parsers(
+    document: Mapping[str, Any], parameters: list[Mapping[str, Any]], schemas: Schemas
+) -> list[tuple[str, Parse]]:
+    """Checks for path parameters; a DID has none, so that a bad one is ``INVALID_DID``."""
+    return [
+        (each["name"], parser(each["name"], contract.dereference(document, each["schema"]), schemas, "string"))
+        for each in parameters
+        if each["in"] == "path" and each["name"] != "did"
+    ]
+
+
+def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
+    return lambda part: contract.dereference(document, part)
+
+
+def _page(page: Handler) -> Run:
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        refuse_body(request)
+        return await page(request)
+
+    return run

@@ -1,0 +1,91 @@
+"""The document itself and a page to read it in the browser, both without any other server.
+
+``/openapi.json`` is the bundle, octet for octet: what Connexion would serve has every reference inlined. ``/docs`` is
+Swagger UI from the package swagger-ui-bundle under a content security policy that lets nothing in from elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache, partial
+from pathlib import Path
+from typing import Final
+
+from swagger_ui_bundle import swagger_ui_path
+
+from identity_core.api.contract import Document
+from identity_core.api.request import Answer, Handler, Headers, Request
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGE: Final = b"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Identity service</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png" sizes="32x32">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
+START: Final = b"""SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  validatorUrl: null,
+  persistAuthorization: false,
+});
+"""
+# What a browser runs or shows must be what it is declared to be.
+AS_DECLARED: Final = (("x-content-type-options", "nosniff"),)
+VENDORED: Final = {
+    "swagger-ui.css": "text/css; charset=utf-8",
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "favicon-32x32.png": "image/png",
+}
+
+
+def document_page(document: Document) -> dict[str, Handler]:
+    """``/openapi.json``."""
+    return {"/openapi.json": _static(document.octets, "application/json", ())}
+
+
+def docs_pages() -> dict[str, Handler]:
+    """``/docs`` and the files that it loads."""
+    policy = (*AS_DECLARED, ("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
+    pages = {
+        "/docs": _static(PAGE, "text/html; charset=utf-8", policy),
+        "/docs/start.js": _static(START, "text/javascript; charset=utf-8", policy),
+    }
+    for name, media_type in VENDORED.items():
+        pages[f"/docs/{name}"] = partial(_vendored, Path(swagger_ui_path) / name, media_type)
+    return pages
+
+
+def _static(octets: bytes, media_type: str, headers: Headers) -> Handler:
+    tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
+    shared = [*headers, ("etag", tag), ("cache-control", "public, max-age=300")]
+    full, unchanged = Answer(200, octets, media_type, shared), Answer(304, headers=shared)
+
+    async def page(request: Request) -> Answer:
+        return unchanged if request.header("if-none-match") == tag else full
+
+    return page
+
+
+@cache
+def _file(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+async def _vendored(path: Path, media_type: str, request: Request) -> Answer:
+    """A file of the installed bundle, read when somebody first asks for it."""
+    return Answer(200, _file(path), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])

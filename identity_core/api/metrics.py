@@ -1,0 +1,52 @@
+"""Counting and timing requests for Prometheus, and the text that it scrapes.
+
+One histogram labelled by operation and status holds both the count and the latency, so that a request costs one
+observation. With several worker processes prometheus-client shares its values through files in the directory that
+``PROMETHEUS_MULTIPROC_DIR`` names; it reads that variable when it is first imported, so whoever starts workers sets it
+before. The set of labels is fixed: operations of the document and the statuses that they gave.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class Metrics:
+    """The metrics of one application.
+
+    ``shared`` is the directory through which worker processes share their values, None for a single process. Other
+    rooms make their metrics at ``registry``; with several workers only prometheus-client's own metrics are shared,
+    collectors of one's own are not.
+    """
+
+    def __init__(self, *, shared: str | None) -> None:
+        self.registry = CollectorRegistry()
+        self._shared = shared
+        self._requests = Histogram(
+            "identity_request_duration_seconds",
+            "Time from the arrival of a request to the end of its answer.",
+            ["operation", "status"],
+            registry=self.registry,
+            buckets=BUCKETS,
+        )
+        self._children: dict[tuple[str, int], Histogram] = {}
+
+    def observe(self, operation_id: str, status: int, seconds: float) -> None:
+        """Notes one answered request; an empty ``operation_id`` is a path outside the document."""
+        child = self._children.get((operation_id, status))
+        if child is None:
+            child = self._requests.labels(operation_id or "none", str(status))
+            self._children[operation_id, status] = child
+        child.observe(seconds)
+
+    def render(self) -> bytes:
+        """The text exposition, over all workers."""
+        if self._shared is None:
+            return generate_latest(self.registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, path=self._shared)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

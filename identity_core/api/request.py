@@ -1,0 +1,169 @@
+"""What the edge hands to a handler, what a handler gives back, and the two seams between them and the dispatch.
+
+A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
+purpose: cookies, forms, streams and uploads, which no operation has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Protocol
+
+from identity_core.codec import strict_json
+from identity_core.domain.caller import Caller
+from identity_core.domain.errors import AuthRequired
+
+Headers = Sequence[tuple[str, str]]
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """The facts of one operation of the document.
+
+    ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
+    operation. ``challenge`` is what a 401 says in ``WWW-Authenticate``.
+    """
+
+    operation_id: str
+    method: str
+    path: str
+    schemes: frozenset[str]
+    challenge: str
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """A response. ``body`` is either finished bytes or a JSON value for the edge to encode; None sends none.
+
+    Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing.
+    """
+
+    status: int
+    body: Any = None
+    media_type: str = "application/json"
+    headers: Headers = ()
+    _encoded: list[tuple[bytes, bytes]] | None = field(default=None, init=False, repr=False)
+
+    def encoded_headers(self) -> list[tuple[bytes, bytes]]:
+        """The headers as ASGI wants them: lower-case names, latin-1."""
+        if self._encoded is None:
+            encoded = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in self.headers]
+            if self.status not in (204, 304):
+                encoded.insert(0, (b"content-type", self.media_type.encode("latin-1")))
+            self._encoded = encoded
+        return self._encoded
+
+
+class Request:
+    """One request. The guard fills the first block, the dispatch the second.
+
+    ``headers`` holds those that the service reads (``guard.READ``), by lower-case name, repeated ones joined by ``, ``;
+    ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``status`` is None until an
+    answer is on its way. ``answer_headers`` go out with whatever becomes the answer, refusals included; the gate may
+    set them before it refuses.
+    """
+
+    __slots__ = (
+        "_json",
+        "answer_headers",
+        "arrived",
+        "body",
+        "body_octets",
+        "caller",
+        "client_address",
+        "headers",
+        "method",
+        "operation",
+        "operation_id",
+        "path",
+        "query",
+        "raw_path",
+        "repeated",
+        "request_id",
+        "status",
+    )
+
+    def __init__(
+        self,
+        *,
+        request_id: str = "-",
+        method: str = "GET",
+        raw_path: bytes = b"/",
+        client_address: str = "",
+        headers: Mapping[str, str] = NOTHING,
+        arrived: float = 0.0,
+        operation_id: str = "",
+        path: Mapping[str, str] = NOTHING,
+        query: Mapping[str, Any] = NOTHING,
+        body_octets: bytes = b"",
+        body: Any = None,
+        caller: Caller | None = None,
+    ) -> None:
+        self.request_id = request_id
+        self.method = method
+        self.raw_path = raw_path
+        self.client_address = client_address
+        self.headers = headers
+        self.repeated: Mapping[str, Sequence[str]] = NOTHING
+        self.arrived = arrived
+        self.status: int | None = None
+
+        self.operation: Operation | None = None
+        self.operation_id = operation_id
+        self.path = path
+        self.query = query
+        self.body_octets = body_octets
+        self.body = body
+        self.caller = caller
+        self.answer_headers: Headers = ()
+        self._json: list[Any] | None = None
+
+    @property
+    def authenticated(self) -> Caller:
+        """The caller, where the operation has one. Raises ``AuthRequired`` for a stranger."""
+        if self.caller is None:
+            raise AuthRequired
+        return self.caller
+
+    def header(self, name: str) -> str | None:
+        """The value of a header by its lower-case name; ASCII."""
+        return self.headers.get(name)
+
+    def all_headers(self, name: str) -> Sequence[str]:
+        """Every value of a header by its lower-case name, in the order of arrival."""
+        if name in self.repeated:
+            return self.repeated[name]
+        value = self.headers.get(name)
+        return () if value is None else (value,)
+
+    def json(self) -> Any:
+        """The body as strict JSON, parsed once. Raises ``JsonRefused``; not yet checked against the document."""
+        if self._json is None:
+            self._json = [strict_json.loads(self.body_octets)]
+        return self._json[0]
+
+
+Handler = Callable[[Request], Awaitable[Answer]]
+
+
+class Gate(Protocol):
+    """Decides who may enter: credentials, the bucket, authentication."""
+
+    async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
+        """The caller (None for a stranger on a public operation) and headers for the answer.
+
+        Raises the refusals of 401, 403 and 429. ``request.path`` and ``request.body_octets`` are there,
+        ``request.query`` and ``request.body`` not yet.
+        """
+        ...
+
+
+class Around(Protocol):
+    """Stands around the handler of an operation that takes an ``Idempotency-Key``."""
+
+    async def __call__(self, request: Request, run: Callable[[], Awaitable[Answer]]) -> Answer:
+        """The answer of ``run``, or an earlier one."""
+        ...

@@ -1,0 +1,104 @@
+"""From the raw path to an operation: RFC 3986 §2.1, each segment decoded exactly once.
+
+The path that the server decoded is not used: it cannot tell ``%2F`` from ``/`` nor ``did:web:host%3A3000`` from
+``did:web:host:3000``. Nothing is redirected, normalised or guessed; a trailing slash is another path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from urllib.parse import unquote_to_bytes
+
+from identity_core.api.request import NOTHING
+from identity_core.domain.errors import InvalidDid, InvalidRequest, NotFound
+
+T = TypeVar("T")
+
+_BROKEN_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def percent_decode(octets: bytes) -> str:
+    """UTF-8 text of a percent-encoded segment. Raises ValueError for a broken escape, broken UTF-8 or a control
+    character, NUL among them."""
+    if b"%" in octets:
+        if _BROKEN_PERCENT.search(octets):
+            raise ValueError("broken percent-encoding")
+        octets = unquote_to_bytes(octets)
+    text = octets.decode("utf-8")
+    if _CONTROL.search(text):
+        raise ValueError("control character")
+    return text
+
+
+@dataclass(slots=True, eq=False)
+class _Node(Generic[T]):
+    literals: dict[bytes, _Node[T]] = field(default_factory=dict)
+    parameter: str | None = None
+    following: _Node[T] | None = None
+    found: dict[str, T] | None = None
+
+
+class Routes(Generic[T]):
+    """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method."""
+
+    def __init__(self) -> None:
+        self._static: dict[bytes, dict[str, T]] = {}
+        self._root: _Node[T] = _Node()
+
+    def add(self, template: str, targets: Mapping[str, T]) -> None:
+        """Registers ``template``. Raises ValueError when another name stands for the same parameter already."""
+        node = self._root
+        for segment in template.split("/")[1:]:
+            if segment.startswith("{"):
+                name = segment[1:-1]
+                if node.parameter not in (None, name):
+                    raise ValueError(f"{template}: the parameter {name} is called {node.parameter} in another path")
+                node.parameter = name
+                if node.following is None:
+                    node.following = _Node()
+                node = node.following
+            else:
+                node = node.literals.setdefault(segment.encode("ascii"), _Node())
+        node.found = {**(node.found or {}), **targets}
+        if "{" not in template:
+            self._static[template.encode("ascii")] = node.found
+
+    def find(self, raw_path: bytes) -> tuple[dict[str, T], Mapping[str, str]]:
+        """The targets by method and the decoded parameters.
+
+        Raises ``NotFound``; ``InvalidDid`` or ``InvalidRequest`` for a parameter that is no text.
+        """
+        static = self._static.get(raw_path)
+        if static is not None:
+            return static, NOTHING
+        node = self._root
+        values: dict[str, str] = {}
+        broken: str | None = None
+        for segment in raw_path.split(b"/")[1:]:
+            literal = node.literals.get(segment) or (b"%" in segment and _escaped(node, segment))
+            if literal:
+                node = literal
+                continue
+            if node.following is None or node.parameter is None or not segment:
+                raise NotFound
+            try:
+                values[node.parameter] = percent_decode(segment)
+            except ValueError:
+                broken = node.parameter
+            node = node.following
+        if node.found is None:
+            raise NotFound
+        if broken == "did":
+            raise InvalidDid(details={"reason": "encoding"})
+        if broken is not None:
+            raise InvalidRequest("A path parameter is not percent-encoded UTF-8.", details={"parameter": broken})
+        return node.found, values
+
+
+def _escaped(node: _Node[T], segment: bytes) -> _Node[T] | None:
+    """The literal child that ``segment`` spells with needless escapes (RFC 3986 §6.2.2.2: equivalent)."""
+    return None if _BROKEN_PERCENT.search(segment) else node.literals.get(unquote_to_bytes(segment))

@@ -1,0 +1,72 @@
+"""From the document's schemas (OpenAPI 3.0.3) to compiled validators (JSON Schema 2020-12, formats checked).
+
+``nullable`` becomes a type array and the boolean ``exclusiveMinimum`` of draft 4 a number; the rest of the vocabulary
+that the document uses means the same in both. Messages never quote the offending value: it may be a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, Final
+
+from jsonschema_rs import Draft202012Validator
+
+from identity_core.domain.errors import InvalidRequest, JsonValue
+
+MAX_VIOLATIONS: Final = 20
+MAX_MESSAGE: Final = 200
+
+Schema = dict[str, Any]
+
+
+class Schemas:
+    """Compiles schemas of one document."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._components = {"schemas": to_2020_12(document.get("components", {}).get("schemas", {}))}
+
+    def compile(self, schema: Mapping[str, Any], *, formats: bool = True) -> Draft202012Validator:
+        """A validator of ``schema``, whose references point into the document."""
+        whole: Schema = {**to_2020_12(schema), "components": self._components}
+        return Draft202012Validator(whole, validate_formats=formats, mask="the value")
+
+
+def to_2020_12(schema: Any) -> Any:
+    """``schema`` (any part of it) in JSON Schema 2020-12."""
+    if isinstance(schema, list):
+        return [to_2020_12(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    converted = {
+        name: value if name in ("enum", "example", "default") else to_2020_12(value) for name, value in schema.items()
+    }
+    if converted.get("nullable") is True and isinstance(converted.get("type"), str):
+        converted["type"] = [converted["type"], "null"]
+        if "enum" in converted and None not in converted["enum"]:
+            converted["enum"] = [*converted["enum"], None]
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(converted.get(exclusive), bool):
+            strict = converted.pop(exclusive)
+            if strict and bound in converted:
+                converted[exclusive] = converted.pop(bound)
+    return converted
+
+
+def check(validator: Draft202012Validator, value: object) -> None:
+    """Raises ``InvalidRequest`` with every violation, at most ``MAX_VIOLATIONS``, in ``details.errors``.
+
+    ``path`` is a JSON pointer into the body, ``message`` says what is expected there.
+    """
+    if validator.is_valid(value):
+        return
+    errors: list[JsonValue] = [
+        {"path": _pointer(error.instance_path), "message": error.message[:MAX_MESSAGE]}
+        for error in islice(validator.iter_errors(value), MAX_VIOLATIONS)
+    ]
+    raise InvalidRequest("The body does not fit the operation's schema.", details={"errors": errors})
+
+
+def _pointer(path: list[str | int]) -> str:
+    """RFC 6901, cut to a length that is good for an error body."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)[:MAX_MESSAGE]

@@ -1,0 +1,69 @@
+"""The handlers of the tag ``service``: is it alive, is it ready, what has it done, which version is it.
+
+Alive means that the event loop turns; nothing is asked. Ready means that every dependency answered its probe. A
+balancer takes a replica out that is not ready, and restarts one that is not alive: that is why the two differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from identity_core.api import metrics
+from identity_core.api.request import Answer, Request
+
+PROBE_SECONDS: Final = 2.0
+OK: Final = "ok"
+NO_STORE: Final = (("cache-control", "no-store"),)
+
+Probe = Callable[[], Awaitable[str]]
+
+log = logging.getLogger("identity.api")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceHandlers:
+    """getHealth, getReadiness, getMetrics, getVersion.
+
+    ``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else
+    for a dependency that must be up before requests can be served. A probe that raises or takes longer than
+    ``PROBE_SECONDS`` counts as ``down``. ``version`` is what getVersion shows.
+    """
+
+    version: Mapping[str, str]
+    probes: Mapping[str, Probe]
+    measured: metrics.Metrics
+
+    async def get_health(self, request: Request) -> Answer:
+        """200 as long as the process turns."""
+        return Answer(200, b'{"status":"ok"}', headers=NO_STORE)
+
+    async def get_readiness(self, request: Request) -> Answer:
+        """200, or 503 with the state of every dependency."""
+        states = await asyncio.gather(*(_ask(name, probe) for name, probe in self.probes.items()))
+        ready = all(state in (OK, "degraded") for state in states)
+        body = {
+            "status": "ready" if ready else "unavailable",
+            "dependencies": dict(zip(self.probes, states, strict=True)),
+        }
+        return Answer(200 if ready else 503, body, headers=NO_STORE if ready else (*NO_STORE, ("retry-after", "1")))
+
+    async def get_metrics(self, request: Request) -> Answer:
+        """The Prometheus text of all workers."""
+        return Answer(200, self.measured.render(), media_type=metrics.CONTENT_TYPE, headers=NO_STORE)
+
+    async def get_version(self, request: Request) -> Answer:
+        """Versions of the service and its parts."""
+        return Answer(200, dict(self.version), headers=(("cache-control", "public, max-age=60"),))
+
+
+async def _ask(name: str, probe: Probe) -> str:
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            return await probe()
+    except Exception as error:  # noqa: BLE001 - whatever a probe raises means that its dependency is down
+        log.warning("the readiness probe of %s failed: %s", name, type(error).__qualname__)
+        return "down"

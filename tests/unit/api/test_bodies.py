@@ -1,0 +1,158 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.toy import KEY, Reply, ToyHandlers, ask, build_toy
+
+GOOD = b'{"method":"toy"}'
+JSON = ("content-type", "application/json")
+
+
+def create(body: bytes | list[bytes], *headers: tuple[str, str], **options: Any) -> Reply:
+    return ask(
+        build_toy(**options), "POST", "/api/v1/dids", headers=[("x-api-key", KEY), *(headers or (JSON,))], body=body
+    )
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json; foo=bar",
+    ],
+)
+def test_json_in_utf_8_is_read(content_type: str) -> None:
+    assert create(GOOD, ("content-type", content_type)).json["body"] == {"method": "toy"}
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/plain",
+        "application/json-patch+json",
+        "application/json; charset=utf-7",
+        "application/json; charset=utf-16",
+        "application/json; charset=utf-8; charset=latin1",
+        "application/json; charset",
+        "application/json, text/plain",
+        "",
+    ],
+)
+def test_other_media_types_are_refused(content_type: str) -> None:
+    reply = create(GOOD, ("content-type", content_type))
+    assert (reply.status, reply.error["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+def test_a_body_without_a_media_type_is_refused() -> None:
+    assert create(GOOD, ("accept", "*/*")).status == 415
+
+
+@pytest.mark.parametrize(("coding", "status"), [("identity", 200), ("gzip", 415), ("br", 415), ("", 415)])
+def test_compressed_bodies_are_refused(coding: str, status: int) -> None:
+    assert create(GOOD, JSON, ("content-encoding", coding)).status == status
+
+
+def test_chunks_are_joined() -> None:
+    assert create([b'{"me', b'thod":', b'"toy"}', b""]).json["body"] == {"method": "toy"}
+
+
+def test_a_body_at_the_cap_is_read_and_one_past_it_is_not() -> None:
+    room = 256 * 1024 - len(b'{"method":"toy","note":""}')
+    assert create(b'{"method":"toy","note":"%s"}' % (b"x" * room)).status == 200
+    one_more = b'{"method":"toy","note":"%s"}' % (b"x" * (room + 1))
+    for body in (one_more, [b"x" * 100_000] * 3, [b"x" * 300_000], [b"x" * 300_000, b""]):
+        reply = create(body)
+        assert (reply.status, reply.error["code"]) == (413, "PAYLOAD_TOO_LARGE")
+        assert reply.error["details"]["maxBytes"] == 256 * 1024
+
+
+def test_caps_and_media_types_come_before_authentication() -> None:
+    app = build_toy()
+    assert ask(app, "POST", "/api/v1/dids", headers=[JSON], body=b"x" * 300_000).status == 413
+    assert ask(app, "POST", "/api/v1/dids", headers=[("content-type", "text/plain")], body=GOOD).status == 415
+    assert ask(app, "POST", "/api/v1/dids", headers=[JSON], body=b"nonsense").status == 401
+
+
+def test_an_operation_may_have_its_own_cap() -> None:
+    reply = ask(build_toy(), "DELETE", "/api/v1/dids/did:toy:a", headers=[JSON], body=b"x" * 1025)
+    assert reply.error["details"]["maxBytes"] == 1024
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"nonsense",
+        b'{"method":"toy","method":"toy"}',
+        b'{"method":"toy","note":NaN}',
+        b'{"method":"toy","count":1e999}',
+        b'{"method":"toy","count":123456789012345678901234567890}',
+        b'{"method":"toy","note":"\\ud800"}',
+        b'{"method":"toy","note":"\xff"}',
+        b'\xef\xbb\xbf{"method":"toy"}',
+        '{"method":"toy"}'.encode("utf-16"),
+        b'{"tree":' * 40 + b"{}" + b"}" * 40,
+        b"[" * 100_000,
+        b'{"method":"toy"} x',
+        b'{"method":1}',
+        b'{"method":"toy","other":1}',
+        b"[]",
+        b"null",
+        b"{}",
+    ],
+)
+def test_bad_json_is_400(body: bytes) -> None:
+    reply = create(body)
+    assert (reply.status, reply.error["code"]) == (400, "INVALID_REQUEST")
+
+
+def test_a_needed_body_is_missed() -> None:
+    assert create(b"").error["message"] == "The operation needs a body."
+
+
+def test_a_body_that_may_be_missing_is_none() -> None:
+    handlers = ToyHandlers()
+    reply = ask(build_toy(handlers), "DELETE", "/api/v1/dids/did:toy:a", headers=[("authorization", f"DIDAuth {KEY}")])
+    assert reply.json["body"] is None
+
+
+def test_an_operation_without_a_body_takes_none() -> None:
+    assert ask(build_toy(), body=b"x").error["message"] == "The operation takes no body."
+    assert ask(build_toy(), body=[b"x"]).status == 400
+    assert ask(build_toy(), headers=[("content-length", "0")]).status == 200
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
+    app = build_toy(body_seconds=0.01)
+
+    async def scenario() -> list[Any]:
+        sent: list[Any] = []
+        first = iter([{"type": "http.request", "body": b"{", "more_body": True}])
+
+        async def receive() -> Any:
+            for message in first:
+                return message
+            await asyncio.sleep(60)
+            return None
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "POST",
+            "raw_path": b"/api/v1/dids",
+            "query_string": b"",
+            "headers": [(b"host", b"h"), (b"content-type", b"application/json"), (b"content-length", b"9")],
+            "client": None,
+        }
+        await app(scope, receive, send)
+        return sent
+
+    reply = Reply(asyncio.run(scenario()))
+    assert (reply.status, reply.error["code"]) == (400, "INVALID_REQUEST")
+    assert reply.headers["connection"] == "close"

@@ -1,0 +1,68 @@
+import pytest
+
+from identity_core.api.errors import ANY_CHALLENGE, STATUS, error_answer
+from identity_core.api.request import Operation
+from identity_core.domain import errors
+
+OPERATION = Operation("updateDid", "PATCH", "/dids/{did}", frozenset({"DIDAuth"}), 'DIDAuth realm="identity"')
+
+
+def test_the_shape() -> None:
+    answer = error_answer(errors.DidNotFound(details={"did": "did:x:y"}), "r-1")
+    assert answer.status == 404
+    assert answer.body == {
+        "error": {
+            "code": "DID_NOT_FOUND",
+            "message": "The DID does not exist on the ledger.",
+            "details": {"did": "did:x:y", "requestId": "r-1"},
+        }
+    }
+    assert dict(answer.headers)["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("error", [errors.AuthRequired(), errors.AuthFailed()])
+def test_401_names_the_challenges_of_the_operation(error: errors.IdentityError) -> None:
+    assert dict(error_answer(error, "r", OPERATION).headers)["www-authenticate"] == OPERATION.challenge
+    assert dict(error_answer(error, "r").headers)["www-authenticate"] == ANY_CHALLENGE
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        (errors.RateLimited(details={"retryAfter": 0.01}), "1"),
+        (errors.RateLimited(details={"retryAfter": 2.1}), "3"),
+        (errors.RateLimited(), "1"),
+        (errors.Overloaded(), "1"),
+        (errors.PluginUnavailable(details={"retryAfter": 30}), "30"),
+        (errors.RequestInProgress(details={"retryAfter": 1}), "1"),
+        (errors.RequestInProgress(), None),
+        (errors.DidNotFound(), None),
+    ],
+)
+def test_retry_after_is_rounded_up(error: errors.IdentityError, seconds: str | None) -> None:
+    assert dict(error_answer(error, "r").headers).get("retry-after") == seconds
+
+
+def test_405_names_what_is_allowed() -> None:
+    answer = error_answer(errors.MethodNotAllowed(details={"allow": ["GET", "HEAD"]}), "r")
+    assert dict(answer.headers)["allow"] == "GET, HEAD"
+
+
+def test_an_unknown_code_becomes_a_fault_of_ours() -> None:
+    class Foreign(errors.IdentityError):
+        code = "SOMETHING_ELSE"
+
+    answer = error_answer(Foreign("secret", details={"secret": 1}), "r")
+    assert answer.status == 500
+    assert answer.body["error"]["code"] == "INTERNAL_ERROR"
+    assert "secret" not in str(answer.body)
+
+
+def test_the_callers_error_is_left_as_it_was() -> None:
+    error = errors.DidNotFound(details={"did": "d"})
+    error_answer(error, "r")
+    assert error.details == {"did": "d"}
+
+
+def test_every_status_is_an_error_status() -> None:
+    assert all(400 <= status <= 599 for status in STATUS.values())

@@ -1,0 +1,297 @@
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from identity_core.api.guard import MAX_HEADER_OCTETS, MAX_HEADERS, Guard, request_ids
+from identity_core.api.request import Answer, Request
+from tests.toy import KEY, ToyHandlers, ask, build_toy, call
+
+HEALTH = "/api/v1/health"
+SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
+
+
+@pytest.mark.parametrize("given", ["a", "A-b_c.9", "x" * 64])
+def test_a_good_request_id_is_kept(given: str) -> None:
+    assert ask(build_toy(), headers=[("x-request-id", given)]).headers["x-request-id"] == given
+
+
+@pytest.mark.parametrize("given", ["", "x" * 65, "a b", "a\tb", "ä".encode(), b"\xff", "a,b", "{id}"])
+def test_a_bad_request_id_is_replaced(given: str | bytes) -> None:
+    reply = ask(build_toy(), headers=[("x-request-id", given)])
+    assert reply.headers["x-request-id"].startswith("toy-")
+
+
+def test_two_request_ids_are_none() -> None:
+    reply = ask(build_toy(), headers=[("x-request-id", "a"), ("x-request-id", "b")])
+    assert reply.headers["x-request-id"].startswith("toy-")
+
+
+def test_request_ids_differ() -> None:
+    identify = request_ids("p")
+    assert [identify() for _ in range(3)] == ["p-1", "p-2", "p-3"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "code"),
+    [
+        ([("x-padding", "x" * MAX_HEADER_OCTETS)], 431, "HEADERS_TOO_LARGE"),
+        ([(f"x-{number}", "") for number in range(MAX_HEADERS)], 431, "HEADERS_TOO_LARGE"),
+        ([("host", "elsewhere")], 400, "INVALID_REQUEST"),
+        ([("content-type", "application/json"), ("content-type", "text/plain")], 400, "INVALID_REQUEST"),
+        ([("idempotency-key", "a"), ("idempotency-key", "b")], 400, "INVALID_REQUEST"),
+        ([("authorization", "ApiKey ä".encode())], 400, "INVALID_REQUEST"),
+        ([("x-api-key", b"\xff")], 400, "INVALID_REQUEST"),
+        ([("content-length", "-1")], 400, "INVALID_REQUEST"),
+        ([("content-length", "1_0")], 400, "INVALID_REQUEST"),
+        ([("content-length", "9" * 5000)], 400, "INVALID_REQUEST"),
+    ],
+)
+def test_header_rules(headers: list[tuple[str, str | bytes]], status: int, code: str) -> None:
+    reply = ask(build_toy(), headers=headers)
+    assert (reply.status, reply.error["code"]) == (status, code)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("host", "toy")],
+        [("content-type", "text/html"), ("content-type", "text/html")],
+        [("content-encoding", "gzip")],
+        [("user-agent", b"\xe4\xf6"), ("cookie", b"\xff")],
+        [("x-api-key", "one"), ("x-api-key", "two")],
+    ],
+)
+def test_harmless_headers_pass(headers: list[tuple[str, str | bytes]]) -> None:
+    assert ask(build_toy(), headers=headers).status == 200
+
+
+@pytest.mark.parametrize("host", [None, ""])
+def test_a_host_is_needed(host: str | None) -> None:
+    assert ask(build_toy(), host=host).error["details"]["header"] == "host"
+
+
+def test_http_0_9_is_refused() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("there is nothing to receive")
+
+    scope = {"type": "http", "http_version": "0.9", "method": "GET", "raw_path": b"/health", "query_string": b""}
+    asyncio.run(build_toy()({**scope, "headers": [(b"host", b"h")]}, receive, send))
+    assert sent[0]["status"] == 400
+
+
+def test_a_long_target_is_refused() -> None:
+    assert ask(build_toy(), target="/api/v1/dids/" + "x" * 9000).error["code"] == "INVALID_REQUEST"
+
+
+def test_repeated_headers_reach_the_gate_one_by_one() -> None:
+    handlers = ToyHandlers()
+    ask(build_toy(handlers), target="/api/v1/dids/did:toy:a", headers=[("x-api-key", "1"), ("x-api-key", "2")])
+    (request,) = handlers.calls
+    assert request.all_headers("x-api-key") == ["1", "2"]
+    assert request.header("x-api-key") == "1, 2"
+    assert request.all_headers("host") == ("toy",)
+    assert request.all_headers("accept") == ()
+    assert request.client_address == "192.0.2.7"
+
+
+def test_an_exception_becomes_500_and_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        reply = ask(build_toy(), target="/api/v1/dids/did:toy:crash")
+    assert (reply.status, reply.error["code"]) == (500, "INTERNAL_ERROR")
+    assert SECRET not in reply.body.decode()
+    (record,) = [record for record in caplog.records if record.name == "identity.api"]
+    assert record.request_id == reply.headers["x-request-id"]  # type: ignore[attr-defined]
+    assert "ValueError" in record.getMessage()
+    assert "toy.py" in record.getMessage()
+    assert SECRET not in caplog.text
+
+
+def test_causes_are_told_without_their_secrets(caplog: pytest.LogCaptureFixture) -> None:
+    class Chained(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            try:
+                raise KeyError(SECRET)
+            except KeyError as error:
+                raise RuntimeError(f"line one\nINFO forged {SECRET}") from error
+
+    ask(build_toy(Chained()), target=HEALTH)
+    assert "KeyError" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert SECRET not in caplog.text
+    assert "\nINFO forged" not in caplog.text
+
+
+def test_a_refusal_of_ours_with_500_is_logged_and_one_of_the_client_is_not(caplog: pytest.LogCaptureFixture) -> None:
+    from identity_core.domain.errors import LedgerUnavailable
+
+    class Broken(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            raise LedgerUnavailable from OSError("disk full")
+
+    assert ask(build_toy(Broken()), target=HEALTH).error["code"] == "BLOCKCHAIN_ERROR"
+    assert "disk full" in caplog.text
+    caplog.clear()
+    ask(build_toy(), target="/nowhere")
+    assert caplog.text == ""
+
+
+def test_overload_is_answered_but_health_goes_on() -> None:
+    async def scenario() -> None:
+        gates = asyncio.Event()
+
+        class Slow(ToyHandlers):
+            async def resolve_did(self, request: Request) -> Answer:
+                await gates.wait()
+                return Answer(200, {})
+
+        app = build_toy(Slow(), limit=2)
+        busy = [asyncio.create_task(call(app, target="/api/v1/dids/did:toy:a")) for _ in range(2)]
+        await asyncio.sleep(0)
+        refused = await call(app, target="/api/v1/dids/did:toy:b")
+        assert (refused.status, refused.error["code"], refused.headers["retry-after"]) == (503, "OVERLOADED", "1")
+        assert (await call(app, target=HEALTH)).status == 200
+        assert (await call(app, target="/health")).status == 200
+        gates.set()
+        assert [reply.status for reply in await asyncio.gather(*busy)] == [200, 200]
+        assert (await call(app, target="/api/v1/dids/did:toy:b")).status == 200
+
+    asyncio.run(scenario())
+
+
+def test_slow_clients_do_not_count_as_load() -> None:
+    async def scenario() -> None:
+        app = build_toy(limit=1)
+        arriving = asyncio.Event()
+
+        async def receive() -> Any:
+            await arriving.wait()
+            return {"type": "http.request", "body": b'{"method":"toy"}', "more_body": False}
+
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "POST",
+            "raw_path": b"/api/v1/dids",
+            "query_string": b"",
+            "headers": [(b"host", b"h"), (b"content-type", b"application/json"), (b"x-api-key", KEY.encode())],
+        }
+        slow = [asyncio.create_task(app(dict(scope), receive, send)) for _ in range(5)]
+        await asyncio.sleep(0)
+        assert (await call(app, target="/api/v1/dids/did:toy:a")).status == 200
+        arriving.set()
+        await asyncio.gather(*slow)
+        assert [message["status"] for message in sent if "status" in message] == [200] * 5
+        assert app._in_progress == 0
+
+    asyncio.run(scenario())
+
+
+async def gone_after(app: Guard, messages: list[dict[str, Any]]) -> list[Any]:
+    sent: list[Any] = []
+    incoming = iter(messages)
+
+    async def receive() -> dict[str, Any]:
+        return next(incoming, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "raw_path": b"/api/v1/dids",
+        "query_string": b"",
+        "headers": [(b"host", b"h"), (b"content-type", b"application/json"), (b"content-length", b"9")],
+        "client": None,
+    }
+    await app(scope, receive, send)
+    return sent
+
+
+def test_a_client_that_goes_away_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    observed: list[tuple[str, int]] = []
+    app = build_toy(observed=observed)
+    half = {"type": "http.request", "body": b"{", "more_body": True}
+    for messages in ([], [half], [half, half]):
+        assert asyncio.run(gone_after(app, messages)) == []
+    assert observed == []
+    assert caplog.text == ""
+
+
+def test_a_connection_that_breaks_under_the_answer_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async def send(message: Any) -> None:
+        raise OSError("gone")
+
+    async def receive() -> Any:
+        raise AssertionError("there is nothing to receive")
+
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "raw_path": b"/health",
+        "query_string": b"",
+        "headers": [(b"host", b"h")],
+    }
+    asyncio.run(build_toy()(scope, receive, send))
+    assert caplog.text == ""
+
+
+def test_a_disk_error_of_a_handler_is_one() -> None:
+    class Broken(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            raise OSError("disk")
+
+    assert ask(build_toy(Broken()), target=HEALTH).status == 500
+
+
+def test_a_websocket_is_closed() -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(build_toy()({"type": "websocket"}, receive, send))
+    assert [message["type"] for message in sent] == ["websocket.close"]
+
+
+def test_every_answer_is_observed_once() -> None:
+    observed: list[tuple[str, int]] = []
+    app = build_toy(observed=observed)
+    ask(app, target=HEALTH)
+    ask(app, target="/nowhere")
+    ask(app, "POST", "/api/v1/dids", headers=[("content-type", "application/json"), ("x-api-key", KEY)], body=b"[]")
+    ask(app, host=None)
+    assert observed == [("getHealth", 200), ("", 404), ("createDid", 400), ("", 400)]
+
+
+def test_cancelling_is_not_swallowed() -> None:
+    class Slow(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            await asyncio.sleep(60)
+            return Answer(200)
+
+    async def scenario() -> None:
+        task = asyncio.create_task(call(build_toy(Slow())))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(scenario())

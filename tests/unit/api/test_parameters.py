@@ -1,0 +1,114 @@
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.api.parameters import Query
+from identity_core.api.schemas import Schemas
+from identity_core.domain.errors import InvalidRequest
+
+DECLARED = [
+    {"name": "versionId", "in": "query", "schema": {"type": "integer", "minimum": 1}},
+    {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}},
+    {"name": "versionTime", "in": "query", "schema": {"type": "string", "format": "date-time"}},
+    {"name": "includeDocument", "in": "query", "schema": {"type": "boolean"}},
+    {"name": "order", "in": "query", "schema": {"type": "string", "enum": ["asc", "desc"]}},
+    {"name": "cursor", "in": "query", "schema": {"type": "string", "maxLength": 16}},
+]
+
+
+def query(declared: list[dict[str, object]] = DECLARED) -> Query:
+    return Query(declared, Schemas({}), lambda part: part)
+
+
+@pytest.mark.parametrize(
+    ("octets", "values"),
+    [
+        (b"", {}),
+        (b"versionId=7", {"versionId": 7}),
+        (b"versionId=9007199254740991", {"versionId": 2**53 - 1}),
+        (b"limit=200&order=desc", {"limit": 200, "order": "desc"}),
+        (b"includeDocument=true", {"includeDocument": True}),
+        (b"versionTime=2030-01-01T00:00:00%2B01:00", {"versionTime": "2030-01-01T00:00:00+01:00"}),
+        (b"versionTime=2030-01-01T00:00:00+01:00", {"versionTime": "2030-01-01T00:00:00 01:00"}),
+        (b"%76ersionId=%37", {"versionId": 7}),
+        (b"cursor=", {"cursor": ""}),
+        (b"cursor=a=b", {"cursor": "a=b"}),
+    ],
+)
+def test_good_queries(octets: bytes, values: dict[str, object]) -> None:
+    assert query().parse(octets) == {"limit": 50, **values}
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"versionId=",
+        b"versionId",
+        b"versionId=0",
+        b"versionId=-1",
+        b"versionId=+1",
+        b"versionId=%2B1",
+        b"versionId=01",
+        b"versionId=1_0",
+        b"versionId=1.0",
+        b"versionId=1e3",
+        b"versionId=%201",
+        b"versionId=%D9%A3",
+        b"versionId=9007199254740992",
+        b"versionId=99999999999999999999999999",
+        b"versionId=0x10",
+        b"versionId=1%0a",
+        b"versionId=1&versionId=1",
+        b"versionId=1&%76ersionId=2",
+        b"limit=201",
+        b"includeDocument=True",
+        b"includeDocument=1",
+        b"includeDocument",
+        b"order=up",
+        b"cursor=12345678901234567",
+        b"cursor=%00",
+        b"cursor=%ff",
+        b"cursor=%",
+        b"cursor=%4",
+        b"unknown=1",
+        b"VersionId=1",
+        b"versionId[]=1",
+        b"&",
+        b"versionId=1&",
+        b"=1",
+    ],
+)
+def test_bad_queries(octets: bytes) -> None:
+    with pytest.raises(InvalidRequest):
+        query().parse(octets)
+
+
+def test_a_required_parameter() -> None:
+    required = query([{"name": "did", "in": "query", "required": True, "schema": {"type": "string"}}])
+    assert required.parse(b"did=x") == {"did": "x"}
+    with pytest.raises(InvalidRequest, match="did is missing"):
+        required.parse(b"")
+
+
+def test_values_are_never_quoted() -> None:
+    for octets in (b"versionId=SECRET", b"cursor=SECRET-SECRET-SECRET-SECRET", b"order=SECRET"):
+        with pytest.raises(InvalidRequest) as refused:
+            query().parse(octets)
+        assert "SECRET" not in f"{refused.value}{refused.value.details}"
+
+
+@given(st.binary())
+def test_any_query_is_parsed_or_refused(octets: bytes) -> None:
+    with contextlib.suppress(InvalidRequest):
+        query().parse(octets)
+
+
+@given(st.integers())
+def test_integers_have_one_spelling(number: int) -> None:
+    if 1 <= number < 2**53:
+        assert query().parse(f"versionId={number}".encode())["versionId"] == number
+    else:
+        with pytest.raises(InvalidRequest):
+            query().parse(f"versionId={number}".encode())

@@ -1,0 +1,99 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.api.routes import Routes, percent_decode
+from identity_core.domain.errors import IdentityError, InvalidDid, InvalidRequest, NotFound
+
+
+@pytest.fixture
+def routes() -> Routes[str]:
+    routes: Routes[str] = Routes()
+    for template in (
+        "/v1/dids",
+        "/v1/dids/{did}",
+        "/v1/dids/{did}/history",
+        "/v1/dids/{did}/keys/rotate",
+        "/v1/keys/{keyId}",
+    ):
+        routes.add(template, {"GET": template})
+    return routes
+
+
+@pytest.mark.parametrize(
+    ("path", "template", "values"),
+    [
+        (b"/v1/dids", "/v1/dids", {}),
+        (b"/v1/%64ids", "/v1/dids", {}),
+        (b"/v1/dids/did:ex:a", "/v1/dids/{did}", {"did": "did:ex:a"}),
+        (b"/v1/dids/did%3Aex%3Aa", "/v1/dids/{did}", {"did": "did:ex:a"}),
+        (b"/v1/dids/did%3aex%3aa/history", "/v1/dids/{did}/history", {"did": "did:ex:a"}),
+        (b"/v1/dids/did:web:host%253A3000", "/v1/dids/{did}", {"did": "did:web:host%3A3000"}),
+        (b"/v1/dids/a%2Fhistory", "/v1/dids/{did}", {"did": "a/history"}),
+        (b"/v1/dids/%2e%2e", "/v1/dids/{did}", {"did": ".."}),
+        (b"/v1/dids/../keys/x", None, {}),
+        (b"/v1/dids/history", "/v1/dids/{did}", {"did": "history"}),
+        (b"/v1/dids/did:ex:a/keys/rotate", "/v1/dids/{did}/keys/rotate", {"did": "did:ex:a"}),
+        (b"/v1/keys/%C3%A9", "/v1/keys/{keyId}", {"keyId": "é"}),
+        (b"/v1/dids/", None, {}),
+        (b"/v1/dids//history", None, {}),
+        (b"/v1//dids", None, {}),
+        (b"//v1/dids", None, {}),
+        (b"/V1/dids", None, {}),
+        (b"/v1/dids/did:ex:a/", None, {}),
+        (b"/v1%2Fdids", None, {}),
+        (b"/v1/dids/a/hist%6Fry", "/v1/dids/{did}/history", {"did": "a"}),
+        (b"/v1/dids/a/%zz", None, {}),
+        (b"/v1", None, {}),
+        (b"/", None, {}),
+        (b"", None, {}),
+        (b"*", None, {}),
+        (b"http://host/v1/dids", None, {}),
+    ],
+)
+def test_paths(routes: Routes[str], path: bytes, template: str | None, values: dict[str, str]) -> None:
+    if template is None:
+        with pytest.raises(NotFound):
+            routes.find(path)
+    else:
+        targets, found = routes.find(path)
+        assert targets == {"GET": template}
+        assert dict(found) == values
+
+
+@pytest.mark.parametrize(
+    "segment", [b"%", b"%4", b"%zz", b"%00", b"%0a", b"did:ex:a%0a", b"%ff", b"%c3", b"%7f", b"%ed%a0%80"]
+)
+def test_what_is_no_text_is_no_did(routes: Routes[str], segment: bytes) -> None:
+    for path in (b"/v1/dids/" + segment, b"/v1/dids/" + segment + b"/history"):
+        with pytest.raises(InvalidDid):
+            routes.find(path)
+    with pytest.raises(InvalidRequest):
+        routes.find(b"/v1/keys/" + segment)
+    with pytest.raises(NotFound):
+        routes.find(b"/v1/dids/" + segment + b"/nowhere")
+
+
+def test_one_name_for_one_place(routes: Routes[str]) -> None:
+    with pytest.raises(ValueError, match="identifier is called did"):
+        routes.add("/v1/dids/{identifier}/log", {"GET": "x"})
+
+
+@given(st.binary(max_size=40))
+def test_any_path_ends_in_a_route_or_a_refusal(path: bytes) -> None:
+    routes: Routes[str] = Routes()
+    routes.add("/{did}/{b}", {"GET": "x"})
+    try:
+        targets, values = routes.find(b"/" + path)
+    except IdentityError:
+        return
+    assert targets == {"GET": "x"}
+    assert path.count(b"/") == 1
+    assert all((value and value.isprintable()) or not value.isascii() for value in values.values())
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cc", "Cs"]), min_size=1))
+def test_decoding_is_the_inverse_of_encoding(text: str) -> None:
+    from urllib.parse import quote
+
+    assert percent_decode(quote(text, safe="").encode()) == text

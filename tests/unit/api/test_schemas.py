@@ -1,0 +1,75 @@
+import pytest
+
+from identity_core.api.schemas import MAX_VIOLATIONS, Schemas, check, to_2020_12
+from identity_core.domain.errors import InvalidRequest
+
+SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
+
+
+@pytest.mark.parametrize(
+    ("openapi", "json_schema"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"], "nullable": True}),
+        (
+            {"type": "string", "nullable": True, "enum": ["a"]},
+            {"type": ["string", "null"], "nullable": True, "enum": ["a", None]},
+        ),
+        ({"minimum": 1, "exclusiveMinimum": True}, {"exclusiveMinimum": 1}),
+        ({"maximum": 1, "exclusiveMaximum": False}, {"maximum": 1}),
+        ({"items": {"type": "integer", "nullable": True}}, {"items": {"type": ["integer", "null"], "nullable": True}}),
+        ({"enum": [{"nullable": True, "type": "string"}]}, {"enum": [{"nullable": True, "type": "string"}]}),
+    ],
+)
+def test_conversion(openapi: object, json_schema: object) -> None:
+    assert to_2020_12(openapi) == json_schema
+
+
+DOCUMENT = {
+    "components": {
+        "schemas": {
+            "Tree": {
+                "type": "object",
+                "required": ["name"],
+                "additionalProperties": False,
+                "properties": {
+                    "name": {"type": "string", "maxLength": 8, "pattern": "^[a-z]+$"},
+                    "at": {"type": "string", "format": "date-time"},
+                    "note": {"type": "string", "nullable": True},
+                    "children": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}},
+                },
+            }
+        }
+    }
+}
+
+
+def refusal(value: object) -> list[dict[str, str]]:
+    validator = Schemas(DOCUMENT).compile({"$ref": "#/components/schemas/Tree"})
+    with pytest.raises(InvalidRequest) as refused:
+        check(validator, value)
+    return refused.value.details["errors"]  # type: ignore[return-value]
+
+
+def test_good_values_pass() -> None:
+    validator = Schemas(DOCUMENT).compile({"$ref": "#/components/schemas/Tree"})
+    check(validator, {"name": "a", "note": None, "at": "2030-01-01T00:00:00Z", "children": [{"name": "b"}]})
+
+
+def test_every_violation_is_listed_with_its_place() -> None:
+    errors = refusal({"name": "A1", "at": "yesterday", "children": [{"name": "b"}, {"na/me": 1}]})
+    assert {error["path"] for error in errors} == {"/name", "/at", "/children/1"}
+    assert len(errors) == 4
+
+
+def test_the_list_is_capped() -> None:
+    assert len(refusal({"name": "a", "children": [{}] * 50})) == MAX_VIOLATIONS
+
+
+def test_values_are_never_quoted() -> None:
+    errors = refusal({"name": SECRET, "at": SECRET, "note": [SECRET], "children": SECRET})
+    assert len(errors) == 5
+    assert SECRET not in str(errors)
+
+
+def test_a_pattern_does_not_let_a_newline_through() -> None:
+    assert refusal({"name": "abc\n"})[0]["path"] == "/name"

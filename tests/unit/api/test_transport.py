@@ -1,0 +1,80 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from identity_core.api.request import Answer, Request
+from identity_core.api.transport import ClientGone, deliver, read_body
+from identity_core.domain.errors import InvalidRequest, PayloadTooLarge
+
+
+def read(messages: list[dict[str, Any]], *, declared: str | None = None, cap: int = 10) -> bytes:
+    incoming = iter(messages)
+
+    async def receive() -> dict[str, Any]:
+        message = next(incoming, None)
+        if message is None:
+            await asyncio.sleep(60)
+        return message or {}
+
+    headers = {} if declared is None else {"content-length": declared}
+    return asyncio.run(read_body(Request(headers=headers), receive, cap=cap, seconds=0.05))
+
+
+def part(octets: bytes, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.request", "body": octets, "more_body": more}
+
+
+@pytest.mark.parametrize(
+    ("messages", "body"),
+    [
+        ([part(b"", more=False)], b""),
+        ([part(b"0123456789", more=False)], b"0123456789"),
+        ([part(b"01234"), part(b"56789"), part(b"", more=False)], b"0123456789"),
+        ([{"type": "http.request"}], b""),
+    ],
+)
+def test_bodies_up_to_the_cap(messages: list[dict[str, Any]], body: bytes) -> None:
+    assert read(messages) == body
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [part(b"0123456789a", more=False)],
+        [part(b"0123456789"), part(b"a"), part(b"never read")],
+        [part(b"0123456789"), part(b"a", more=False)],
+    ],
+)
+def test_bodies_past_the_cap(messages: list[dict[str, Any]]) -> None:
+    with pytest.raises(PayloadTooLarge):
+        read(messages)
+
+
+def test_a_declared_length_past_the_cap_is_not_read_at_all() -> None:
+    with pytest.raises(PayloadTooLarge):
+        read([], declared="11")
+
+
+def test_a_body_that_stops_arriving() -> None:
+    with pytest.raises(InvalidRequest, match="in time"):
+        read([part(b"0")])
+
+
+@pytest.mark.parametrize("messages", [[{"type": "http.disconnect"}], [part(b"0"), {"type": "http.disconnect"}]])
+def test_a_client_that_goes_away(messages: list[dict[str, Any]]) -> None:
+    with pytest.raises(ClientGone):
+        read(messages)
+
+
+def test_delivery_counts_the_octets_of_the_encoded_body() -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    request = Request(request_id="r")
+    asyncio.run(deliver(Answer(200, {"é": 1}), request, send))
+    assert request.status == 200
+    assert dict(sent[0]["headers"])[b"content-length"] == b"%d" % len(sent[1]["body"])
+    assert sent[1]["body"] == '{"é":1}'.encode()
