@@ -96,7 +96,7 @@ class CreateDid:
         if wish.store_secrets:
             await self._store(draft.did, pairs)
         try:
-            version = await self.writer.register(method, draft, occasion, owner=occasion.caller.identity)
+            version = await self.writer.register(draft, occasion, owner=occasion.caller.identity)
         except VersionConflict as error:
             raise DidExists(details={"did": str(draft.did)}) from error
         secrets = {pair.public: pair.secret for _, pair in pairs} if wish.return_secrets else {}

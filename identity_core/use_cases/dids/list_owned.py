@@ -11,10 +11,10 @@ from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 
 @dataclass(frozen=True, slots=True)
 class ListDids:
-    """Heads in order of DID. Raises ``Forbidden`` when the key lacks the scope."""
+    """Heads in order of DID. Raises ``Forbidden`` when the caller is no API key, or the key lacks the scope."""
 
     index: DocumentIndex
 
     async def __call__(self, caller: Caller, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
-        caller.require_scope("dids:list")
+        caller.require_key("dids:list")
         return await self.index.owned(caller.identity, after=after, limit=limit)

@@ -1,8 +1,8 @@
 """The one way to change a DID: read, draft, sign, check, append, index.
 
-An entry is appended only after the method's own ``apply`` accepted it, so nothing reaches the ledger that a stranger's
-fold would refuse. The index is written after the append and before the answer; a crash in between is repaired by
-``CatchUp``.
+An entry is drafted by the rules that every reader applies, and its signature is checked before it is appended, so
+nothing reaches the ledger that a stranger's fold would refuse. The index is written after the append and before the
+answer; a crash in between is repaired by ``CatchUp``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ from identity_core.domain import history
 from identity_core.domain.caller import Caller
 from identity_core.domain.change import Change, Expire
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDocument, LedgerUnavailable, Overloaded, RateLimited, VersionConflict
+from identity_core.domain.errors import (
+    InvalidDocument,
+    JsonValue,
+    Overloaded,
+    PluginUnavailable,
+    RateLimited,
+    VersionConflict,
+)
 from identity_core.domain.history import DidState
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
@@ -38,9 +45,9 @@ class LogSigner:
     name: str
     multikey: str
 
-    async def seal(self, draft: UnsignedEntry) -> bytes:
-        """The entry of ``draft`` with this key's signature in it."""
-        return draft.sealed(await self.custodian.sign(self.name, draft.signing_input))
+    async def sign(self, draft: UnsignedEntry) -> bytes:
+        """The signature that ``draft`` waits for."""
+        return await self.custodian.sign(self.name, draft.signing_input)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +112,18 @@ class DidWriter:
                 version_id = standing.head.state.version_id
                 if if_match is not None and if_match != version_id:
                     raise VersionConflict(details={"did": str(did), "versionId": version_id})
+                now = self.clock.now()
                 try:
-                    before = await self._write_due(method, standing.recorded)
-                    at = max(self.clock.now(), before.updated_at + TICK)
+                    before = await self._write_due(method, standing.recorded, now)
+                    at = max(now, before.updated_at + TICK)
                     return await self._append(method, before, change(before), at, occasion)
                 except VersionConflict:
                     await self.project(did)
         raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
 
-    async def register(
-        self, method: DidMethod, draft: UnsignedEntry, occasion: Occasion, *, owner: str
-    ) -> IndexedVersion:
+    async def register(self, draft: UnsignedEntry, occasion: Occasion, *, owner: str) -> IndexedVersion:
         """Records the first entry of a DID. Raises ``VersionConflict`` when the DID exists."""
-        entry = await self.signer.seal(draft)
-        return await self._record(method, None, entry, str(draft.did), occasion, owner=owner)
+        return await self._record(None, draft, occasion, owner=owner)
 
     async def project(self, did: Did) -> None:
         """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing."""
@@ -154,10 +159,10 @@ class DidWriter:
             if wait > timedelta(0):
                 raise RateLimited(details={"did": str(did), "retryAfter": int(wait.total_seconds()) + 1})
 
-    async def _write_due(self, method: DidMethod, recorded: IndexedVersion) -> DidState:
+    async def _write_due(self, method: DidMethod, recorded: IndexedVersion, now: datetime) -> DidState:
         """Writes the grace periods that have ended, in order of time, each at the time that the rotation fixed."""
         state = recorded.state
-        while (due := history.due(state)) is not None and due <= self.clock.now():
+        while (due := history.due(state)) is not None and due <= now:
             occasion = Occasion("expireKey", Caller(), "-")
             state = (await self._append(method, state, Expire(), due, occasion)).state
         return state
@@ -166,25 +171,22 @@ class DidWriter:
         self, method: DidMethod, state: DidState, change: Change, at: datetime, occasion: Occasion
     ) -> IndexedVersion:
         draft = method.draft(state, change, at, signer=self.signer.multikey)
-        entry = await self.signer.seal(draft)
-        return await self._record(method, state, entry, str(draft.did), occasion)
+        return await self._record(state, draft, occasion)
 
     async def _record(
-        self,
-        method: DidMethod,
-        state: DidState | None,
-        entry: bytes,
-        did: str,
-        occasion: Occasion,
-        *,
-        owner: str | None = None,
+        self, state: DidState | None, draft: UnsignedEntry, occasion: Occasion, *, owner: str | None = None
     ) -> IndexedVersion:
+        signature = await self.signer.sign(draft)
         try:
-            after = method.apply(state, entry)
+            after = draft.after(signature)
         except history.LogInvalid as error:
-            raise LedgerUnavailable("The entry was refused by its own method.", details=error.details) from error
-        receipt = await self.ledger.append(did, entry, expected_version=after.version_id - 1)
+            raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
+        did = str(draft.did)
+        receipt = await self.ledger.append(did, draft.sealed(signature), expected_version=after.version_id - 1)
         version = IndexedVersion(after, receipt, history.changes(state, after), after.key_id)
+        details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
+        if occasion.note is not None:
+            details["note"] = occasion.note
         row = AuditRow(
             at=receipt.recorded_at,
             request_id=occasion.request_id,
@@ -193,9 +195,12 @@ class DidWriter:
             fingerprint=occasion.caller.api_key.fingerprint if occasion.caller.api_key else None,
             target=did,
             outcome="done",
-            details={"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
-            | ({"note": occasion.note} if occasion.note else {}),
+            details=details,
         )
-        # Both writes join one group of the store's writer.
-        await asyncio.gather(self.index.record((version,), owner=owner), self.audit.write(row))
+        # The audit row is queued before the index is: both writes join one group of the store's writer.
+        audited = self.audit.write(row)
+        try:
+            await self.index.record((version,), owner=owner)
+        finally:
+            await audited
         return version

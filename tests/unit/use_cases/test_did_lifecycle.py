@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from identity_core.domain import keys
 from identity_core.domain.change import AddService, NewService, RemoveVerificationMethod
 from identity_core.domain.errors import (
@@ -183,6 +184,12 @@ async def test_a_key_in_grace_signs_little_and_then_expires_by_definition(rooms:
     assert after.version.state.document == before.version.state.document
     assert after.version.state.updated_at == before.version.state.updated_at == end
     assert verify(await rooms.log(did)).versions == 5
+    # What the drafts said, and the index keeps, is what anybody finds who reads the log.
+    state = None
+    for number, line in enumerate((await rooms.log(did)).splitlines(), 1):
+        state = rooms.methods["ids"].apply(state, line)
+        kept = await rooms.resolve(did, version_id=number, version_time=None)
+        assert kept.version.state == state
 
 
 @on_rooms

@@ -1,0 +1,132 @@
+"""A controller for the DID kit and for tests: keys from a seed, and signatures over challenges as a wallet makes them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain import challenge, evidence, history, keys
+from identity_core.domain.change import Authorization, Change, Create, NewKey
+from identity_core.domain.history import DidState
+from identity_core.domain.keys import KeyPair
+from identity_core.ports.did_method import DidMethod, UnsignedEntry
+
+ORIGIN: Final = "https://id.example"
+BIRTH: Final = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+def dice(seed: str) -> Callable[[int], bytes]:
+    """Reproducible bytes: SHAKE-256 of the seed and a count of the throws."""
+    throws = 0
+
+    def throw(size: int) -> bytes:
+        nonlocal throws
+        throws += 1
+        return hashlib.shake_256(f"{seed}/{throws}".encode()).digest(size)
+
+    return throw
+
+
+class Signer:
+    """An Ed25519 key that signs log entries."""
+
+    def __init__(self, seed: str) -> None:
+        self._pair = ed25519.generate(dice(f"signer/{seed}")(32))
+        self.multikey = multikey.encode_public(multikey.ED25519, self._pair.public)
+
+    def seal(self, draft: UnsignedEntry) -> bytes:
+        """The finished entry."""
+        return draft.sealed(self.sign(draft))
+
+    def sign(self, draft: UnsignedEntry) -> bytes:
+        """The signature that the draft waits for."""
+        return self._pair.sign(draft.signing_input)
+
+
+class Controller:
+    """Somebody who controls DIDs. Every key it makes it can sign with."""
+
+    def __init__(self, seed: str) -> None:
+        self._dice = dice(seed)
+        self._secrets: dict[str, bytes] = {}
+
+    def key(self, type_name: str = "Ed25519") -> KeyPair:
+        """A new key pair."""
+        pair = keys.generate(type_name, self._dice)
+        self._secrets[pair.public] = pair.secret_raw
+        return pair
+
+    def new_key(self, type_name: str = "Ed25519", *purposes: str) -> NewKey:
+        """A new key as changes want it; without purposes those of a primary key."""
+        pair = self.key(type_name)
+        return NewKey(pair.type, pair.public, purposes or keys.default_purposes(type_name, primary=True))
+
+    def creation(self, signer: Signer, *, recovery: bool = True) -> Create:
+        """A DID with one Ed25519 key and maybe a recovery key."""
+        return Create((self.new_key(),), (signer.multikey,), recovery_key=self.key().public if recovery else None)
+
+    def sign(self, key: str, text: str) -> bytes:
+        """The signature of one of its keys, named by its multikey."""
+        return ed25519.sign(self._secrets[key], text.encode())
+
+    def authorize(
+        self,
+        did: str,
+        key: str,
+        at: datetime,
+        *,
+        scheme: str = evidence.DID_AUTH,
+        purpose: str | None = None,
+        lifetime: timedelta = timedelta(minutes=5),
+    ) -> Authorization:
+        """A signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds."""
+        text = challenge.build(
+            origin=ORIGIN,
+            did=did,
+            purpose=purpose,
+            body_hash=None,
+            nonce=self._dice(challenge.NONCE_BYTES),
+            expires_at=at.replace(microsecond=0) + lifetime,
+        )
+        return Authorization(scheme, key, text, self.sign(key, text))
+
+
+class Life:
+    """A DID under test: its log so far, and the next entry of it."""
+
+    def __init__(self, method: DidMethod, creation: Create, controller: Controller, signer: Signer) -> None:
+        self.method, self.creation, self.controller, self.signer = method, creation, controller, signer
+        self.entries: list[bytes] = []
+        self.states: list[DidState] = []
+        self.change(creation, BIRTH)
+
+    @property
+    def state(self) -> DidState:
+        """The newest state."""
+        return self.states[-1]
+
+    def entry(self, change: Change, at: datetime) -> bytes:
+        """The sealed next entry, not applied."""
+        before = self.states[-1] if self.states else None
+        return self.signer.seal(self.method.draft(before, change, at, signer=self.signer.multikey))
+
+    def change(self, change: Change, at: datetime) -> DidState:
+        """Drafts, seals and applies."""
+        entry = self.entry(change, at)
+        state = self.method.apply(self.states[-1] if self.states else None, entry)
+        self.entries.append(entry)
+        self.states.append(state)
+        return state
+
+    def authorize(self, at: datetime, *, key: str | None = None, scheme: str = evidence.DID_AUTH) -> Authorization:
+        """Evidence by ``key``, or by the first key that may authenticate."""
+        signer = key or history.authentication_keys(self.state, at)[0]
+        return self.controller.authorize(str(self.state.did), signer, at, scheme=scheme)
+
+    def later(self, seconds: float = 60) -> datetime:
+        """A time after the newest version."""
+        return self.state.updated_at + timedelta(seconds=seconds)

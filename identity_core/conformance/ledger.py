@@ -1,0 +1,342 @@
+"""The promises of a ledger, as tests (``ports/ledger.py``).
+
+An author subclasses ``LedgerConformance`` with one fixture, and a second one when the ledger outlives its process::
+
+    class TestMyLedger(LedgerConformance):
+        @pytest.fixture
+        def ledger(self, tmp_path): return MyLedger(tmp_path)
+
+        @pytest.fixture
+        def reopen(self, tmp_path): return lambda: MyLedger(tmp_path)
+
+``ledger`` must be empty. Every test runs one event loop of its own. Left out on purpose: what needs a process to be killed
+or a disk to fail; the author knows best how.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import re
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import pytest
+
+from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, Receipt
+
+T = TypeVar("T")
+
+DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
+NASTY_ENTRIES = (b"", b"\0", b"a\0b", b"\xff\xfe", b"'; DROP TABLE x; --", b"{}\n", bytes(range(256)) * 64)
+NASTY_DIDS = (
+    "did:x:A",
+    "did:x:a",
+    "did:x:a ",
+    "did:x:%00",
+    "did:x:_",
+    "did:x:'\"\\",
+    "did:x:é",
+    "did:x:e\u0301",
+    "did:x:\U0001f980",
+    "did:x:" + "z" * 506,
+)
+
+
+def run(scenario: Coroutine[Any, Any, T]) -> T:
+    """Runs one scenario to its end."""
+    return asyncio.run(scenario)
+
+
+async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
+    """The whole ledger, read in pages."""
+    lines: list[LedgerEntry] = []
+    last = 0
+    while page := await ledger.entries_after(last, 100):
+        assert len(page) <= 100, "a page is longer than its limit"
+        assert page[0].receipt.sequence > last, "a page begins before its place"
+        lines.extend(page)
+        last = page[-1].receipt.sequence
+    return lines
+
+
+def check_lines(lines: Sequence[LedgerEntry]) -> None:
+    """What holds for every ledger at every moment: no gap, one order, time that goes on."""
+    assert [line.receipt.sequence for line in lines] == list(range(1, len(lines) + 1)), (
+        "sequences have a gap or a double"
+    )
+    blocks = [line.receipt.block_number for line in lines]
+    assert blocks == sorted(blocks), "block numbers go back"
+    assert not blocks or (blocks[0] == 1 and set(blocks) == set(range(1, blocks[-1] + 1))), "block numbers have a gap"
+    times = [line.receipt.recorded_at for line in lines]
+    assert all(before < after for before, after in pairwise(times)), "time stands still or goes back"
+    hashes = [line.receipt.transaction_hash for line in lines]
+    assert len(set(hashes)) == len(hashes), "two entries have one transaction hash"
+    versions: dict[str, int] = {}
+    for line in lines:
+        assert line.version == versions.get(line.did, 0) + 1, f"versions of {line.did} have a gap or a double"
+        versions[line.did] = line.version
+
+
+def check_receipt(receipt: Receipt) -> None:
+    """The form of a receipt."""
+    assert re.fullmatch(r"[0-9a-f]{64}", receipt.transaction_hash), "not 32 octets in lower-case hex"
+    assert receipt.block_number >= 1
+    assert receipt.sequence >= 1
+    assert receipt.recorded_at.utcoffset() == timedelta(0), "recorded_at is not an aware UTC time"
+
+
+async def close(ledger: LedgerBackend) -> None:
+    """Closes a ledger that can be closed."""
+    closing = getattr(ledger, "close", None)
+    if closing is not None:
+        result = closing()
+        if inspect.isawaitable(result):
+            await result
+
+
+class LedgerConformance:
+    """What every ledger promises."""
+
+    @pytest.fixture
+    def ledger(self) -> LedgerBackend:
+        """The ledger to examine, empty."""
+        raise NotImplementedError("give the fixture 'ledger'")
+
+    @pytest.fixture
+    def reopen(self) -> Callable[[], LedgerBackend] | None:
+        """Opens what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
+        return None
+
+    def test_it_is_a_ledger(self, ledger: LedgerBackend) -> None:
+        """The object has the methods of the port."""
+        assert isinstance(ledger, LedgerBackend)
+
+    def test_an_empty_ledger_has_nothing(self, ledger: LedgerBackend) -> None:
+        """The head is all zero and nothing is found."""
+
+        async def scenario() -> None:
+            assert await ledger.head() == LedgerHead(0, 0)
+            assert list(await ledger.entries(DID)) == []
+            assert list(await ledger.entries_after(0, 10)) == []
+
+        run(scenario())
+
+    def test_what_is_appended_is_found(self, ledger: LedgerBackend) -> None:
+        """Entries come back with the receipts that ``append`` returned, oldest first, and the head is the newest."""
+
+        async def scenario() -> None:
+            receipts = [await ledger.append(DID, b"%d" % n, expected_version=n) for n in range(5)]
+            for receipt in receipts:
+                check_receipt(receipt)
+            lines = [LedgerEntry(DID, n + 1, b"%d" % n, receipt) for n, receipt in enumerate(receipts)]
+            assert list(await ledger.entries(DID)) == lines
+            assert await whole(ledger) == lines
+            assert await ledger.head() == LedgerHead(receipts[-1].sequence, receipts[-1].block_number)
+            assert list(await ledger.entries("did:x:other")) == []
+            check_lines(lines)
+
+        run(scenario())
+
+    @pytest.mark.parametrize("expected", [-1, 0, 1, 3, 2**40])
+    def test_a_wrong_version_is_a_conflict(self, ledger: LedgerBackend, expected: int) -> None:
+        """``VersionConflict`` for every number but that of the DID's entries; nothing is recorded."""
+
+        async def scenario() -> None:
+            for n in range(2):
+                await ledger.append(DID, b"%d" % n, expected_version=n)
+            with pytest.raises(VersionConflict):
+                await ledger.append(DID, b"wrong", expected_version=expected)
+            assert [line.entry for line in await ledger.entries(DID)] == [b"0", b"1"]
+            assert (await ledger.append(DID, b"right", expected_version=2)).sequence == 3
+
+        run(scenario())
+
+    def test_a_conflict_fails_alone(self, ledger: LedgerBackend) -> None:
+        """What is appended beside a conflict goes through, and the conflict leaves no gap."""
+
+        async def scenario() -> None:
+            await ledger.append(DID, b"first", expected_version=0)
+            appends = []
+            for n in range(20):
+                appends.append(ledger.append(f"did:x:{n}", b"good", expected_version=0))
+                appends.append(ledger.append(DID, b"bad", expected_version=0))
+            outcomes = await asyncio.gather(*appends, return_exceptions=True)
+            assert all(isinstance(outcome, Receipt) for outcome in outcomes[::2]), "a conflict took others with it"
+            assert all(isinstance(outcome, VersionConflict) for outcome in outcomes[1::2]), "a conflict went through"
+            lines = await whole(ledger)
+            assert len(lines) == 21
+            check_lines(lines)
+
+        run(scenario())
+
+    def test_parallel_appends_of_one_version_have_one_winner(self, ledger: LedgerBackend) -> None:
+        """Of 64 callers one gets a receipt, and its entry is the one that is there."""
+
+        async def scenario() -> None:
+            appends = (ledger.append(DID, b"%d" % n, expected_version=0) for n in range(64))
+            outcomes = await asyncio.gather(*appends, return_exceptions=True)
+            winners = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, Receipt)]
+            assert len(winners) == 1, f"{len(winners)} winners"
+            assert sum(isinstance(outcome, VersionConflict) for outcome in outcomes) == 63
+            assert [line.entry for line in await ledger.entries(DID)] == [b"%d" % winners[0]]
+
+        run(scenario())
+
+    def test_racing_writers_lose_nothing(self, ledger: LedgerBackend) -> None:
+        """Writers that read, append and try again after a conflict get every entry in, each once."""
+
+        async def writer(name: int) -> None:
+            for turn in range(8):
+                for _ in range(1000):
+                    version = len(await ledger.entries(DID))
+                    try:
+                        await ledger.append(DID, b"%d.%d" % (name, turn), expected_version=version)
+                        break
+                    except VersionConflict:
+                        await asyncio.sleep(0)
+                else:
+                    pytest.fail("a writer that reads again never gets through")
+
+        async def scenario() -> None:
+            await asyncio.gather(*(writer(name) for name in range(4)))
+            entries = [line.entry for line in await ledger.entries(DID)]
+            assert sorted(entries) == sorted(b"%d.%d" % (name, turn) for name in range(4) for turn in range(8))
+            check_lines(await whole(ledger))
+
+        run(scenario())
+
+    def test_readers_never_see_a_gap(self, ledger: LedgerBackend) -> None:
+        """While others append, a reader sees an unbroken beginning that only grows."""
+
+        async def reader() -> None:
+            seen = 0
+            for _ in range(20):
+                lines = await whole(ledger)
+                check_lines(lines)
+                assert len(lines) >= seen, "entries vanished"
+                seen = len(lines)
+                await asyncio.sleep(0)
+
+        async def writer(name: int) -> None:
+            for version in range(3):
+                await ledger.append(f"did:x:{name}", b"x", expected_version=version)
+
+        async def scenario() -> None:
+            await asyncio.gather(reader(), reader(), *(writer(name) for name in range(40)))
+            assert len(await whole(ledger)) == 120
+
+        run(scenario())
+
+    def test_an_append_that_is_cancelled_leaves_the_ledger_whole(self, ledger: LedgerBackend) -> None:
+        """It is recorded or it is not; nothing else suffers."""
+
+        async def scenario() -> None:
+            tasks = [asyncio.ensure_future(ledger.append(f"did:x:{n}", b"x", expected_version=0)) for n in range(30)]
+            await asyncio.sleep(0)
+            for task in tasks[::2]:
+                task.cancel()
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(outcome, Receipt) for outcome in outcomes[1::2])
+            await ledger.append(DID, b"after", expected_version=0)
+            lines = await whole(ledger)
+            check_lines(lines)
+            recorded = {line.did for line in lines}
+            for n, outcome in enumerate(outcomes):
+                assert not isinstance(outcome, Receipt) or f"did:x:{n}" in recorded, "a receipt without its entry"
+
+        run(scenario())
+
+    @pytest.mark.parametrize("limit", [1, 2, 7, 23, 1000])
+    def test_pages_are_exact(self, ledger: LedgerBackend, limit: int) -> None:
+        """``entries_after`` gives at most ``limit`` entries, none twice, none left out, and nothing behind the end."""
+
+        async def scenario() -> None:
+            for n in range(23):
+                await ledger.append(f"did:x:{n % 5}", b"%d" % n, expected_version=n // 5)
+            lines: list[LedgerEntry] = []
+            while len(lines) < 23:
+                page = await ledger.entries_after(len(lines), limit)
+                assert len(page) == min(limit, 23 - len(lines))
+                lines.extend(page)
+            assert [line.entry for line in lines] == [b"%d" % n for n in range(23)]
+            assert list(await ledger.entries_after(22, limit)) == lines[22:]
+            assert list(await ledger.entries_after(10_000, limit)) == []
+
+        run(scenario())
+
+    def test_entries_are_opaque(self, ledger: LedgerBackend) -> None:
+        """Every sequence of octets comes back as it was, up to 16 KiB."""
+
+        async def scenario() -> None:
+            entries = (*NASTY_ENTRIES, os.urandom(16_384))
+            for n, entry in enumerate(entries):
+                await ledger.append(DID, entry, expected_version=n)
+            found = await ledger.entries(DID)
+            assert [line.entry for line in found] == list(entries)
+            assert all(type(line.entry) is bytes for line in found)
+            assert [line.entry for line in await whole(ledger)] == list(entries)
+
+        run(scenario())
+
+    def test_dids_are_compared_exactly(self, ledger: LedgerBackend) -> None:
+        """Case, blanks, accents and their composed forms all count."""
+
+        async def scenario() -> None:
+            for did in NASTY_DIDS:
+                await ledger.append(did, did.encode(), expected_version=0)
+            for did in NASTY_DIDS:
+                found = await ledger.entries(did)
+                assert [(line.did, line.version, line.entry) for line in found] == [(did, 1, did.encode())]
+
+        run(scenario())
+
+    def test_the_hash_tells_what_was_recorded(self, ledger: LedgerBackend) -> None:
+        """The same bytes under another DID or version have another transaction hash."""
+
+        async def scenario() -> None:
+            places = [("did:x:a", 0), ("did:x:a", 1), ("did:x:b", 0), ("did:x:a1", 0)]
+            receipts = [await ledger.append(did, b"same", expected_version=version) for did, version in places]
+            assert len({receipt.transaction_hash for receipt in receipts}) == len(places)
+
+        run(scenario())
+
+    def test_closing_twice_is_no_error_and_ends_it(self, ledger: LedgerBackend) -> None:
+        """After ``close``, if there is one, an append raises ``LedgerUnavailable``."""
+
+        async def scenario() -> None:
+            await ledger.append(DID, b"1", expected_version=0)
+            await close(ledger)
+            await close(ledger)
+            if hasattr(ledger, "close"):
+                with pytest.raises(LedgerUnavailable):
+                    await ledger.append(DID, b"2", expected_version=1)
+
+        run(scenario())
+
+    def test_it_outlives_its_process(self, ledger: LedgerBackend, reopen: Callable[[], LedgerBackend] | None) -> None:
+        """What was acknowledged is there after a restart; numbers, order and conflicts go on where they were."""
+        if reopen is None:
+            pytest.skip("this ledger gives no fixture 'reopen'")
+
+        async def scenario() -> None:
+            receipts = [await ledger.append(DID, b"%d" % n, expected_version=n) for n in range(3)]
+            await close(ledger)
+            again = reopen()
+            try:
+                assert [line.receipt for line in await again.entries(DID)] == receipts
+                assert await again.head() == LedgerHead(receipts[-1].sequence, receipts[-1].block_number)
+                with pytest.raises(VersionConflict):
+                    await again.append(DID, b"wrong", expected_version=2)
+                await again.append(DID, b"3", expected_version=3)
+                lines = await whole(again)
+                assert [line.entry for line in lines] == [b"0", b"1", b"2", b"3"]
+                check_lines(lines)
+            finally:
+                await close(again)
+
+        run(scenario())

@@ -1,0 +1,127 @@
+"""A prover without cryptography, for the kit and for fast tests: it evaluates the predicates in the clear and writes a MAC.
+
+It keeps every promise of the port towards those who share its key and proves nothing to anybody else. It lives in the kit
+only, and no entry point leads to it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from datetime import datetime
+from typing import Any
+
+from identity_core.codec import jcs, strict_json
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bbs.elements import SignatureInvalid
+from identity_core.crypto.bbs.utilities import (
+    mixed_messages_to_scalars,
+    octets_to_public_key,
+    octets_to_signature,
+)
+from identity_core.crypto.bls12381 import select
+from identity_core.crypto.bls12381.keys import InvalidKey
+from identity_core.domain.attributes import ValueRefused
+from identity_core.domain.errors import PredicateUnsupported, ProofInvalid
+from identity_core.domain.predicate import Predicate, PredicateType, check_satisfied, normalise
+from identity_core.domain.proof import (
+    Context,
+    Presented,
+    Statement,
+    Witness,
+    WitnessInvalid,
+    ZkProof,
+    public_signals,
+)
+from identity_core.domain.schema import Schema
+
+
+class TransparentProver:
+    """``ports.prover.Prover`` for tests. Provers with the same ``key`` accept each other's proofs."""
+
+    suite = "transparent-1"
+    predicate_types = frozenset(kind.value for kind in PredicateType)
+
+    def __init__(self, key: bytes = b"known to everybody") -> None:
+        self._key = key
+
+    def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """See ``ports.prover.Prover.prove``."""
+        self._check(statement, witness)
+        body = self._body(statement, context)
+        salt = secrets.token_bytes(16)
+        body |= {"salt": base64url_encode(salt), "mac": base64url_encode(self._mac(statement, context, salt))}
+        return ZkProof(
+            base64url_encode(jcs.canonicalize(body)),
+            public_signals(self.suite, statement, context),
+            ",".join(predicate.type.value for predicate in statement.predicates),
+            context.proof_id,
+        )
+
+    def read(self, proof: str) -> Presented:
+        """See ``ports.prover.Prover.read``."""
+        return self._read(proof)[0]
+
+    def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """See ``ports.prover.Prover.verify``."""
+        presented, salt, mac = self._read(proof.proof)
+        expected = ZkProof(
+            proof.proof,
+            public_signals(self.suite, statement, context),
+            ",".join(predicate.type.value for predicate in statement.predicates),
+            context.proof_id,
+        )
+        asked = Presented(statement.issuer.verification_method, statement.schema, statement.predicates, context)
+        if (proof, presented) != (expected, asked):
+            raise ProofInvalid
+        context.check_time(now)
+        try:
+            normalise(statement.schema, statement.predicates)
+        except PredicateUnsupported:
+            raise ProofInvalid from None
+        if not hmac.compare_digest(mac, self._mac(statement, context, salt)):
+            raise ProofInvalid
+
+    def _check(self, statement: Statement, witness: Witness) -> None:
+        goals = normalise(statement.schema, statement.predicates)
+        try:
+            messages = statement.schema.messages(witness.attributes)
+            check_satisfied(goals, messages)
+            suite = ciphersuite(select())
+            key = octets_to_public_key(suite, statement.issuer.public_key)
+            signature = octets_to_signature(suite, witness.signature)
+            scalars = mixed_messages_to_scalars(messages)
+            core.core_verify(suite, key, signature, statement.schema.header, scalars)
+        except (ValueRefused, SignatureInvalid, InvalidKey):
+            raise WitnessInvalid from None
+
+    def _body(self, statement: Statement, context: Context) -> dict[str, Any]:
+        return {
+            "context": context.json,
+            "header": base64url_encode(statement.schema.header),
+            "method": statement.issuer.verification_method,
+            "predicates": [predicate.json for predicate in statement.predicates],
+        }
+
+    def _mac(self, statement: Statement, context: Context, salt: bytes) -> bytes:
+        said = jcs.canonicalize(self._body(statement, context))
+        return hmac.digest(self._key, statement.issuer.public_key + salt + said, "sha256")
+
+    def _read(self, text: str) -> tuple[Presented, bytes, bytes]:
+        try:
+            value = strict_json.loads(base64url_decode(text))
+            if value.keys() != {"context", "header", "method", "predicates", "salt", "mac"}:
+                raise ProofInvalid
+            schema = Schema.from_header(base64url_decode(value["header"]))
+            predicates = tuple(
+                Predicate.parse(schema, asked["attributeName"], asked["type"], asked["value"])
+                for asked in value["predicates"]
+            )
+            presented = Presented(value["method"], schema, predicates, Context.from_json(value["context"]))
+            if jcs.canonicalize(value) != base64url_decode(text):
+                raise ProofInvalid
+            return presented, base64url_decode(value["salt"]), base64url_decode(value["mac"])
+        except (ValueError, TypeError, KeyError, AttributeError, PredicateUnsupported):
+            raise ProofInvalid from None

@@ -1,0 +1,42 @@
+"""The compact receipt of a proof's anchor on a ledger, and how its status may change (contract.md §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class AnchorStatus(StrEnum):
+    """``pre-phase7`` is the status of imported proofs that are older than anchoring; our code never makes a new one."""
+
+    PENDING = "pending"
+    CONFIRMED = "confirmed"
+    REVOKED = "revoked"
+    FAILED = "failed"
+    PRE_PHASE7 = "pre-phase7"
+
+    def to(self, status: AnchorStatus) -> AnchorStatus:
+        """``status``, if it may follow this one. Raises ``ValueError``."""
+        if status not in _NEXT[self]:
+            raise ValueError(f"an anchor does not go from {self.value} to {status.value}")
+        return status
+
+
+_NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
+    AnchorStatus.PENDING: frozenset({AnchorStatus.CONFIRMED, AnchorStatus.FAILED, AnchorStatus.REVOKED}),
+    AnchorStatus.CONFIRMED: frozenset({AnchorStatus.REVOKED}),
+    AnchorStatus.FAILED: frozenset({AnchorStatus.PENDING}),
+    AnchorStatus.REVOKED: frozenset(),
+    AnchorStatus.PRE_PHASE7: frozenset(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The ``Anchor`` of the specification."""
+
+    status: AnchorStatus
+    tx_hash: str | None
+    block_number: int | None
+    revoked_block: int | None

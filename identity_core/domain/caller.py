@@ -1,0 +1,97 @@
+"""Who is calling: an API key, a DID that signed, a bearer of a token, or a stranger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from identity_core.domain.change import Authorization
+from identity_core.domain.did import Did
+from identity_core.domain.errors import Forbidden
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key as it is stored. ``digest`` is the SHA-256 of the key in hex; ``scopes`` None means admin-equivalent;
+    ``allowed_targets`` None means any DID; rates are requests a second and a burst size, None for the defaults.
+    ``lineage`` is the id of the first key of a chain of rotations, None for a key that replaced no other."""
+
+    id: str
+    name: str
+    digest: str
+    scopes: frozenset[str] | None
+    allowed_targets: frozenset[str] | None
+    requests_per_second: float | None
+    burst: int | None
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    source: str = "sql"
+    lineage: str | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """The first 12 hex digits of the digest: what logs and answers show."""
+        return self.digest[:12]
+
+    def usable(self, now: datetime) -> bool:
+        """Whether the key is neither expired nor revoked at ``now``; a rotation with grace revokes in the future."""
+        return (self.expires_at is None or now < self.expires_at) and (self.revoked_at is None or now < self.revoked_at)
+
+    def require_scope(self, scope: str) -> None:
+        """Raises ``Forbidden`` when the key lacks ``scope``; a key without scopes may do everything."""
+        if self.scopes is not None and scope not in self.scopes:
+            raise Forbidden(details={"scope": scope})
+
+    def require_target(self, did: Did) -> None:
+        """Raises ``Forbidden`` when the key has an allowlist and ``did`` is not on it."""
+        if self.allowed_targets is not None and str(did) not in self.allowed_targets:
+            raise Forbidden("The API key may not act for this DID.", details={"did": str(did)})
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The authenticated caller of one request. Exactly one of ``api_key``, ``subject`` and ``did`` is set.
+
+    ``subject`` is the DID of a bearer token, with the ``scopes`` to which the token narrows it (None: no narrowing) and
+    the ``operator`` who acts for it, if it was an API key that asked for the token. ``authorization`` with ``did`` is a
+    DIDAuth or RecoveryKey signature that was verified and whose challenge has been consumed.
+    """
+
+    api_key: ApiKey | None = None
+    subject: Did | None = None
+    did: Did | None = None
+    authorization: Authorization | None = None
+    operator: ApiKey | None = None
+    scopes: frozenset[str] | None = None
+
+    @property
+    def identity(self) -> str:
+        """A stable name for buckets, idempotency and the audit log; holds no secret."""
+        if self.api_key is not None:
+            # A rotated key is the same caller: what its predecessor created stays its own.
+            return f"key:{self.api_key.lineage or self.api_key.id}"
+        if self.did is not None:
+            return f"did:{self.did}"
+        if self.operator is not None:
+            # Not the DID itself: what an operator asked for is no answer of the DID's own.
+            return f"key:{self.operator.lineage or self.operator.id} for {self.subject}"
+        return f"sub:{self.subject}"
+
+    def require_scope(self, scope: str) -> None:
+        """Raises ``Forbidden`` when an API key or a token lacks ``scope``. A key without scopes may do everything, and so may
+        a DID, as far as it is the DID's own to do."""
+        scopes = self.api_key.scopes if self.api_key is not None else self.scopes
+        if scopes is not None and scope not in scopes:
+            raise Forbidden(details={"scope": scope})
+
+    def require_key(self, scope: str) -> None:
+        """Raises ``Forbidden`` unless the caller is an API key, itself or by its token, that has ``scope``."""
+        if self.api_key is None:
+            raise Forbidden("This takes an API key.", details={"scope": scope})
+        self.require_scope(scope)
+
+    def require_admin(self) -> None:
+        """Raises ``Forbidden`` unless the caller is an admin-equivalent API key."""
+        if self.api_key is None or self.api_key.scopes is not None:
+            raise Forbidden(details={"role": "admin"})

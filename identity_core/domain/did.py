@@ -1,0 +1,45 @@
+"""DID syntax (DID Core §3.1), in ASCII, full match, one form.
+
+Left out on purpose: DID URLs with path, query or service parameters; the service never dereferences.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from identity_core.domain.errors import InvalidDid
+
+MAX_LENGTH = 512
+
+_ID_CHAR = r"(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})"
+_DID = re.compile(rf"did:([a-z0-9]+):((?:{_ID_CHAR}*:)*{_ID_CHAR}+)", re.ASCII)
+_FRAGMENT = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """A parsed DID. Having one is the evidence that the text is well-formed."""
+
+    text: str
+    method: str
+    identifier: str
+
+    @classmethod
+    def parse(cls, text: str) -> Did:
+        """Raises ``InvalidDid``; ``fullmatch`` because ``$`` would let a trailing newline through."""
+        match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
+        if match is None:
+            raise InvalidDid(details={"did": text[:MAX_LENGTH]})
+        return cls(text, match[1], match[2])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def split_did_url(text: str) -> tuple[Did, str]:
+    """The DID and the fragment of an absolute DID URL ``did:…#fragment``. Raises ``InvalidDid``."""
+    did, separator, fragment = text.partition("#")
+    if not separator or len(text) > MAX_LENGTH + 256 or _FRAGMENT.fullmatch(fragment) is None:
+        raise InvalidDid("The key id is not an absolute DID URL.", details={"didUrl": text[: MAX_LENGTH + 256]})
+    return Did.parse(did), fragment

@@ -1,0 +1,239 @@
+"""Every refusal of the project, one class a code.
+
+The docstring of a class is its meaning and goes into the error pages; ``message`` is safe to show to anybody.
+HTTP status belongs to the edge (``api/errors.py``), where one table maps codes to statuses. ``details`` holds only
+JSON values and never a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+class IdentityError(Exception):
+    """A refusal or failure with a stable code."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+    message: ClassVar[str] = "The request could not be completed."
+
+    def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None:
+        super().__init__(message or self.message)
+        self.details: dict[str, JsonValue] = dict(details or {})
+
+
+class InternalError(IdentityError):
+    """A fault of ours. The request id finds it in the log."""
+
+
+class InvalidRequest(IdentityError):
+    """The request is malformed: its shape, a type, an unknown member, a header or a parameter."""
+
+    code = "INVALID_REQUEST"
+    message = "The request is malformed."
+
+
+class InvalidDid(IdentityError):
+    """The text is not a DID, or names a method that this installation does not have."""
+
+    code = "INVALID_DID"
+    message = "The DID is not valid."
+
+
+class AuthAmbiguous(IdentityError):
+    """The request carries two different credentials."""
+
+    code = "AUTH_AMBIGUOUS"
+    message = "The request carries more than one credential; send one."
+
+
+class AuthRequired(IdentityError):
+    """The operation needs a credential that the request does not carry."""
+
+    code = "AUTH_REQUIRED"
+    message = "Authentication is required."
+
+
+class AuthFailed(IdentityError):
+    """The credential was checked and refused. The answer does not say why, so that it helps nobody to guess."""
+
+    code = "AUTH_FAILED"
+    message = "Authentication failed."
+
+
+class Forbidden(IdentityError):
+    """The caller is known and may not do this."""
+
+    code = "FORBIDDEN"
+    message = "The caller is not allowed to do this."
+
+
+class NotFound(IdentityError):
+    """There is nothing at this path."""
+
+    code = "NOT_FOUND"
+    message = "There is nothing at this path."
+
+
+class DidNotFound(IdentityError):
+    """The DID, or the version of it that was asked for, is not on the ledger."""
+
+    code = "DID_NOT_FOUND"
+    message = "The DID does not exist on the ledger."
+
+
+class ApiKeyNotFound(IdentityError):
+    """No API key has this identifier."""
+
+    code = "API_KEY_NOT_FOUND"
+    message = "No API key has this identifier."
+
+
+class MethodNotAllowed(IdentityError):
+    """The path exists, the HTTP method does not; `Allow` names those that do."""
+
+    code = "METHOD_NOT_ALLOWED"
+    message = "The path does not support this HTTP method."
+
+
+class NotAcceptable(IdentityError):
+    """None of the media types in `Accept` can be served."""
+
+    code = "NOT_ACCEPTABLE"
+    message = "None of the accepted media types can be served."
+
+
+class DidExists(IdentityError):
+    """The DID is already registered."""
+
+    code = "DID_EXISTS"
+    message = "The DID is already registered."
+
+
+class RequestInProgress(IdentityError):
+    """A request with the same Idempotency-Key has not been answered yet."""
+
+    code = "REQUEST_IN_PROGRESS"
+    message = "A request with this Idempotency-Key is still being answered."
+
+
+class DidDeactivated(IdentityError):
+    """The DID has been deactivated, for good."""
+
+    code = "DID_DEACTIVATED"
+    message = "The DID has been deactivated."
+
+
+class VersionConflict(IdentityError):
+    """`If-Match` names another version than the current one, or a ledger refused an append for its version."""
+
+    code = "VERSION_CONFLICT"
+    message = "The DID document has changed since the version that the request names."
+
+
+class PayloadTooLarge(IdentityError):
+    """The body is larger than the operation allows."""
+
+    code = "PAYLOAD_TOO_LARGE"
+    message = "The request body is too large."
+
+
+class UnsupportedMediaType(IdentityError):
+    """The body is not JSON in UTF-8, or it is compressed."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    message = "Send the body as application/json in UTF-8."
+
+
+class HeadersTooLarge(IdentityError):
+    """The request's header fields are larger than the server reads."""
+
+    code = "HEADERS_TOO_LARGE"
+    message = "The request headers are too large."
+
+
+class InvalidDocument(IdentityError):
+    """The change would make a DID document that breaks a rule."""
+
+    code = "INVALID_DOCUMENT"
+    message = "The DID document is not valid."
+
+
+class ConfirmationRequired(IdentityError):
+    """Deactivation is final and needs `confirm: true`."""
+
+    code = "CONFIRMATION_REQUIRED"
+    message = "Deactivation is final: send confirm: true."
+
+
+class IdempotencyMismatch(IdentityError):
+    """The Idempotency-Key was used for another request."""
+
+    code = "IDEMPOTENCY_MISMATCH"
+    message = "This Idempotency-Key was used for a different request."
+
+
+class RateLimited(IdentityError):
+    """The bucket is empty; `Retry-After` says when the next token is there."""
+
+    code = "RATE_LIMITED"
+    message = "Too many requests."
+
+
+class LedgerUnavailable(IdentityError):
+    """The ledger refused or could not be reached. Nothing visible has changed; the request may be sent again."""
+
+    code = "BLOCKCHAIN_ERROR"
+    message = "The ledger transaction failed."
+
+
+class Overloaded(IdentityError):
+    """There is more work than the server takes on at once, or too many writers race for one DID."""
+
+    code = "OVERLOADED"
+    message = "The server is overloaded; try again."
+
+
+class PluginUnavailable(IdentityError):
+    """A plugin that the operation needs is missing, broken or shut off after repeated failures."""
+
+    code = "PLUGIN_UNAVAILABLE"
+    message = "A component that the operation needs is not available."
+
+
+class PluginTimeout(IdentityError):
+    """A plugin did not answer within its deadline."""
+
+    code = "PLUGIN_TIMEOUT"
+    message = "A component that the operation needs did not answer in time."
+
+
+class AnchoringDisabled(IdentityError):
+    """`anchor: true` was sent and anchoring is switched off."""
+
+    code = "ANCHORING_DISABLED"
+    message = "Anchoring is not enabled."
+
+
+class ProofInvalid(IdentityError):
+    """A proof was checked and is wrong. At the border this is an answer (`verified: false`), not an error."""
+
+    code = "PROOF_INVALID"
+    message = "The proof is not valid."
+
+
+class PredicateUnsupported(IdentityError):
+    """The predicate cannot be asked of this attribute: unknown name, wrong type or form of the value, a bound outside the
+    domain, or a statement that nothing or everything satisfies. `details.reason` says which; no attribute value is in it."""
+
+    code = "PREDICATE_UNSUPPORTED"
+    message = "The predicate cannot be asked of this attribute."
+
+
+class PredicateNotSatisfied(IdentityError):
+    """The credential does not satisfy the predicate. The answer says no more, so that a refusal tells no value."""
+
+    code = "PREDICATE_NOT_SATISFIED"
+    message = "The credential does not satisfy the predicate."

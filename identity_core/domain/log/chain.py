@@ -1,0 +1,196 @@
+"""Our own kind of log: drafting the next entry of a DID, and applying entries to states.
+
+A method that stands on this is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule), each
+entry is hashed over its predecessor and signed by one of ``updateKeys``. ``parameters.change`` says what happened and on whose
+authority; reading an entry runs the same rules that made it, and compares the documents. What a log cannot show is that
+newer entries were kept back: whoever needs that remembers the last version seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import jcs
+from identity_core.domain import evidence, evolution, times
+from identity_core.domain.change import Change, Create, Deactivate, Expire
+from identity_core.domain.did import Did
+from identity_core.domain.document import Document
+from identity_core.domain.errors import IdentityError, InvalidDid, InvalidDocument
+from identity_core.domain.evolution import Rules
+from identity_core.domain.history import DidState, LogInvalid, authentication_keys
+from identity_core.domain.log import change_json
+from identity_core.domain.log import entry as entries
+from identity_core.domain.log.entry import PLACEHOLDER, Entry
+
+MAX_ENTRY: Final = 16 * 1024
+_PROOF_ROOM: Final = 640
+
+CONTROLLER: Final = "controller"
+SERVICE: Final = "service"
+_OURS: Final = frozenset({"proofBy", "strictGrace"})
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedEntry:
+    """An entry that lacks its signature (the port's ``UnsignedEntry``)."""
+
+    did: Did
+    signing_input: bytes
+    body: dict[str, Any]
+    config: dict[str, str]
+    state: DidState
+
+    def after(self, signature: bytes) -> DidState:
+        """The state after the sealed entry, without reading it again: draft and apply run the same rules on the same change. Raises
+        ``LogInvalid`` unless the signature is the signer's."""
+        entries.check_signature(self.config, self.signing_input, signature)
+        return self.state
+
+    def sealed(self, signature: bytes) -> bytes:
+        """The finished entry, as JCS: one entry has one form."""
+        proof = self.config | {"proofValue": entries.proof_value(signature)}
+        return jcs.canonicalize(self.body | {"proof": [proof]})
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The logs of the DID method ``method`` under ``rules``."""
+
+    method: str
+    rules: Rules
+
+    @property
+    def version(self) -> str:
+        """The value of ``parameters.method``."""
+        return f"did:{self.method}:1.0"
+
+    def check(self, did: Did) -> None:
+        """Raises ``InvalidDid`` unless the identifier can be the hash of a first entry."""
+        if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
+            raise InvalidDid(details={"did": str(did)})
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+        """The next entry. Raises what ``evolution.evolve`` raises, and ``InvalidDocument`` for a ``signer`` that may not sign or an entry
+        that grows beyond 16 KiB."""
+        did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
+        after = evolution.evolve(state, change, at, rules=self.rules, did=did)
+        before = state or after
+        if signer not in before.update_keys:
+            raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
+        said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
+        if state is None and not after.strict_grace:
+            said["strictGrace"] = False
+        version_time = times.printed_exactly(at)
+        body: dict[str, Any] = {
+            "versionId": PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}",
+            "versionTime": version_time,
+            "parameters": self._parameters(change) | {"change": said},
+            "state": after.document.to_json(),
+        }
+        octets = jcs.canonicalize(body)
+        if state is None:
+            scid = entries.multihash(octets)
+            octets = octets.replace(PLACEHOLDER.encode(), scid.encode())
+            body = orjson.loads(octets)
+            did = Did(f"did:{self.method}:{scid}", self.method, scid)
+            after = replace(after, did=did, document=Document.written(body["state"]))
+        if len(octets) > MAX_ENTRY - _PROOF_ROOM:
+            raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
+        after = replace(after, entry_hash=entries.multihash(octets))
+        body["versionId"] = f"{after.version_id}-{after.entry_hash}"
+        config = entries.proof_config(signer, version_time)
+        return DraftedEntry(did, entries.proof_input(config, body), body, config, after)
+
+    def _parameters(self, change: Change) -> dict[str, Any]:
+        match change:
+            case Create():
+                return {"method": self.version, "scid": PLACEHOLDER, "updateKeys": list(change.update_keys)}
+            case Deactivate():
+                return {"deactivated": True, "updateKeys": []}
+            case _:
+                return {}
+
+    def apply(self, state: DidState | None, octets: bytes) -> DidState:
+        """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details."""
+        try:
+            if len(octets) > MAX_ENTRY:
+                raise LogInvalid("The entry is too large.")
+            entry = entries.parse_canonical(octets)
+            return self._first(entry) if state is None else self._next(state, entry)
+        except (IdentityError, ValueError) as error:
+            version = 1 if state is None else state.version_id + 1
+            reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
+            raise LogInvalid(reason, details={"version": version}) from error
+
+    def _first(self, entry: Entry) -> DidState:
+        scid, update_keys = entry.parameters.get("scid"), entry.parameters.get("updateKeys")
+        document = Document.read(entry.state)
+        did = Did.parse(document.did)
+        self.check(did)
+        if type(update_keys) is not list or not all(type(key) is str for key in update_keys):
+            raise LogInvalid("updateKeys is not a list of texts.")
+        if scid != did.identifier or entry.number != 1:
+            raise LogInvalid("The first entry does not name its own DID and keys.")
+        change = self._change(entry, document, tuple(update_keys))
+        strict = "strictGrace" not in entry.parameters["change"]
+        after = evolution.evolve(None, change, entry.time, rules=Rules(timedelta.max, strict), did=did)
+        entries.check_first_hash(entry, scid)
+        return self._checked(entry, after, after)
+
+    def _next(self, state: DidState, entry: Entry) -> DidState:
+        if entry.number != state.version_id + 1:
+            raise LogInvalid("The entry does not have the next number.")
+        change = self._change(entry, None, ())
+        # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
+        after = evolution.evolve(state, change, entry.time, rules=Rules(timedelta.max, state.strict_grace))
+        if not isinstance(change, Create | Expire):
+            evidence.verify(change.authorization)
+        entries.check_next_hash(entry, f"{state.version_id}-{state.entry_hash}")
+        return self._checked(entry, state, after)
+
+    def _change(self, entry: Entry, document: Document | None, update_keys: tuple[str, ...]) -> Change:
+        """The change that the entry says it records, with the parameters that go with it and no others."""
+        said = entry.parameters.get("change")
+        if type(said) is not dict or said.get("proofBy") not in (CONTROLLER, SERVICE):
+            raise LogInvalid("The entry does not say what has changed, or whose its proof is.")
+        told = {name: said[name] for name in said if name not in _OURS}
+        change = change_json.read(told, document, update_keys)
+        if "strictGrace" in said and not (said["strictGrace"] is False and isinstance(change, Create)):
+            raise LogInvalid("Only a first entry may say that keys in grace are not held back.")
+        expected = self._parameters(change) | {"change": said}
+        if isinstance(change, Create):
+            expected["scid"] = entry.parameters["scid"]
+        if entry.parameters != expected:
+            raise LogInvalid("The parameters of the entry are not those of its change.")
+        return change
+
+    def _checked(self, entry: Entry, before: DidState, after: DidState) -> DidState:
+        """The new state, when document, time and proof are what they must be."""
+        if after.document.to_json() != entry.state:
+            raise LogInvalid("The document is not what the change makes of the one before.")
+        if len(entry.proofs) != 1 or entry.version_time != times.printed_exactly(entry.time):
+            raise LogInvalid("The entry has another form of time, or not one proof.")
+        proof = entry.proofs[0]
+        signer = entries.check_proof(proof, entry.body, before.update_keys)
+        expected = entries.proof_config(signer, entry.version_time) | {"proofValue": proof["proofValue"]}
+        if proof != expected or entry.parameters["change"]["proofBy"] != _proof_by(before, signer, entry.time):
+            raise LogInvalid("The proof says something else than the entry.")
+        return replace(after, entry_hash=entry.hash)
+
+
+def _proof_by(before: DidState, signer: str, at: datetime) -> str:
+    """Whose a proof is: the controller's, when the signer is also an authentication key of the document."""
+    return CONTROLLER if signer in authentication_keys(before, at) else SERVICE
+
+
+def method_of(first: Mapping[str, Any]) -> str | None:
+    """The name of the DID method that ``parameters.method`` of a first entry gives, when it is of our version."""
+    match str(first.get("method")).split(":"):
+        case ["did", name, "1.0"]:
+            return name
+    return None

@@ -1,0 +1,33 @@
+"""Times as they are printed and read: RFC 3339, UTC with ``Z``; whole seconds on the wire, microseconds in logs."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+_RFC3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+)
+
+
+def printed(time: datetime) -> str:
+    """``2026-01-02T03:04:05Z``; a fraction is cut off, never rounded up into the future."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def printed_exactly(time: datetime) -> str:
+    """``2026-01-02T03:04:05.678901Z``, as log entries carry it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse(text: str) -> datetime:
+    """An RFC 3339 time with a zone, as aware UTC. Raises ``ValueError``; digits past microseconds are cut off."""
+    if _RFC3339.fullmatch(text) is None:
+        raise ValueError("not an RFC 3339 time with a zone")
+    fraction = re.search(r"\.[0-9]+", text)
+    if fraction is not None and len(fraction[0]) > 7:
+        text = text.replace(fraction[0], fraction[0][:7])
+    try:
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("the time is outside the calendar") from error

@@ -1,0 +1,18 @@
+"""What a plugin author imports.
+
+A plugin is a distribution with an entry point in the group ``identity.plugins`` that names a module (or object) with
+hook implementations. A hook hands over one frozen ``Provider``; after start-up the core calls the typed object that
+``Provider.build`` returned, and pluggy is out of the way::
+
+    from identity_core.plugin import Provider, hookimpl
+
+    @hookimpl
+    def identity_provide_key_store():
+        return Provider("vault", build=lambda settings, context: VaultKeys(settings.url), settings=VaultSettings)
+"""
+
+from identity_core.plugin.errors import PluginError
+from identity_core.plugin.provider import BuildContext, NoSettings, Provider, hookimpl, in_threads
+from identity_core.settings import setting
+
+__all__ = ["BuildContext", "NoSettings", "PluginError", "Provider", "hookimpl", "in_threads", "setting"]

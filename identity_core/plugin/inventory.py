@@ -1,0 +1,85 @@
+"""What is installed and how it is: the rows of ``identity plugins list`` and of ``/ready``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from identity_core.plugin import sockets
+from identity_core.plugin.build import Built
+from identity_core.plugin.collect import Collection, Offer
+from identity_core.plugin.sockets import BEARER_HOOK
+from identity_core.settings import Settings
+
+State = Literal["active", "chosen", "available", "shut off", "failed", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """One thing that a plugin provides, or a plugin that provides nothing because it is disabled or failed.
+
+    ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
+    or ``-``. States: active (built and in use), chosen (named by the settings, not built in this process), available
+    (nobody asked for it), shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    """
+
+    name: str
+    hook: str
+    distribution: str
+    version: str
+    state: State
+    reason: str = ""
+    summary: str = ""
+
+
+def inventory(
+    collection: Collection,
+    settings: Settings,
+    built: Mapping[tuple[str, str], Built],
+    failures: Mapping[tuple[str, str], str],
+) -> list[InstalledPlugin]:
+    """All rows, by hook and name."""
+    rows = [_row(offer, settings, built, failures) for offer in collection.offers]
+    for bearer in collection.bearers:
+        source = bearer.source
+        rows.append(InstalledPlugin(source.name, BEARER_HOOK, source.distribution, source.version, "active"))
+    for source, hook, reason in collection.failed:
+        rows.append(InstalledPlugin(source.name, hook, source.distribution, source.version, "failed", reason))
+    for source in collection.disabled:
+        reason = "named in plugins.disabled"
+        rows.append(InstalledPlugin(source.name, "-", source.distribution, source.version, "disabled", reason))
+    return sorted(rows, key=lambda row: (row.hook == "-", row.hook, row.name))
+
+
+def _row(
+    offer: Offer,
+    settings: Settings,
+    built: Mapping[tuple[str, str], Built],
+    failures: Mapping[tuple[str, str], str],
+) -> InstalledPlugin:
+    key = (offer.hook, offer.provider.name)
+    state: State = "available"
+    reason = ""
+    if key in failures:
+        state, reason = "failed", failures[key]
+    elif key in built:
+        bulkhead = built[key].bulkhead
+        state, reason = ("active", "") if bulkhead.state == "closed" else ("shut off", bulkhead.last_failure)
+    elif is_chosen(offer, settings):
+        state = "chosen"
+    source, provider = offer.source, offer.provider
+    return InstalledPlugin(
+        provider.name, offer.hook, source.distribution, source.version, state, reason, provider.summary
+    )
+
+
+def is_chosen(offer: Offer, settings: Settings) -> bool:
+    """Whether the settings use what is offered. Every DID method is in use; a lone prover too."""
+    name = offer.provider.name
+    return {
+        sockets.DID_METHOD.hook: True,
+        sockets.LEDGER.hook: name == settings.ledger.backend,
+        sockets.KEY_STORE.hook: name in settings.key_stores,
+        sockets.CUSTODIAN.hook: name == settings.custodian.backend,
+    }.get(offer.hook, settings.prover.backend in (None, name))

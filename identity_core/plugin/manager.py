@@ -1,0 +1,231 @@
+"""Chooses, builds and closes what plugins provide.
+
+Block disabled → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object
+against its Protocol → put it behind its bulkhead. Settings choose by name; registration order never does. A choice that
+cannot be had ends the start-up with one line naming plugin, distribution and version; a failed plugin that nothing
+chosen needs is shown as failed and does no harm.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from identity_core.domain.caller import Caller
+from identity_core.plugin import sockets
+from identity_core.plugin.bearers import BearerChain
+from identity_core.plugin.build import Built, build
+from identity_core.plugin.bulkhead import Bulkhead, Limits
+from identity_core.plugin.collect import Collection, Offer, collect
+from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
+from identity_core.plugin.errors import PluginError
+from identity_core.plugin.inventory import InstalledPlugin, inventory
+from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.sockets import Socket
+from identity_core.plugin.sources import PluginSource, installed_sources, module_source
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.key_store import KeyStore
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.settings import Settings
+
+if TYPE_CHECKING:
+    from identity_core.ports.prover import Prover
+
+CLOSE_SECONDS = 5.0
+
+
+class PluginManager:
+    """The plugins of one process. ``load`` makes it; each accessor builds what it is asked for, once."""
+
+    def __init__(self, settings: Settings, collection: Collection, *, clock: Clock, logger: logging.Logger) -> None:
+        self._settings = settings
+        self._collection = collection
+        self._clock = clock
+        self._logger = logger
+        self._built: dict[tuple[str, str], Built] = {}
+        self._failures: dict[tuple[str, str], str] = {}
+        limits = self._limits(settings.plugins.deadline_seconds)
+        self._bearers = BearerChain.of(collection.bearers, limits, clock, logger)
+
+    @classmethod
+    def load(
+        cls,
+        settings: Settings,
+        *,
+        clock: Clock,
+        logger: logging.Logger,
+        sources: Iterable[PluginSource] | None = None,
+    ) -> PluginManager:
+        """Imports every plugin that is not disabled and checks what can be checked without building.
+
+        ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on
+        top. Raises ``PluginError`` for a misspelt hook, an argument that a hook does not have and two providers of one
+        name, ``SettingsError`` for a key in ``[plugins.…]`` that nobody has. A plugin that fails to import is logged
+        and listed as failed.
+        """
+        found = [*(installed_sources() if sources is None else sources)]
+        found += [module_source(name) for name in settings.plugins.modules]
+        collection = collect(found, settings.plugins)
+        for source, _, reason in collection.failed:
+            logger.error("%s failed: %s", source, reason)
+        known: dict[str, list[type[Any]]] = {}
+        for offer in collection.offers:
+            known.setdefault(offer.provider.name, []).append(offer.provider.settings)
+        all_loaded = not collection.failed and not collection.disabled
+        settings.plugins.tables.refuse_unknown(known, all_loaded=all_loaded)
+        return cls(settings, collection, clock=clock, logger=logger)
+
+    def did_methods(self) -> Mapping[str, DidMethod]:
+        """Every installed DID method by its method name. One that fails is listed as failed, unless it is
+        ``did.method``."""
+        methods: dict[str, DidMethod] = {}
+        owners: dict[str, Offer] = {}
+        own = self._settings.did.method
+        for offer in self._offers(sockets.DID_METHOD):
+            try:
+                method: DidMethod = self._build(sockets.DID_METHOD, offer)
+            except PluginError as error:
+                if offer.provider.name == own:
+                    raise
+                self._logger.error("%s", error)
+                continue
+            name = method.name
+            if name in methods:
+                raise offer.source.error(f"is a second DID method {name}, beside that of {owners[name].source}")
+            methods[name], owners[name] = method, offer
+        if own not in methods:
+            raise self._missing(sockets.DID_METHOD, own, "did.method", methods)
+        return methods
+
+    def ledger(self, name: str) -> LedgerBackend:
+        """The ledger of this name. Raises ``PluginError``, as the other accessors do."""
+        ledger: LedgerBackend = self._chosen(sockets.LEDGER, name, "ledger.backend")
+        return ledger
+
+    def custodian(self, name: str) -> Custodian:
+        """The custodian of this name."""
+        custodian: Custodian = self._chosen(sockets.CUSTODIAN, name, "custodian.backend")
+        return custodian
+
+    def key_stores(self, names: Sequence[str]) -> tuple[KeyStore, ...]:
+        """The stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. While nobody has set
+        ``key_stores``, those of the default that are not installed are left out."""
+        installed = {offer.provider.name for offer in self._offers(sockets.KEY_STORE)}
+        if self._settings.origin("key_stores").kind == "default":
+            names = [name for name in names if name in installed] or names
+        return tuple(self._chosen(sockets.KEY_STORE, name, "key_stores") for name in names)
+
+    def prover(self, name: str | None) -> Prover | None:
+        """The prover of this name; for None the only one that is installed, or None when there is none."""
+        socket = sockets.prover_socket()
+        if name is None:
+            names = [offer.provider.name for offer in self._offers(socket)]
+            if len(names) > 1:
+                raise PluginError(f"prover.backend must name one of the installed provers: {', '.join(names)}")
+            if not names:
+                return None
+            name = names[0]
+        prover: Prover = self._chosen(socket, name, "prover.backend")
+        return prover
+
+    def verify_bearer(self, token: str, now: datetime) -> Caller | None:
+        """See ``BearerChain``."""
+        return self._bearers(token, now)
+
+    def installed(self) -> list[InstalledPlugin]:
+        """What is installed and how it is."""
+        return inventory(self._collection, self._settings, self._built, self._failures)
+
+    def bulkheads(self) -> Mapping[str, Bulkhead]:
+        """The counters of what was built, by ``kind:name``, for readiness and metrics."""
+        built = [one.bulkhead for one in self._built.values()]
+        return {bulkhead.name: bulkhead for bulkhead in (*built, *self._bearers.bulkheads)}
+
+    def settings_tables(self) -> dict[str, list[type[Any]]]:
+        """The settings dataclasses of the plugins by name, for ``identity config show``."""
+        tables: dict[str, list[type[Any]]] = {}
+        for offer in self._collection.offers:
+            tables.setdefault(offer.provider.name, []).append(offer.provider.settings)
+        return tables
+
+    async def close(self) -> None:
+        """Closes what was built, last first. One that fails or takes longer than five seconds is logged and left."""
+        while self._built:
+            key = next(reversed(self._built))
+            built = self._built.pop(key)
+            close = getattr(built.thing, "close", None)
+            if close is None:
+                continue
+            try:
+                result = close()
+                if inspect.iscoroutine(result):
+                    await _in_time(result)
+            except DeadlineExceeded:
+                self._logger.error("%s did not close within %g s", built.offer.source, CLOSE_SECONDS)
+            except Exception as error:  # noqa: BLE001  (the plugin border)
+                self._logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
+
+    def _offers(self, socket: Socket) -> list[Offer]:
+        return [offer for offer in self._collection.offers if offer.hook == socket.hook]
+
+    def _chosen(self, socket: Socket, name: str, key: str) -> Any:
+        offers = {offer.provider.name: offer for offer in self._offers(socket)}
+        if name not in offers:
+            raise self._missing(socket, name, key, offers)
+        return self._build(socket, offers[name])
+
+    def _missing(self, socket: Socket, name: str, key: str, installed: Iterable[str]) -> PluginError:
+        origin = self._settings.origin(key)
+        failed = "; ".join(f"{source}: {reason}" for source, _, reason in self._collection.failed)
+        disabled = ", ".join(source.name for source in self._collection.disabled)
+        return PluginError(
+            f"{key} is {name} ({origin}), but no plugin provides the {socket.kind} {name}; "
+            f"installed: {', '.join(sorted(installed)) or 'none'}"
+            + (f"; disabled: {disabled}" if disabled else "")
+            + (f"; failed: {failed}" if failed else "")
+        )
+
+    def _build(self, socket: Socket, offer: Offer) -> Any:
+        key = (offer.hook, offer.provider.name)
+        if key not in self._built:
+            settings = self._settings
+            context = BuildContext(
+                clock=self._clock,
+                logger=self._logger.getChild(offer.provider.name),
+                data_dir=settings.data_dir,
+                database_url=settings.database_url,
+                workers=settings.server.workers,
+            )
+            bulkhead = self._bulkhead(f"{socket.kind}:{offer.provider.name}", socket)
+            try:
+                self._built[key] = build(offer, socket, settings.plugins.tables, context, bulkhead)
+            except PluginError as error:
+                self._failures[key] = str(error)
+                raise
+        return self._built[key].port
+
+    def _bulkhead(self, name: str, socket: Socket) -> Bulkhead:
+        settings = self._settings
+        deadlines = {
+            sockets.LEDGER.hook: settings.ledger.deadline_seconds,
+            sockets.CUSTODIAN.hook: settings.custodian.deadline_seconds,
+        }
+        limits = self._limits(deadlines.get(socket.hook, settings.plugins.deadline_seconds))
+        return Bulkhead(name, limits, socket.contract, self._clock, self._logger)
+
+    def _limits(self, deadline_seconds: float) -> Limits:
+        plugins = self._settings.plugins
+        return Limits(deadline_seconds, plugins.calls_in_flight, plugins.failures_to_open, plugins.retry_seconds)
+
+
+async def _in_time(closing: Any) -> None:
+    try:
+        waits_for = closing.send(None)
+    except StopIteration:
+        return
+    await rest(closing, waits_for, Deadline(CLOSE_SECONDS))

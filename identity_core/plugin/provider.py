@@ -1,0 +1,63 @@
+"""What a hook hands over, and what a plugin gets in return."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pluggy
+
+from identity_core.ports.clock import Clock
+
+hookimpl = pluggy.HookimplMarker("identity")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NoSettings:
+    """For a plugin that has nothing to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    """All that a plugin gets from the core: no container, no global.
+
+    ``data_dir`` is the directory for files (name yours after the plugin), ``database_url`` the server database that the
+    operator named, or None for the embedded default. ``workers`` is how many server processes build the same thing.
+    Randomness comes from the operating system.
+    """
+
+    clock: Clock
+    logger: logging.Logger
+    data_dir: Path
+    database_url: str | None
+    workers: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Provider(Generic[T]):
+    """A thing that a plugin provides. ``build(settings, context)`` makes it, once; ``settings`` is a frozen dataclass
+    whose fields are the keys of the plugin's own table. If the thing has ``close()``, it is called at shutdown (awaited
+    when async)."""
+
+    name: str
+    build: Callable[[Any, BuildContext], T]
+    settings: type[Any] = NoSettings
+    summary: str = ""
+
+
+def in_threads(thing: T, *, workers: int) -> T:
+    """``thing``, whose methods are synchronous, as an object whose methods are coroutines.
+
+    Each call runs on one of at most ``workers`` threads that belong to this object alone; so a call that hangs takes a
+    thread of its own plugin and nobody else's. ``close()`` is awaited like any method and ends the threads. Properties
+    are read on the event loop and must not block. Raises ``TypeError`` when a method is a coroutine already.
+    """
+    from identity_core.plugin.threads import threaded
+
+    wrapped: T = threaded(thing, workers)
+    return wrapped

@@ -1,0 +1,100 @@
+"""The six sockets: which hook fills which port, and what each port lets through.
+
+A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else in the core knows their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from identity_core.domain.caller import Caller
+from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
+from identity_core.domain.errors import (
+    ApiKeyNotFound,
+    AuthFailed,
+    DidDeactivated,
+    Forbidden,
+    InvalidDid,
+    InvalidDocument,
+    LedgerUnavailable,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+    PredicateNotSatisfied,
+    PredicateUnsupported,
+    ProofInvalid,
+    VersionConflict,
+)
+from identity_core.domain.history import LogInvalid
+from identity_core.plugin.bulkhead import Contract
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
+from identity_core.ports.ledger import LedgerBackend
+
+_AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """``hook`` hands over what fills it. ``protocols`` are the forms of the port, the richest first; the last is
+    required."""
+
+    hook: str
+    kind: str
+    protocols: tuple[type[Any], ...]
+    contract: Contract
+
+    @property
+    def port(self) -> type[Any]:
+        """The Protocol that every tenant must meet."""
+        return self.protocols[-1]
+
+
+DID_METHOD = Socket(
+    "identity_provide_did_method",
+    "DID method",
+    (DidMethod,),
+    Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, LogInvalid)),
+)
+LEDGER = Socket(
+    "identity_provide_ledger_backend",
+    "ledger",
+    (LedgerBackend,),
+    Contract((VersionConflict, LedgerUnavailable, *_AWAY), otherwise=LedgerUnavailable),
+)
+KEY_STORE = Socket(
+    "identity_provide_key_store",
+    "key store",
+    (WritableKeyStore, PreparedKeyStore, KeyStore),
+    Contract((ApiKeyNotFound, VersionConflict, *_AWAY), secretive=True),
+)
+CUSTODIAN = Socket(
+    "identity_provide_custodian",
+    "custodian",
+    (Custodian,),
+    Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
+)
+
+
+def prover_socket() -> Socket:
+    """The prover's socket; its port is imported only where a prover is used."""
+    from identity_core.domain.proof import WitnessInvalid
+    from identity_core.ports.prover import Prover
+
+    errors = (ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY)
+    return Socket("identity_provide_prover", "prover", (Prover,), Contract(errors, secretive=True))
+
+
+BEARER_HOOK = "identity_verify_bearer"
+BEARER_CONTRACT = Contract((AuthFailed, PluginUnavailable), secretive=True)
+BEARER_RESULT = Caller | None
+
+PROVIDE_HOOKS = {
+    DID_METHOD.hook: DID_METHOD.kind,
+    LEDGER.hook: LEDGER.kind,
+    "identity_provide_prover": "prover",
+    KEY_STORE.hook: KEY_STORE.kind,
+    CUSTODIAN.hook: CUSTODIAN.kind,
+}

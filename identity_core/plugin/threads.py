@@ -1,0 +1,164 @@
+"""A pool of threads of its own for a plugin with synchronous code: its bulkhead.
+
+Why not ``ThreadPoolExecutor``: its threads are joined at the interpreter's exit, so one hung call would keep the
+process alive for ever, and a job whose caller has given up stays in its queue. Here threads are daemons, a cancelled
+job leaves the queue, and a hung call occupies its thread and nothing else, so there are never more than ``workers``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from identity_core.domain.errors import Overloaded
+
+T = TypeVar("T")
+
+# Jobs that may wait for each thread. The bulkhead outside bounds them too; this bounds a pool that stands alone.
+_WAITING_PER_WORKER = 64
+
+
+class _Job:
+    __slots__ = ("call", "future", "loop")
+
+    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+        self.call = call
+        self.loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+
+
+class Threads:
+    """At most ``workers`` daemon threads, started when they are needed."""
+
+    def __init__(self, workers: int, name: str) -> None:
+        if workers < 1:
+            raise ValueError("a pool has at least one worker")
+        self._workers = workers
+        self._name = name
+        self._jobs: deque[_Job] = deque()
+        self._changed = threading.Condition(threading.Lock())
+        self._started = 0
+        self._idle = 0
+        self._closed = False
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """What ``call`` returns or raises on a thread of the pool. Raises ``Overloaded`` when too many jobs wait; a job
+        whose caller is cancelled before it began never begins."""
+        job = _Job(call, asyncio.get_running_loop())
+        with self._changed:
+            if self._closed:
+                raise RuntimeError("the pool is closed")
+            if len(self._jobs) >= self._workers * _WAITING_PER_WORKER:
+                raise Overloaded(details={"retryAfter": 1})
+            self._jobs.append(job)
+            if self._idle < len(self._jobs) and self._started < self._workers:
+                self._started += 1
+                threading.Thread(target=self._work, name=f"{self._name}-{self._started}", daemon=True).start()
+            self._changed.notify()
+        try:
+            result: T = await job.future
+            return result
+        except asyncio.CancelledError:
+            with self._changed:
+                if job in self._jobs:
+                    self._jobs.remove(job)
+            raise
+
+    def close(self) -> None:
+        """Lets the threads end when the queue is empty; does not wait for those that hang."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._idle += 1
+                while not self._jobs and not self._closed:
+                    self._changed.wait()
+                self._idle -= 1
+                if not self._jobs:
+                    return
+                job = self._jobs.popleft()
+            _perform(job)
+            del job  # else the last result lives until the next job
+
+
+def _perform(job: _Job) -> None:
+    try:
+        outcome = partial(_finish, job.future, job.call(), None)
+    except BaseException as error:  # noqa: BLE001  (whatever a thread raises belongs to its caller)
+        outcome = partial(_finish, job.future, None, error)
+    try:
+        job.loop.call_soon_threadsafe(outcome)
+    except RuntimeError:
+        return  # The loop is closed: nobody waits any more.
+
+
+def _finish(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    elif isinstance(error, StopIteration | StopAsyncIteration | GeneratorExit | asyncio.CancelledError):
+        # A future refuses some of these, and the others would end the caller's task instead of its call.
+        future.set_exception(RuntimeError(f"raised {type(error).__name__}"))
+    elif isinstance(error, Exception):
+        future.set_exception(error)
+    else:
+        # SystemExit and KeyboardInterrupt in a plugin's thread must not end the server.
+        future.set_exception(RuntimeError(f"raised {type(error).__name__}"))
+
+
+def threaded(thing: Any, workers: int) -> Any:
+    """An object with the public methods of ``thing`` as coroutines on a pool, and its public attributes as they are."""
+    pool = Threads(workers, f"plugin-{type(thing).__name__}")
+    members: dict[str, Any] = {"__doc__": type(thing).__doc__}
+    for name in {*dir(type(thing)), *getattr(thing, "__dict__", {})}:
+        if name.startswith("_"):
+            continue
+        if inspect.iscoroutinefunction(getattr(type(thing), name, None)):
+            raise TypeError(
+                f"{type(thing).__name__}.{name} is a coroutine already: in_threads is for synchronous objects"
+            )
+        if callable(getattr(type(thing), name, None)) and name != "close":
+            members[name] = _method(pool, thing, name)
+        elif name != "close":
+            members[name] = property(partial(_attribute, thing, name))
+    members["close"] = _closing(pool, getattr(thing, "close", None))
+    return type(f"Threaded{type(thing).__name__}", (), members)()
+
+
+def _attribute(thing: Any, name: str, _: object) -> Any:
+    return getattr(thing, name)
+
+
+def _method(pool: Threads, thing: Any, name: str) -> Any:
+    method = getattr(thing, name)
+
+    async def call(self: object, *args: Any, **kwargs: Any) -> Any:
+        return await pool.run(partial(method, *args, **kwargs))
+
+    call.__name__ = name
+    call.__doc__ = method.__doc__
+    # The bulkhead compares parameters with the port's, so they must show.
+    own = inspect.signature(method)
+    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    call.__signature__ = own.replace(parameters=[itself, *own.parameters.values()])  # type: ignore[attr-defined]
+    return call
+
+
+def _closing(pool: Threads, close: Callable[[], object] | None) -> Any:
+    async def call(self: object) -> None:
+        try:
+            if close is not None:
+                await pool.run(close)
+        finally:
+            pool.close()
+
+    return call

@@ -1,0 +1,55 @@
+"""Everything that an operator can set: one frozen tree, and the only reader of TOML and of the environment.
+
+``load`` merges four layers, later ones winning: the defaults in ``tree``, a TOML file, the environment (``IDENTITY_*``,
+``*_FILE`` for secrets that are mounted as files, and ``API_KEY``), and the command line. Unknown keys are errors. Each
+value remembers its origin. A wrong configuration is a ``SettingsError``: what is wrong, where it stands, what to do.
+
+Left out on purpose: reloading. A setting changes with a restart.
+"""
+
+from identity_core.settings.errors import Origin, SettingsError, StartError
+from identity_core.settings.fields import setting
+from identity_core.settings.load import load
+from identity_core.settings.show import ShownSetting, show
+from identity_core.settings.tables import PluginTables
+from identity_core.settings.tree import (
+    Anchoring,
+    Challenges,
+    CustodianChoice,
+    DidSettings,
+    Grace,
+    History,
+    LedgerChoice,
+    Log,
+    Plugins,
+    ProverChoice,
+    Server,
+    Settings,
+    Throttle,
+    Tokens,
+)
+
+__all__ = [
+    "Anchoring",
+    "Challenges",
+    "CustodianChoice",
+    "DidSettings",
+    "Grace",
+    "History",
+    "LedgerChoice",
+    "Log",
+    "Origin",
+    "PluginTables",
+    "Plugins",
+    "ProverChoice",
+    "Server",
+    "Settings",
+    "SettingsError",
+    "ShownSetting",
+    "StartError",
+    "Throttle",
+    "Tokens",
+    "load",
+    "setting",
+    "show",
+]

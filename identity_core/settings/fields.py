@@ -1,0 +1,221 @@
+"""From what somebody wrote to a typed field: one dataclass a table, checked field by field.
+
+The same rules hold for the core's tables and for a plugin's: a field's annotation is its type (``bool``, ``int``,
+``float``, ``str``, ``Path``, ``Literal``, ``tuple[T, ...]``, a nested dataclass, or one of them ``| None``), a field
+without a default must be given, and ``__post_init__`` may raise ``ValueError`` for rules that span fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import types
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from identity_core.settings.errors import Origin, SettingsError
+
+T = TypeVar("T")
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
+_TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    pattern: str | None = None,
+    check: Callable[[Any], None] | None = None,
+    secret: bool = False,
+    example: str | None = None,
+) -> Any:
+    """A dataclass field with its limits. ``check`` raises ``ValueError`` with a reason; ``secret`` keeps the value out
+    of ``repr``, of error messages and of ``identity config show``; ``example`` is the value that the fix proposes,
+    written as in TOML. ``default`` may be ``dataclasses.MISSING``: then the key must be given.
+    """
+    limits = {"help": help, "least": least, "most": most, "pattern": pattern, "check": check, "secret": secret}
+    return dataclasses.field(default=default, repr=not secret, metadata={**limits, "example": example})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """A value that somebody wrote. ``is_text`` marks one from the environment, whose type has yet to be read from its
+    text."""
+
+    value: object = dataclasses.field(repr=False)
+    origin: Origin
+    is_text: bool = False
+
+
+class _Unfit(Exception):
+    """The value does not fit its type; the text says what would."""
+
+
+def is_table(kind: object) -> bool:
+    """Whether a field of this type is a table of its own."""
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def public_fields(table: type[Any]) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """The fields that can be set, with their types."""
+    hints = get_type_hints(table)
+    return [(f, hints[f.name]) for f in dataclasses.fields(table) if f.init and not f.metadata.get("internal")]
+
+
+def keys_of(table: type[Any], at: str) -> list[str]:
+    """The dotted keys of a table and the tables in it."""
+    keys: list[str] = []
+    for one, kind in public_fields(table):
+        key = f"{at}.{one.name}" if at else one.name
+        keys += keys_of(kind, key) if is_table(kind) else [key]
+    return keys
+
+
+def build(table: type[T], given: Mapping[str, Given], at: str, origins: dict[str, Origin] | None = None) -> T:
+    """The table at the dotted key ``at``, from values by their dotted keys. Raises ``SettingsError``. Keys that the
+    table does not have are not looked at: the caller knows all tables and refuses what belongs to none."""
+    values: dict[str, Any] = {}
+    last: Origin | None = None
+    for field, kind in public_fields(table):
+        key = f"{at}.{field.name}" if at else field.name
+        if is_table(kind):
+            values[field.name] = build(kind, given, key, origins)
+        elif key in given:
+            last = given[key].origin
+            values[field.name] = _fitted(field, kind, given[key], key)
+            if origins is not None:
+                origins[key] = last
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise SettingsError(
+                f"{key} must be set.", _variable_hint(key), f"Set it, for example: {example(field, kind, None, key)}"
+            )
+    try:
+        return table(**values)
+    except ValueError as error:
+        where = str(last) if last is not None else "defaults"
+        raise SettingsError(
+            f"[{at or 'settings'}] is not valid: {error}", where, f"Change the keys of [{at}]."
+        ) from error
+
+
+def convert(kind: Any, given: Given) -> Any:
+    """``given`` as a value of the type ``kind``. Raises ``_Unfit``."""
+    value = given.value
+    if get_origin(kind) in (Union, types.UnionType):
+        (kind,) = (one for one in get_args(kind) if one is not type(None))
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise _Unfit("one of " + ", ".join(map(str, get_args(kind))))
+        return value
+    if get_origin(kind) is tuple:
+        return _listed(get_args(kind)[0], given)
+    if given.is_text:
+        return _read(kind, str(value))
+    if kind is float and type(value) is int:
+        return float(value)
+    if kind is Path and isinstance(value, str | Path) and str(value):
+        return Path(value).expanduser()
+    # bool is a subclass of int, so the exact type is compared.
+    if type(value) is not kind:
+        raise _Unfit(_WORDS.get(kind, kind.__name__))
+    return value
+
+
+def _listed(member: Any, given: Given) -> tuple[Any, ...]:
+    value = given.value
+    if given.is_text:
+        value = [part.strip() for part in str(value).split(",") if part.strip()]
+    if not isinstance(value, list | tuple):
+        raise _Unfit("a list")
+    return tuple(convert(member, Given(one, given.origin, given.is_text)) for one in value)
+
+
+def _read(kind: Any, text: str) -> Any:
+    if kind is bool:
+        if text.lower() not in _TRUTH:
+            raise _Unfit(_WORDS[bool])
+        return _TRUTH[text.lower()]
+    if kind is Path:
+        return Path(text).expanduser()
+    if kind is str:
+        return text
+    shape = r"[+-]?[0-9]{1,18}" if kind is int else r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?"
+    if re.fullmatch(shape, text, re.ASCII) is None:
+        raise _Unfit(_WORDS.get(kind, "another type"))
+    return kind(text)
+
+
+def _fitted(field: dataclasses.Field[Any], kind: Any, given: Given, key: str) -> Any:
+    meta = field.metadata
+    try:
+        value = convert(kind, given)
+        for one in value if isinstance(value, tuple) else (value,):
+            _check(meta, one)
+        return value
+    except _Unfit as unfit:
+        shown = "" if meta.get("secret") else f", not {_quoted(given.value)}"
+        what = f"{key} must be {unfit}{shown}."
+    except ValueError as error:
+        what = f"{key} is not valid: {error}."
+    proposal = example(field, kind, given, key)
+    raise SettingsError(what, f"{given.origin} ({key})", f"Write for example: {proposal}")
+
+
+def _check(meta: Mapping[str, Any], value: Any) -> None:
+    least, most = meta.get("least"), meta.get("most")
+    if (least is not None and not value >= least) or (most is not None and not value <= most):
+        raise _Unfit(f"from {least:g} to {most:g}" if most is not None else f"{least:g} or more")
+    pattern = meta.get("pattern")
+    if pattern is not None and re.fullmatch(pattern, value, re.ASCII) is None:
+        raise _Unfit(f"of the form {pattern}")
+    if meta.get("check") is not None:
+        meta["check"](value)
+
+
+def _quoted(value: object) -> str:
+    text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def example(field: dataclasses.Field[Any], kind: Any, given: Given | None, key: str) -> str:
+    """A line that sets the field as it should be, in the language of the place where it was set."""
+    value = field.metadata.get("example")
+    if value is None:
+        value = _as_toml(field.default if field.default not in (dataclasses.MISSING, None) else _sample(kind))
+    if given is not None and given.origin.kind == "environment":
+        return f"{variable(key)}={value.strip('[]').replace(chr(34), '')}"
+    if given is not None and given.origin.kind == "command line":
+        return f"{given.origin.place} {value.strip(chr(34))}"
+    return f"{key.rpartition('.')[2]} = {value}"
+
+
+def _sample(kind: Any) -> object:
+    members = get_args(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        return _sample(next(one for one in members if one is not type(None)))
+    if get_origin(kind) is Literal:
+        return members[0]
+    if get_origin(kind) is tuple:
+        return ()
+    return {bool: True, int: 1, float: 1.0}.get(kind, "…")
+
+
+def _as_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_as_toml, value)) + "]"
+    return str(value) if isinstance(value, int | float) else f'"{value}"'
+
+
+def variable(key: str) -> str:
+    """The environment variable of a dotted key: ``server.port`` is ``IDENTITY_SERVER_PORT``."""
+    return "IDENTITY_" + re.sub(r"[.-]", "_", key).upper()
+
+
+def _variable_hint(key: str) -> str:
+    return f"{key} in the settings file, or the environment variable {variable(key)}"

@@ -1,0 +1,146 @@
+"""Reads the layers and merges them: defaults, file, environment, command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from identity_core.settings.environment import PREFIX, candidates, value_of
+from identity_core.settings.errors import Origin, SettingsError
+from identity_core.settings.fields import Given, build, is_table, keys_of, public_fields, variable
+from identity_core.settings.lines import line_numbers
+from identity_core.settings.tables import PluginTables, did_you_mean
+from identity_core.settings.tree import Settings
+
+DEFAULT_FILE = "identity.toml"
+
+# Variables with names of their own, and the keys that they set. The specification names the first.
+ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}
+
+
+def load(
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Settings:
+    """The settings in force. Raises ``SettingsError``.
+
+    ``file`` is the TOML file; without it the variable ``IDENTITY_CONFIG`` names one, else ``identity.toml`` in the
+    working directory is read if it is there. ``environment`` is the process's own when None. ``overrides`` maps dotted
+    keys to values of the command line; None values are options that were not given.
+    """
+    environ = os.environ if environment is None else environment
+    keys = frozenset(keys_of(Settings, ""))
+    from_file = _file_layer(file, environ, keys)
+    from_environment, plugin_variables, aliases = _environment_layer(environ, keys)
+    from_command = {
+        key: Given(
+            value, Origin("command line", "--" + key.rpartition(".")[2].replace("_", "-")), isinstance(value, str)
+        )
+        for key, value in (overrides or {}).items()
+        if value is not None
+    }
+    for key, given in from_command.items():
+        _require_known(key, given.origin, keys)
+    tables = PluginTables(
+        file={key: given for key, given in from_file.items() if key not in keys},
+        aliases=aliases,
+        environment=plugin_variables,
+        command_line={key: given for key, given in from_command.items() if key not in keys},
+    )
+    origins: dict[str, Origin] = {}
+    settings = build(Settings, from_file | from_environment | from_command, "", origins)
+    return dataclasses.replace(settings, origins=origins, plugins=dataclasses.replace(settings.plugins, tables=tables))
+
+
+def _file_layer(file: Path | None, environ: Mapping[str, str], keys: frozenset[str]) -> dict[str, Given]:
+    named = file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
+    path = named or Path(DEFAULT_FILE)
+    try:
+        text = path.read_text(encoding="utf-8")
+        parsed = tomllib.loads(text)
+    except FileNotFoundError:
+        if named is None:
+            return {}
+        fix = "Create the file, or name another with --config or IDENTITY_CONFIG."
+        raise SettingsError("The settings file does not exist.", f"file {path}", fix) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        fix = "Make it a readable text file in UTF-8."
+        raise SettingsError(f"The settings file cannot be read: {reason}.", f"file {path}", fix) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(path, str(error)) from error
+    lines = line_numbers(text)
+    layer: dict[str, Given] = {}
+    for key, value in _leaves(parsed):
+        origin = Origin("file", f"{path}:{lines.get(key, 1)}")
+        _require_known(key, origin, keys, is_empty_table=value == {})
+        if value != {}:
+            layer[key] = Given(value, origin)
+    return layer
+
+
+def _not_toml(path: Path, reason: str) -> SettingsError:
+    found = re.search(r"\s*\(at (?:line ([0-9]+), column [0-9]+|end of document)\)", reason)
+    place = f"{path}:{found[1]}" if found and found[1] else f"{path} (at its end)"
+    what = reason[: found.start()] if found else reason
+    fix = 'Correct the line; texts need quotes, lists look like ["a", "b"], truth is true or false.'
+    return SettingsError(f"The settings file is not TOML: {what}.", f"file {place}", fix)
+
+
+def _leaves(table: Mapping[str, object], at: str = "") -> Iterator[tuple[str, object]]:
+    """Every value by its dotted key; an empty table counts as a value, so that a misspelt one is seen."""
+    for name, value in table.items():
+        key = f"{at}.{name}" if at else name
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, key)
+        else:
+            yield key, value
+
+
+def _require_known(key: str, origin: Origin, keys: frozenset[str], *, is_empty_table: bool = False) -> None:
+    tables = {one.name for one, kind in public_fields(Settings) if is_table(kind)}
+    parts = key.split(".")
+    if key in keys or (parts[0] == "plugins" and len(parts) >= 3 and f"plugins.{parts[1]}" not in keys):
+        return
+    is_plugin_table = parts[0] == "plugins" and len(parts) == 2
+    if is_empty_table and (key in tables or is_plugin_table):
+        return
+    if key in tables:
+        what, fix = f"{key} must be a table.", f"Write its keys below a line [{key}]."
+    elif is_plugin_table:
+        what = f"{key} is no setting, and a plugin's settings are a table."
+        own = [one.split(".")[1] for one in keys if one.startswith("plugins.")]
+        fix = did_you_mean(parts[1], own, f"Write its keys below a line [{key}].")
+    else:
+        what = f"{key} is no setting."
+        known = keys if "." in key else tables | {one for one in keys if "." not in one}
+        fix = did_you_mean(key, known, "Remove it; identity config show lists the settings.")
+    raise SettingsError(what, f"{origin} ({key})", fix)
+
+
+def _environment_layer(
+    environ: Mapping[str, str], keys: frozenset[str]
+) -> tuple[dict[str, Given], dict[str, str], dict[str, Given]]:
+    """Values of the core's keys, variables for plugins as they are, and values of the aliases by key."""
+    aliases = {key: given for name, key in ALIASES.items() if (given := value_of(environ, name)) is not None}
+    own = {variable(key): key for key in keys}
+    layer: dict[str, Given] = {}
+    plugin_variables: dict[str, str] = {}
+    for name, value in candidates(environ).items():
+        stem = name if name in own else name.removesuffix("_FILE")
+        if stem in own:
+            given = value_of(environ, stem)
+            if given is not None:
+                layer[own[stem]] = given
+        elif name.startswith(f"{PREFIX}PLUGINS_"):
+            plugin_variables[name] = value
+        elif name.removesuffix("_FILE") not in ALIASES:
+            fix = did_you_mean(name, own, "Unset the variable; identity config show lists the settings.")
+            raise SettingsError(f"{name} is no setting.", f"environment {name}", fix)
+    return layer, plugin_variables, aliases

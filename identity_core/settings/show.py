@@ -1,0 +1,57 @@
+"""What is in force and where it came from: the rows of ``identity config show --origin``."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from identity_core.settings.errors import DEFAULT, Origin
+from identity_core.settings.fields import is_table, public_fields
+from identity_core.settings.tree import Settings
+
+MASKED = "***"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ShownSetting:
+    """One key. ``value`` is fit to be shown: secrets are masked, a URL keeps all but its password."""
+
+    key: str
+    value: object
+    origin: Origin
+    help: str
+
+
+def show(settings: Settings, plugins: dict[str, list[type[Any]]] | None = None) -> list[ShownSetting]:
+    """Every key of the core and, where ``plugins`` maps names to their dataclasses, of the plugins. Raises
+    ``SettingsError`` for a plugin's table that is not valid."""
+    rows = list(_rows(settings, "", settings.origins))
+    for name, tables in (plugins or {}).items():
+        for table in tables:
+            origins: dict[str, Origin] = {}
+            rows += _rows(settings.plugins.tables.read(name, table, origins), f"plugins.{name}", origins)
+    return rows
+
+
+def _rows(table: Any, at: str, origins: Any) -> Iterator[ShownSetting]:
+    for field, kind in public_fields(type(table)):
+        key, value = f"{at}.{field.name}" if at else field.name, getattr(table, field.name)
+        if is_table(kind):
+            yield from _rows(value, key, origins)
+        else:
+            shown = _masked(value) if field.metadata.get("secret") or not field.repr else value
+            yield ShownSetting(key, shown, origins.get(key, DEFAULT), field.metadata.get("help", ""))
+
+
+def _masked(value: object) -> object:
+    if value is None:
+        return None
+    parts = urlsplit(value) if isinstance(value, str) and "://" in value else None
+    if parts is None or not parts.hostname:
+        return MASKED
+    user = f"{parts.username}:{MASKED}@" if parts.password else f"{parts.username}@" if parts.username else ""
+    place = parts.hostname + (f":{parts.port}" if parts.port else "")
+    # A query may hold a password too.
+    return urlunsplit((parts.scheme, user + place, parts.path, MASKED if parts.query else "", ""))

@@ -1,0 +1,240 @@
+"""The tables of the settings file, with their defaults, limits and meanings.
+
+A key's dotted name is its name everywhere: ``[server] port`` in TOML, ``IDENTITY_SERVER_PORT`` in the environment.
+Units are in the names. The defaults start a service that works on one machine without any other server (contract.md
+§6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from identity_core.settings.errors import DEFAULT, Origin
+from identity_core.settings.fields import setting
+from identity_core.settings.tables import PluginTables
+
+PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
+
+
+def _origin(text: str) -> None:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
+        raise ValueError("it is not an origin such as https://id.example.org (no path, no slash at the end)")
+
+
+def _database(text: str) -> None:
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError("only PostgreSQL URLs are known; leave it out for the embedded SQLite")
+
+
+def _redis(text: str) -> None:
+    if not text.startswith(("redis://", "rediss://", "unix://")):
+        raise ValueError("it does not begin with redis://, rediss:// or unix://")
+
+
+def _network(text: str) -> None:
+    from ipaddress import ip_network
+
+    ip_network(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where and how HTTP is served."""
+
+    host: str = setting("127.0.0.1", "The address to listen on.")
+    port: int = setting(8080, "The port to listen on; 0 takes a free one.", least=0, most=65535)
+    workers: int = setting(1, "Server processes.", least=1, most=256)
+    public_url: str | None = setting(
+        None,
+        "The origin that callers see: challenges, iss and aud are made of it. Default: where it listens.",
+        check=_origin,
+        example='"https://id.example.org"',
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
+    )
+    max_body_bytes: int = setting(262_144, "The largest request body.", least=1_024, most=16_777_216)
+    max_proof_body_bytes: int = setting(65_536, "The largest delegated-proof request.", least=1_024, most=16_777_216)
+    body_timeout_seconds: float = setting(10.0, "How long a client may take to send a body.", least=0.1, most=600)
+    max_requests_in_flight: int = setting(1_024, "Requests at once in a process; more are 503.", least=1, most=100_000)
+    shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)
+
+
+@dataclass(frozen=True, slots=True)
+class DidSettings:
+    """DIDs of the service's own method."""
+
+    method: str = setting(
+        "ids", "The DID method of this service; its plugin must be installed.", pattern="[a-z0-9]{1,32}"
+    )
+    writes_per_hour: int | None = setting(None, "Changes of one DID in an hour; unset: no limit.", least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerChoice:
+    """The ledger that records every change."""
+
+    backend: str = setting("sql", "The name of the ledger plugin.", pattern=PLUGIN_NAME)
+    deadline_seconds: float = setting(5.0, "How long one call may take.", least=0.01, most=600)
+
+
+@dataclass(frozen=True, slots=True)
+class ProverChoice:
+    """The prover of zero-knowledge predicates."""
+
+    backend: str | None = setting(
+        None, "The name of the prover plugin; unset: the only one installed, if any.", pattern=PLUGIN_NAME
+    )
+    workers: int = setting(1, "Prover processes.", least=1, most=256)
+    deadline_seconds: float = setting(31.0, "How long one proof may take.", least=0.1, most=600)
+
+
+@dataclass(frozen=True, slots=True)
+class CustodianChoice:
+    """The custodian of the private keys that the service holds."""
+
+    backend: str = setting("sealed", "The name of the custodian plugin.", pattern=PLUGIN_NAME)
+    deadline_seconds: float = setting(5.0, "How long one call may take.", least=0.01, most=600)
+
+
+@dataclass(frozen=True, slots=True)
+class Challenges:
+    """DIDAuth and RecoveryKey challenges."""
+
+    lifetime_seconds: int = setting(300, "How long a challenge is good for.", least=10, most=3_600)
+    cap: int = setting(16, "Live challenges of one DID.", least=1, most=256)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """The bearer tokens that the service issues."""
+
+    lifetime_seconds: int = setting(600, "How long a token is good for.", least=10, most=86_400)
+    key_number: int = setting(
+        1,
+        "The signing key in use; the ones before and after it verify too. To rotate, raise by one.",
+        least=1,
+        most=1e6,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """Rotation with grace."""
+
+    max_days: int = setting(90, "The longest grace period of a rotated key.", least=0, most=90)
+    strict: bool = setting(True, "A key in grace may not deactivate, rotate or remove keys.")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The history and the log of a DID."""
+
+    after_deactivation: Literal["visible", "gone"] = setting(
+        "visible", "What a deactivated DID's history and log answer."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """Token buckets. Rates are requests a second; a burst is a number of requests."""
+
+    store: Literal["auto", "memory", "sql", "redis"] = setting(
+        "auto", "Where buckets live. auto: redis with a redis_url, else sql with several workers, else memory."
+    )
+    redis_url: str | None = setting(
+        None, "The Redis server.", check=_redis, secret=True, example='"redis://localhost:6379/0"'
+    )
+    key_per_second: float = setting(100.0, "Of an API key that sets none of its own.", least=0.001, most=1e6)
+    key_burst: int = setting(200, "Of an API key that sets none of its own.", least=1, most=1e6)
+    address_per_second: float = setting(50.0, "Of a stranger's address.", least=0.001, most=1e6)
+    address_burst: int = setting(100, "Of a stranger's address.", least=1, most=1e6)
+    challenge_per_second: float = setting(5.0, "Of challenges for one address.", least=0.001, most=1e6)
+    challenge_burst: int = setting(20, "Of challenges for one address.", least=1, most=1e6)
+
+    def __post_init__(self) -> None:
+        if self.store == "redis" and self.redis_url is None:
+            raise ValueError('store = "redis" needs redis_url')
+
+
+@dataclass(frozen=True, slots=True)
+class Anchoring:
+    """Anchoring of proofs on the ledger."""
+
+    enabled: bool = setting(False, "Whether anchor: true is obeyed.")
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What goes to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = setting("info", "The lowest level that is written.")
+    format: Literal["text", "json"] = setting("text", "One line of text, or one JSON object, a record.")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugins:
+    """Plugins as such. A plugin's own keys stand in ``[plugins.<name>]``, where name is the one that it provides
+    under."""
+
+    disabled: tuple[str, ...] = setting((), "Entry points or distributions not to load.", example='["ledger_memory"]')
+    modules: tuple[str, ...] = setting(
+        (), "Modules to load beside the entry points: a plugin in the making.", example='["my_plugin"]'
+    )
+    import_seconds: float = setting(10.0, "How long the import of one plugin may take.", least=0.1, most=600)
+    deadline_seconds: float = setting(5.0, "How long one call of a key store may take.", least=0.01, most=600)
+    calls_in_flight: int = setting(512, "Unfinished calls of one plugin; more are 503.", least=1, most=100_000)
+    failures_to_open: int = setting(
+        5, "Failures in a row after which a plugin's method is shut off.", least=1, most=1_000
+    )
+    retry_seconds: float = setting(
+        5.0, "How long it stays shut off before one call tries again.", least=0.01, most=3_600
+    )
+    tables: PluginTables = field(default_factory=PluginTables, repr=False, metadata={"internal": True})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The whole tree. ``origin`` tells where the value of a dotted key came from."""
+
+    data_dir: Path = setting(  # noqa: RUF009  (a Path cannot be changed)
+        Path("identity-data"), "The directory of everything that is stored in files."
+    )
+    database_url: str | None = setting(
+        None,
+        "A PostgreSQL server; unset: SQLite files in data_dir.",
+        check=_database,
+        secret=True,
+        example='"postgresql://identity@localhost/identity"',
+    )
+    key_stores: tuple[str, ...] = setting(
+        ("sql", "file", "env"), "The stores of API keys, in the order in which they are asked.", pattern=PLUGIN_NAME
+    )
+    server: Server = field(default_factory=Server)
+    did: DidSettings = field(default_factory=DidSettings)
+    ledger: LedgerChoice = field(default_factory=LedgerChoice)
+    prover: ProverChoice = field(default_factory=ProverChoice)
+    custodian: CustodianChoice = field(default_factory=CustodianChoice)
+    challenge: Challenges = field(default_factory=Challenges)
+    token: Tokens = field(default_factory=Tokens)
+    grace: Grace = field(default_factory=Grace)
+    history: History = field(default_factory=History)
+    throttle: Throttle = field(default_factory=Throttle)
+    anchoring: Anchoring = field(default_factory=Anchoring)
+    log: Log = field(default_factory=Log)
+    plugins: Plugins = field(default_factory=Plugins)
+    origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
+
+    def __post_init__(self) -> None:
+        if len(set(self.key_stores)) != len(self.key_stores):
+            raise ValueError("key_stores names a store twice")
+
+    def origin(self, key: str) -> Origin:
+        """Where the value of the dotted ``key`` came from."""
+        return self.origins.get(key, DEFAULT)

@@ -1,0 +1,113 @@
+"""What happens when a shared store of buckets is late, down or broken.
+
+A decision has a deadline. The first one that misses it, or fails, opens the circuit; until a probe in the background
+finds the store alive again, every decision comes from a bucket in this process with its share of rate and burst. So the
+limit stays a limit (neither open nor closed), and one request at most pays the deadline, whatever the outage lasts.
+An outage may let one further burst through, because the local buckets begin full.
+
+Left out: retries. A decision that comes late is worth nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.token_bucket import Decision, TokenBucketStorage
+
+LOG_EVERY_SECONDS = 10.0
+PROBE_EVERY_SECONDS = 1.0
+
+
+class FallbackStorage(TokenBucketStorage):
+    """``shared`` while it answers within ``deadline_seconds``, else this process's part of the limit.
+
+    ``processes`` is the number of processes that share the limit; ``deadline_seconds`` is None for a store that answers
+    without suspending and keeps a deadline itself. ``degraded`` and ``local_decisions`` are for readiness and metrics.
+    Belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        shared: TokenBucketStorage,
+        *,
+        processes: int,
+        monotonic: Callable[[], float],
+        logger: logging.Logger,
+        deadline_seconds: float | None,
+    ) -> None:
+        super().__init__()
+        self.degraded = False
+        self.local_decisions = 0
+        self._shared = shared
+        self._local = TokenBucketMemoryStorage(monotonic=monotonic)
+        self._processes = processes
+        self._monotonic = monotonic
+        self._logger = logger
+        self._deadline_seconds = deadline_seconds
+        self._failures: tuple[type[Exception], ...] = (TimeoutError, *_as_tuple(shared.base_exceptions))
+        self._logged_at: float | None = None
+        self._probe: asyncio.Task[None] | None = None
+
+    @property
+    def base_exceptions(self) -> tuple[type[Exception], ...]:
+        """None: a failure of the shared store is not one of ours."""
+        return ()
+
+    async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
+        """See ``TokenBucketSupport``. Takes no longer than the deadline."""
+        if not self.degraded:
+            try:
+                if self._deadline_seconds is None:
+                    return await self._shared.acquire_token_bucket(key, rate, burst, cost)
+                async with asyncio.timeout(self._deadline_seconds):
+                    return await self._shared.acquire_token_bucket(key, rate, burst, cost)
+            except self._failures as error:
+                self._open_circuit(error)
+        self.local_decisions += 1
+        share = max(burst // self._processes, cost, 1)
+        return await self._local.acquire_token_bucket(key, rate / self._processes, share, cost)
+
+    def _open_circuit(self, error: Exception) -> None:
+        self.degraded = True
+        now = self._monotonic()
+        if self._logged_at is None or now - self._logged_at >= LOG_EVERY_SECONDS:
+            self._logged_at = now
+            self._logger.warning("the shared rate limits are out of reach, limiting locally: %s", type(error).__name__)
+        if self._probe is None or self._probe.done():
+            self._probe = asyncio.create_task(self._probe_until_alive())
+
+    async def _probe_until_alive(self) -> None:
+        while self.degraded:
+            await asyncio.sleep(PROBE_EVERY_SECONDS)
+            try:
+                async with asyncio.timeout(PROBE_EVERY_SECONDS):
+                    await self._shared.check()
+            except self._failures:
+                continue
+            self.degraded = False
+
+    async def check(self) -> bool:
+        """Whether the shared store is in use."""
+        return not self.degraded
+
+    async def reset(self) -> int | None:
+        """Forgets every bucket of the shared store."""
+        return await self._shared.reset()
+
+    async def clear(self, key: str) -> None:
+        """Forgets one bucket of the shared store."""
+        await self._shared.clear(key)
+
+    async def close(self) -> None:
+        """Ends the probe and closes the shared store."""
+        if self._probe is not None:
+            self._probe.cancel()
+            await asyncio.wait([self._probe])
+        await self._shared.close()
+
+
+def _as_tuple(exceptions: type[Exception] | tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
+    return exceptions if isinstance(exceptions, tuple) else (exceptions,)

@@ -1,0 +1,161 @@
+"""Whose bucket pays for a request, and what the answer says about it (contract.md §3, "Limits").
+
+An API key draws on a bucket of its own rate and burst; a stranger on that of his address, an IPv6 address by its
+/64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address. ``X-Forwarded-For``
+counts only as far as configured proxies wrote it.
+
+The header fields follow draft-ietf-httpapi-ratelimit-headers (the text of draft 10), whose parameters have moved
+between drafts: ``limit_fields`` is the only place that knows them. ``Retry-After`` is the dependable signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from math import ceil
+
+from identity_core.domain.caller import ApiKey
+from identity_core.domain.errors import RateLimited
+from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
+
+Headers = list[tuple[str, str]]
+Network = IPv4Network | IPv6Network
+
+# One bucket for all callers whose address is unknown, as on a Unix socket without a proxy.
+_NO_ADDRESS = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A bucket: its public name, ``rate`` in requests a second, ``burst``. Raises ``ValueError`` for none at all."""
+
+    name: str
+    rate: float
+    burst: int
+    field: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not (self.rate > 0 and self.burst >= 1):
+            raise ValueError(f"the limit {self.name!r} must have a rate above 0 and a burst of at least 1")
+        # A full bucket as the quota, and the time that fills it as the window: nothing else of the draft says "burst".
+        window = max(1, ceil(self.burst / self.rate))
+        object.__setattr__(self, "field", f'"{self.name}";q={self.burst};w={window}')
+
+
+class BucketEmpty(RateLimited):
+    """A refusal that also carries the header fields of its bucket."""
+
+    def __init__(self, limit: Limit, decision: Decision) -> None:
+        super().__init__(details={"retryAfter": max(1, ceil(decision.retry_after_seconds))})
+        self.headers: Headers = limit_fields(limit, decision)
+
+
+def limit_fields(limit: Limit, decision: Decision) -> Headers:
+    """``RateLimit-Policy`` and ``RateLimit``: the quota and its window; what remains, and when (seconds) more does."""
+    wait = decision.reset_after_seconds - (limit.burst - decision.remaining - 1) / limit.rate
+    return [
+        ("RateLimit-Policy", limit.field),
+        ("RateLimit", f'"{limit.name}";r={decision.remaining};t={ceil(wait) if wait > 0 else 0}'),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The three kinds of bucket. ``key`` is for API keys that name no rate or burst of their own."""
+
+    buckets: TokenBucketSupport
+    key: Limit = Limit("key", 100.0, 200)
+    address: Limit = Limit("address", 50.0, 100)
+    challenge: Limit = Limit("challenge", 5.0, 20)
+
+    async def spend_key(self, key: ApiKey) -> Headers:
+        """One token of the key's bucket. Raises ``RateLimited`` (``details.retryAfter``, whole seconds)."""
+        # The old and the new key of a rotation are one caller and share one bucket, as long as they have one limit.
+        name = f"key:{key.lineage or key.id}"
+        if key.requests_per_second is None and key.burst is None:
+            return await self._spend(name, self.key)
+        limit = _own_limit(key.requests_per_second, key.burst, self.key)
+        return await self._spend(f"{name}:{limit.rate}:{limit.burst}", limit)
+
+    async def spend_address(self, address: str | None) -> Headers:
+        """One token of the bucket of a stranger's address. Raises ``RateLimited``."""
+        return await self._spend(f"address:{bucket_address(address)}", self.address)
+
+    async def spend_challenge(self, address: str | None) -> Headers:
+        """One token of the address's bucket for challenges. Raises ``RateLimited``."""
+        return await self._spend(f"challenge:{bucket_address(address)}", self.challenge)
+
+    async def _spend(self, name: str, limit: Limit) -> Headers:
+        decision = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst)
+        if not decision.allowed:
+            raise BucketEmpty(limit, decision)
+        return limit_fields(limit, decision)
+
+
+@lru_cache(maxsize=4096)
+def _own_limit(rate: float | None, burst: int | None, default: Limit) -> Limit:
+    own_rate = default.rate if rate is None else rate
+    # A key that names only its rate gets the default's proportion of burst to rate, not its absolute number.
+    own_burst = max(1, ceil(own_rate * default.burst / default.rate)) if burst is None else burst
+    return Limit(default.name, own_rate, own_burst)
+
+
+@lru_cache(maxsize=65_536)
+def bucket_address(address: str | None) -> str:
+    """The part of an address that names its bucket: IPv4 whole, IPv6 its /64. What is no address shares one bucket."""
+    parsed = _parse_address(address)
+    if parsed is None:
+        return _NO_ADDRESS
+    if isinstance(parsed, IPv6Address):
+        return f"{IPv6Address(int(parsed) >> 64 << 64)}/64"
+    return str(parsed)
+
+
+def parse_proxies(entries: Sequence[str]) -> tuple[Network, ...]:
+    """The addresses and networks of the proxies that the operator trusts. Raises ``ValueError`` naming the bad one."""
+    return tuple(ip_network(entry.strip(), strict=False) for entry in entries)
+
+
+def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequence[Network]) -> str | None:
+    """The address of the client: the peer, unless the peer is a trusted proxy; then the last address in
+    ``X-Forwarded-For`` that no trusted proxy has. Everything left of it was written by the client, and is not read.
+
+    An entry that is no address ends the search: then the proxy that passed it on pays.
+    """
+    if not trusted or forwarded_for is None or not _is_trusted(peer, trusted):
+        return peer
+    nearest = peer
+    for entry in reversed(forwarded_for.split(",")):
+        candidate = _without_port(entry.strip())
+        if _parse_address(candidate) is None:
+            return nearest
+        nearest = candidate
+        if not _is_trusted(candidate, trusted):
+            return nearest
+    return nearest
+
+
+def _is_trusted(address: str | None, trusted: Sequence[Network]) -> bool:
+    parsed = _parse_address(address)
+    return parsed is not None and any(parsed in network for network in trusted)
+
+
+def _parse_address(address: str | None) -> IPv4Address | IPv6Address | None:
+    if address is None:
+        return None
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        return parsed.ipv4_mapped
+    return parsed
+
+
+def _without_port(entry: str) -> str:
+    """``192.0.2.1:4711`` and ``[2001:db8::1]:4711``, as some proxies write them, without the port."""
+    if entry.startswith("["):
+        return entry[1:].partition("]")[0]
+    return entry.partition(":")[0] if entry.count(":") == 1 else entry

@@ -1,0 +1,109 @@
+"""From the text of an API key to the key that a store knows (contract.md §3, "API keys").
+
+The text is hashed at once and goes no further. What the stores said, a key or nothing, is remembered for two seconds,
+so that a busy key costs no look-up; a write by this process forgets it at once, and another process sees a revocation
+after those two seconds at the latest. Unknown, expired and revoked keys take the same way and get the same answer.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from identity_core.domain import key_text
+from identity_core.domain.caller import ApiKey
+from identity_core.domain.errors import AuthFailed
+from identity_core.ports.clock import Clock
+from identity_core.ports.key_store import KeyStore
+
+LIFETIME_SECONDS = 2.0
+CAPACITY = 10_000
+
+
+class KnownKeys:
+    """What the stores said about digests, for ``LIFETIME_SECONDS``; the oldest answer makes room for a new one.
+
+    Negative answers are kept apart, so that a flood of guesses does not push out the keys that are in use.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.writes = 0
+        self._clock = clock
+        self._found: OrderedDict[str, tuple[float, ApiKey]] = OrderedDict()
+        self._missing: OrderedDict[str, float] = OrderedDict()
+
+    def recall(self, digest: str) -> tuple[bool, ApiKey | None]:
+        """Whether the answer is known, and the answer."""
+        now = self._clock.monotonic()
+        found = self._found.get(digest)
+        if found is not None and now < found[0]:
+            return True, found[1]
+        until = self._missing.get(digest)
+        return until is not None and now < until, None
+
+    def learn(self, digest: str, key: ApiKey | None, *, writes: int) -> None:
+        """Remembers what the stores said. ``writes`` is the counter as it stood when they were asked: an answer that a
+        write of ours has overtaken is not worth remembering."""
+        if writes != self.writes:
+            return
+        until = self._clock.monotonic() + LIFETIME_SECONDS
+        self._drop(digest)
+        if key is None:
+            self._missing[digest] = until
+        else:
+            self._found[digest] = until, key
+        for kept in (self._found, self._missing):
+            if len(kept) > CAPACITY:
+                kept.popitem(last=False)
+
+    def forget(self, digest: str) -> None:
+        """The next question about ``digest`` goes to the stores: it has just been written."""
+        self.writes += 1
+        self._drop(digest)
+
+    def _drop(self, digest: str) -> None:
+        self._found.pop(digest, None)
+        self._missing.pop(digest, None)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateApiKey:
+    """Asks ``stores`` in their order; the first that knows the key decides."""
+
+    stores: Sequence[KeyStore]
+    known: KnownKeys
+    clock: Clock
+
+    async def __call__(self, text: str) -> ApiKey:
+        """The key. Raises ``AuthFailed`` for one that is unknown, expired or revoked. A store that fails raises what it
+        raises: an outage is no refusal, and a later store cannot speak for an earlier one."""
+        if len(text) > key_text.MAX_LENGTH:
+            raise AuthFailed
+        return await self.by_digest(key_text.digest_of(text))
+
+    async def by_digest(self, digest: str) -> ApiKey:
+        """The same for a key that was known before by its SHA-256, 64 hex digits: that of an access token."""
+        is_known, key = self.known.recall(digest)
+        if not is_known:
+            key = await self._ask(digest)
+        if key is None or not key.usable(self.clock.now()):
+            raise AuthFailed
+        return key
+
+    def recall(self, text: str) -> ApiKey | None:
+        """The key if it is usable and was seen in the last two seconds: no store is asked. For an edge that wants a
+        stranger's address to pay before it lets a guess reach the stores."""
+        key = self.known.recall(key_text.digest_of(text))[1] if len(text) <= key_text.MAX_LENGTH else None
+        return key if key is not None and key.usable(self.clock.now()) else None
+
+    async def _ask(self, digest: str) -> ApiKey | None:
+        writes = self.known.writes
+        for store in self.stores:
+            key = await store.find(digest)
+            if key is not None:
+                break
+        else:
+            key = None
+        self.known.learn(digest, key, writes=writes)
+        return key

@@ -1,0 +1,157 @@
+"""The custodian: keys by name in a table, unsealed ones kept in memory.
+
+The log key signs every entry, so a key is unsealed once and kept. What another process changed is noticed by the
+database's counter of foreign changes before each use, or within a second on a server that has none. Memory cannot be
+wiped from Python: whoever reads the process's memory has the keys that it used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from identity_core.crypto import sealing
+from identity_core.database import Database, DatabaseError, DatabaseOverloaded
+from identity_core.domain.custody import KeyNameTaken, KeyNotHeld
+from identity_core.domain.errors import Overloaded, PluginUnavailable
+from identity_core.ports.clock import Clock
+from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
+
+MOST_IN_MEMORY = 4_096
+
+_BY_NAME = "SELECT key_type, did, purpose, public_key, box FROM custodian_keys WHERE name = :name"
+_INSERT = (
+    "INSERT INTO custodian_keys (name, key_type, did, purpose, public_key, box) "
+    "VALUES (:name, :key_type, :did, :purpose, :public_key, :box) ON CONFLICT DO NOTHING"
+)
+_DELETE = "DELETE FROM custodian_keys WHERE name = :name"
+
+
+class SealedCustodian:
+    """A ``Custodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not open,
+    ``Overloaded``."""
+
+    def __init__(self, database: Database, data_key: bytes, *, clock: Clock, random: Callable[[int], bytes]) -> None:
+        self._database = database
+        self._data_key = data_key
+        self._clock = clock
+        self._random = random
+        self._held: dict[str, HeldKey] = {}
+        self._seen: int | None = None
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """See ``Custodian``."""
+        return CAPABILITIES
+
+    async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
+        """See ``Custodian``."""
+        label = Label(name, key_type, did, purpose)
+        label.check()
+        held = await self._find(name)
+        if held is None:
+            held = await self._store(HeldKey.generated(label, self._random))
+        if held.label != label:
+            raise KeyNameTaken
+        return held.public_key
+
+    async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
+        """See ``Custodian``."""
+        label = Label(name, key_type, did, purpose)
+        label.check()
+        key = HeldKey.of(label, bytes(secret))
+        held = await self._find(name) or await self._store(key)
+        if held != key:
+            raise KeyNameTaken
+        return held.public_key
+
+    async def public_key(self, name: str) -> str:
+        """See ``Custodian``. The box is opened: a public key that somebody wrote into the row would be found out."""
+        return (await self._get(name)).public_key
+
+    async def sign(self, name: str, message: bytes) -> bytes:
+        """See ``Custodian``."""
+        return (await self._get(name)).sign(message)
+
+    async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
+        """See ``Custodian``."""
+        return (await self._get(name)).sign_bbs(header, messages)
+
+    async def destroy(self, name: str) -> None:
+        """See ``Custodian``."""
+        with _translated():
+            await self._database.write(lambda transaction: transaction.execute(_DELETE, {"name": name}).rowcount)
+        self._held.pop(name, None)
+
+    async def close(self) -> None:
+        """Forgets what is in memory and closes the database."""
+        self._held.clear()
+        await self._database.close()
+
+    async def _get(self, name: str) -> HeldKey:
+        held = await self._find(name)
+        if held is None:
+            raise KeyNotHeld
+        return held
+
+    async def _find(self, name: str) -> HeldKey | None:
+        with _translated():
+            changes = self._database.foreign_changes()
+            if changes is None:
+                changes = int(self._clock.monotonic())
+            if changes != self._seen:
+                self._seen = changes
+                self._held.clear()
+            held = self._held.get(name)
+            if held is not None:
+                return held
+            row = await self._database.read(lambda transaction: transaction.execute(_BY_NAME, _named(name)).fetchone())
+        if row is None:
+            return None
+        key_type, did, purpose, public_key, box = row
+        label = Label(name, key_type, did, purpose)
+        try:
+            secret = sealing.unseal(self._data_key, bytes(box), label.octets(public_key))
+        except (sealing.BoxInvalid, UnicodeEncodeError) as error:
+            raise PluginUnavailable("A sealed key cannot be opened: its row was changed.") from error
+        return self._keep(HeldKey.of(label, secret))
+
+    async def _store(self, key: HeldKey) -> HeldKey:
+        """The key that is stored under the name: this one, or that of whoever was first."""
+        label = key.label
+        box = sealing.seal(self._data_key, key.secret, label.octets(key.public_key), random=self._random)
+        row = {
+            "name": label.name,
+            "key_type": label.key_type,
+            "did": label.did,
+            "purpose": label.purpose,
+            "public_key": key.public_key,
+            "box": box,
+        }
+        with _translated():
+            inserted = await self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount)
+        if inserted:
+            return self._keep(key)
+        return await self._get(label.name)
+
+    def _keep(self, key: HeldKey) -> HeldKey:
+        while len(self._held) >= MOST_IN_MEMORY:
+            del self._held[next(iter(self._held))]
+        self._held[key.label.name] = key
+        return key
+
+
+def _named(name: str) -> dict[str, object]:
+    # PostgreSQL has no NUL in texts; no key has such a name either.
+    return {"name": name.replace("\0", "\1")}
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The database's errors as the port's."""
+    try:
+        yield
+    except DatabaseOverloaded as error:
+        raise Overloaded(details={"retryAfter": 1}) from error
+    except DatabaseError as error:
+        raise PluginUnavailable("The custodian's database is not available.") from error

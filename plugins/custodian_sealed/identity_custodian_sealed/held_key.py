@@ -1,0 +1,107 @@
+"""One key, unsealed: what it is, and what can be done with it. Key types are those of ``codec.multikey``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519, x25519
+from identity_core.domain.custody import KeyRefused
+
+SIGN_BBS = "sign_bbs"
+CAPABILITIES = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2, SIGN_BBS})
+
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a key is for. It is authenticated with the key's box, so a box that is moved to another row does not open
+    there."""
+
+    name: str
+    key_type: str
+    did: str
+    purpose: str
+
+    def check(self) -> None:
+        """Raises ``KeyRefused``."""
+        if self.key_type not in CAPABILITIES - {SIGN_BBS}:
+            raise KeyRefused("The custodian does not hold keys of this type.", details={"type": self.key_type[:128]})
+        for text, most in ((self.name, 200), (self.did, 512), (self.purpose, 64)):
+            if not 1 <= len(text) <= most or not (text.isascii() and text.isprintable()):
+                raise KeyRefused("A name, DID or purpose of a key is printable ASCII and not empty.")
+
+    def octets(self, public_key: str) -> bytes:
+        """The associated data of the box. No part holds a NUL, so no two labels have the same octets."""
+        parts = ("identity-service custodian key v1", self.name, self.key_type, self.did, self.purpose, public_key)
+        return "\0".join(parts).encode("ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldKey:
+    """A key in memory. ``public_key`` is a multikey, ``public_raw`` the bytes within it."""
+
+    label: Label
+    public_key: str
+    public_raw: bytes
+    secret: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, label: Label, secret: bytes) -> HeldKey:
+        """The key of a raw secret. Raises ``KeyRefused`` when it is no secret of its type."""
+        if len(secret) != SECRET_BYTES:
+            raise KeyRefused(f"A secret has {SECRET_BYTES} bytes.")
+        try:
+            raw = _public_raw(label.key_type, secret)
+        except ValueError as error:
+            raise KeyRefused("The secret is no key of its type.") from error
+        return cls(label, multikey.encode_public(label.key_type, raw), raw, secret)
+
+    @classmethod
+    def generated(cls, label: Label, random: Callable[[int], bytes]) -> HeldKey:
+        """A new key from 32 bytes of ``random``."""
+        material = random(SECRET_BYTES)
+        if label.key_type == multikey.BLS12381G2:
+            from identity_core.crypto.bls12381 import keys as bls
+
+            material = bls.generate_secret(material)
+        return cls.of(label, material)
+
+    def sign(self, message: bytes) -> bytes:
+        """The Ed25519 signature. Raises ``KeyRefused`` for another type."""
+        self._require(multikey.ED25519)
+        return ed25519.KeyPair(self.secret, self.public_raw).sign(message)
+
+    def sign_bbs(self, header: bytes, messages: Sequence[bytes | int]) -> bytes:
+        """The BBS signature. Raises ``KeyRefused`` for another type and for messages that the suite does not take."""
+        self._require(multikey.BLS12381G2)
+        from identity_core.crypto.bbs import core, utilities
+        from identity_core.crypto.bbs.ciphersuite import ciphersuite
+        from identity_core.crypto.bls12381 import select
+        from identity_core.crypto.bls12381.keys import secret_scalar
+
+        suite = ciphersuite(select())
+        try:
+            scalars = utilities.mixed_messages_to_scalars(messages)
+            public_key = utilities.octets_to_public_key(suite, self.public_raw)
+            signature = core.core_sign(suite, secret_scalar(self.secret), public_key, header, scalars)
+        except ValueError as error:
+            raise KeyRefused(f"The messages cannot be signed: {error}.") from error
+        return utilities.signature_to_octets(suite, signature)
+
+    def _require(self, key_type: str) -> None:
+        if self.label.key_type != key_type:
+            raise KeyRefused("A key of this type does not make this kind of signature.", details={"needs": key_type})
+
+
+def _public_raw(key_type: str, secret: bytes) -> bytes:
+    if key_type == multikey.ED25519:
+        return ed25519.generate(secret).public
+    if key_type == multikey.X25519:
+        return x25519.public_key(secret)
+    # Imported late: the curve backends are slow to load, and many installations never need them.
+    from identity_core.crypto.bls12381 import keys as bls
+
+    return bls.public_key(secret)

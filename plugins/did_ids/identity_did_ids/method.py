@@ -1,0 +1,67 @@
+"""The method object. All that is particular to ``did:ids`` is said here; the rules of documents live in ``identity_core.domain``, the
+form of entries in ``identity_core.domain.log``, so that a stranger verifies a log with the core package alone.
+
+What a method of your own has to answer is the five members of ``DidMethod``: what its name is, whether its DIDs change, which
+identifiers can be its own, what the next entry of a DID looks like, and which state an entry leads to.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from identity_core.domain.change import Change
+from identity_core.domain.did import Did
+from identity_core.domain.evolution import Rules
+from identity_core.domain.history import DidState
+from identity_core.domain.log.chain import Chain, DraftedEntry
+
+
+@dataclass(frozen=True, slots=True)
+class DidIdsSettings:
+    """``[plugins.ids]``. DIDs keep the name that they were made with: choose it before the first one."""
+
+    name: str = field(default="ids", metadata={"help": "The method name: lower-case letters and digits."})
+    max_grace_days: int = field(default=90, metadata={"help": "The longest grace period of a rotated key, up to 90."})
+    strict_grace: bool = field(
+        default=True, metadata={"help": "A key in grace may not deactivate, rotate, add or remove keys."}
+    )
+
+    def __post_init__(self) -> None:
+        if re.fullmatch(r"[a-z0-9]{1,32}", self.name, re.ASCII) is None:
+            raise ValueError("name must be 1 to 32 lower-case letters and digits")
+        if not 0 <= self.max_grace_days <= 90:
+            raise ValueError("max_grace_days must be 0 to 90")
+
+
+class DidIds:
+    """``DidMethod``: pure, deterministic, without I/O."""
+
+    mutable = True
+
+    def __init__(self, settings: DidIdsSettings) -> None:
+        rules = Rules(max_grace=timedelta(days=settings.max_grace_days), strict_grace=settings.strict_grace)
+        self._chain = Chain(settings.name, rules)
+
+    @property
+    def name(self) -> str:
+        """The method name."""
+        return self._chain.method
+
+    def check(self, did: Did) -> None:
+        """The identifier is 46 characters of base58btc: the multihash of the first entry."""
+        self._chain.check(did)
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+        """Runs the rules, writes the document that comes out into an entry, and mints the DID when it is the first."""
+        return self._chain.draft(state, change, at, signer=signer)
+
+    def apply(self, state: DidState | None, entry: bytes) -> DidState:
+        """Checks hash chain, signature and evidence, runs the rules again, and compares."""
+        return self._chain.apply(state, entry)
+
+    def expand(self, did: Did) -> DidState | None:
+        """Nothing: without its log, this identifier is just a hash."""
+        self.check(did)
+        return None

@@ -1,0 +1,128 @@
+"""did:key for the key types of the service: Ed25519, X25519, BLS12-381 G2.
+
+A did:key resolves without ever having been registered. Registering one records a log of a single entry, which proves who
+recorded it and when, and nothing about the key; it can never change. Left out on purpose: the X25519 key that some derive
+from an Ed25519 one, and key types that nothing here could check a signature of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from identity_core.codec import multikey
+from identity_core.domain import document as documents
+from identity_core.domain import history, keys, times
+from identity_core.domain.change import Change, Create, NewKey
+from identity_core.domain.did import Did
+from identity_core.domain.document import Document
+from identity_core.domain.errors import IdentityError, InvalidDid, InvalidDocument
+from identity_core.domain.history import DidState, LogInvalid
+from identity_core.domain.log import entry as entries
+from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
+from identity_core.domain.revision import Revision
+
+VERSION: Final = "did:key:1.0"
+
+EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""A did:key that was never registered has no birth: it is taken to have been there since the epoch."""
+
+
+class DidKey:
+    """``DidMethod``: immutable, pure."""
+
+    name = "key"
+    mutable = False
+
+    def check(self, did: Did) -> None:
+        """Raises ``InvalidDid`` unless the identifier is the multikey of a type that the service knows, of a key that is not weak."""
+        _document(did)
+
+    def expand(self, did: Did) -> DidState | None:
+        """The whole state, from the identifier alone."""
+        return _state(did, _document(did), EVER)
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+        """The one entry of a did:key. Raises ``InvalidDocument`` for everything that a did:key cannot say."""
+        if state is not None or not isinstance(change, Create):
+            raise InvalidDocument("A did:key never changes.")
+        if signer not in change.update_keys:
+            raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
+        did = _did(change)
+        document = _document(did)
+        version_time = times.printed_exactly(at)
+        body: dict[str, Any] = {
+            "versionId": did.identifier,
+            "versionTime": version_time,
+            "parameters": {"method": VERSION, "updateKeys": [signer]},
+            "state": document.to_json(),
+        }
+        entry_hash = entries.multihash(entries.canonical(body))
+        body["versionId"] = f"1-{entry_hash}"
+        config = entries.proof_config(signer, version_time)
+        after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
+        return DraftedEntry(did, entries.proof_input(config, body), body, config, after)
+
+    def apply(self, state: DidState | None, entry: bytes) -> DidState:
+        """The state that the one entry records. Raises ``LogInvalid``."""
+        if state is not None or len(entry) > MAX_ENTRY:
+            raise LogInvalid("A did:key has one entry, and a small one.")
+        try:
+            return _apply(entries.parse_canonical(entry))
+        except (IdentityError, ValueError) as error:
+            raise LogInvalid("The entry is malformed." if isinstance(error, ValueError) else str(error)) from error
+
+
+def _did(change: Create) -> Did:
+    """The DID that a creation asks for: one key, and nothing beside it."""
+    if len(change.keys) != 1 or change.services or change.also_known_as or change.recovery_key is not None:
+        raise InvalidDocument("A did:key has one key and nothing else: no services, names or recovery key.")
+    (key,) = change.keys
+    keys.PublicKey.parse(key.type, key.multibase)
+    keys.check_purposes(key.type, key.purposes)
+    return Did(f"did:key:{key.multibase}", "key", key.multibase)
+
+
+def _document(did: Did) -> Document:
+    """The document of a did:key: its key, with every purpose that the type may serve."""
+    try:
+        kind, _ = multikey.decode_public(did.identifier)
+        revision = Revision.of(Document(str(did), (), ()))
+        revision.add_key(NewKey(kind, did.identifier, keys.key_type(kind).allowed))
+        document = revision.document()
+        documents.check(document)
+    except (ValueError, InvalidDocument) as error:
+        raise InvalidDid(f"The DID is no did:key that can be used here: {error}", details={"did": str(did)}) from error
+    return document
+
+
+def _state(did: Did, document: Document, at: datetime) -> DidState:
+    return DidState(
+        did=did,
+        version_id=1,
+        created_at=at,
+        updated_at=at,
+        operation=history.CREATE,
+        entry_hash="",
+        previous_hash=None,
+        document=document,
+    )
+
+
+def _apply(entry: entries.Entry) -> DidState:
+    did = Did.parse(Document.read(entry.state).did)
+    document = _document(did)
+    update_keys = entry.parameters.get("updateKeys")
+    if did.method != "key" or document.to_json() != entry.state or entry.number != 1:
+        raise LogInvalid("The document is not the one of this did:key.")
+    if type(update_keys) is not list or entry.parameters != {"method": VERSION, "updateKeys": update_keys}:
+        raise LogInvalid("The parameters are not those of a did:key.")
+    if len(entry.proofs) != 1 or entry.version_time != times.printed_exactly(entry.time):
+        raise LogInvalid("The entry has another form of time, or not one proof.")
+    entries.check_next_hash(entry, did.identifier)
+    signer = entries.check_proof(entry.proofs[0], entry.body, update_keys)
+    if update_keys != [signer] or entry.proofs[0].get("created") != entry.version_time:
+        raise LogInvalid("The proof says something else than the entry.")
+    state = _state(did, document, entry.time)
+    return replace(state, entry_hash=entry.hash, update_keys=(signer,))

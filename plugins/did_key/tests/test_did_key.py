@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from identity_did_key import DidKey
+from identity_did_key.method import EVER
+
+from identity_core.codec import multibase, multikey
+from identity_core.conformance.controller import BIRTH, Controller, Signer
+from identity_core.domain.change import Create, NewKey, NewService
+from identity_core.domain.did import Did
+from identity_core.domain.errors import InvalidDid, InvalidDocument
+from identity_core.domain.history import LogInvalid
+from identity_core.domain.log import entry as entries
+
+METHOD, HANA, LOG = DidKey(), Controller("key"), Signer("key")
+PURPOSES = {
+    "Ed25519": ("authentication", "assertionMethod", "capabilityInvocation", "capabilityDelegation"),
+    "X25519KeyAgreementKey2020": ("keyAgreement",),
+    "Bls12381G2Key2020": ("assertionMethod",),
+}
+
+
+@pytest.mark.parametrize("kind", PURPOSES)
+def test_the_identifier_is_the_document(kind: str) -> None:
+    key = HANA.new_key(kind)
+    state = METHOD.expand(Did.parse(f"did:key:{key.multibase}"))
+    assert state is not None
+    (method,) = state.document.methods
+    assert method.id == f"did:key:{key.multibase}#{key.multibase}"
+    assert (method.type, method.multibase) == (key.type, key.multibase)
+    assert state.document.purposes(method.id) == PURPOSES[kind]
+    assert (state.version_id, state.created_at, state.updated_at, state.deactivated) == (1, EVER, EVER, False)
+
+
+@pytest.mark.parametrize("kind", PURPOSES)
+def test_a_registered_key_resolves_to_the_same_document(kind: str) -> None:
+    key = HANA.new_key(kind)
+    draft = METHOD.draft(None, Create((key,), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
+    state = METHOD.apply(None, LOG.seal(draft))
+    expanded = METHOD.expand(draft.did)
+    assert expanded is not None
+    assert state.document == expanded.document
+    assert (state.created_at, state.update_keys) == (BIRTH, (LOG.multikey,))
+
+
+def test_fewer_purposes_are_asked_for_and_all_are_given() -> None:
+    key = HANA.new_key("Ed25519", "authentication")
+    draft = METHOD.draft(None, Create((key,), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
+    state = METHOD.apply(None, LOG.seal(draft))
+    assert len(state.document.relationships) == 4
+
+
+def test_the_same_key_twice_is_the_same_did() -> None:
+    creation = Create((HANA.new_key(),), (LOG.multikey,))
+    assert (
+        METHOD.draft(None, creation, BIRTH, signer=LOG.multikey).did
+        == METHOD.draft(None, creation, EVER, signer=LOG.multikey).did
+    )
+
+
+def creations() -> dict[str, Create]:
+    key, more = HANA.new_key(), HANA.new_key()
+    updates = (LOG.multikey,)
+    return {
+        "no key": Create((), updates),
+        "two keys": Create((key, more), updates),
+        "a service": Create((key,), updates, (NewService("A", "https://a.example/"),)),
+        "a name": Create((key,), updates, (), ("https://a.example/",)),
+        "a recovery key": Create((key,), updates, (), (), more.multibase),
+        "a wrong purpose": Create((NewKey(key.type, key.multibase, ("keyAgreement",)),), updates),
+        "no purpose": Create((NewKey(key.type, key.multibase, ()),), updates),
+        "a wrong type": Create((NewKey("X25519KeyAgreementKey2020", key.multibase, ("keyAgreement",)),), updates),
+        "an unknown type": Create((NewKey("Multikey", key.multibase, ("authentication",)),), updates),
+        "no multikey": Create((NewKey(key.type, "z6Mk", ("authentication",)),), updates),
+    }
+
+
+@pytest.mark.parametrize("creation", creations().values(), ids=creations())
+def test_what_a_did_key_cannot_say(creation: Create) -> None:
+    with pytest.raises(InvalidDocument):
+        METHOD.draft(None, creation, BIRTH, signer=LOG.multikey)
+
+
+IDENTIFIERS = {
+    "weak ed25519": multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31)),
+    "zero x25519": multikey.encode_public(multikey.X25519, bytes(32)),
+    "bls infinity": multikey.encode_public(multikey.BLS12381G2, b"\xc0" + bytes(95)),
+    "a secret": multikey.encode_secret(multikey.ED25519, bytes(32)),
+    "another curve": multibase.base58btc_encode(b"\x80\x24" + b"\x02" * 33),
+    "short": "z6Mk",
+    "a path": HANA.new_key().multibase + ":x",
+    "another base": "u7QEDoQe_884Qvh1w3RjnS8CZZ-TWMJulDV8d3IZkElUxuA",
+    "long": "z" + "1" * 400,
+}
+
+
+@pytest.mark.parametrize("identifier", IDENTIFIERS.values(), ids=IDENTIFIERS)
+def test_identifiers_that_are_refused(identifier: str) -> None:
+    did = Did.parse(f"did:key:{identifier}")
+    with pytest.raises(InvalidDid):
+        METHOD.check(did)
+    with pytest.raises(InvalidDid):
+        METHOD.expand(did)
+
+
+@given(st.text(alphabet="zk123456789ABCDEFMabcdef", min_size=1, max_size=60))
+def test_any_identifier_is_a_key_or_invalid(identifier: str) -> None:
+    did = Did.parse(f"did:key:{identifier}")
+    try:
+        METHOD.check(did)
+    except InvalidDid:
+        return
+    assert METHOD.expand(did)
+
+
+def test_an_entry_that_says_something_else() -> None:
+    creation = Create((HANA.new_key(),), (LOG.multikey,))
+    entry = LOG.seal(METHOD.draft(None, creation, BIRTH, signer=LOG.multikey))
+    good = json.loads(entry)
+    other = METHOD.expand(Did.parse(f"did:key:{HANA.new_key().multibase}"))
+    assert other is not None
+
+    def spoilt(change) -> bytes:
+        item = copy.deepcopy(good)
+        change(item)
+        body = {name: value for name, value in item.items() if name != "proof"}
+        did = good["state"]["id"].removeprefix("did:key:")
+        body["versionId"] = f"1-{entries.multihash(entries.canonical(body | {'versionId': did}))}"
+        config = entries.proof_config(LOG.multikey, body["versionTime"])
+        value = entries.proof_value(LOG._pair.sign(entries.proof_input(config, body)))
+        return entries.canonical(body | {"proof": [config | {"proofValue": value}]})
+
+    assert spoilt(lambda item: None) == entry
+    for change in (
+        lambda item: item.update(state=other.document.to_json()),
+        lambda item: item["state"].update(service=[]),
+        lambda item: item["state"].pop("capabilityInvocation"),
+        lambda item: item["parameters"].update(updateKeys=[]),
+        lambda item: item["parameters"].update(updateKeys="x"),
+        lambda item: item["parameters"].update(updateKeys=[LOG.multikey, 1]),
+        lambda item: item["parameters"].update(method="did:ids:1.0"),
+        lambda item: item["parameters"].update(x=1),
+        lambda item: item.update(parameters={}),
+        lambda item: item.update(versionTime=item["versionTime"][:19] + "Z"),
+    ):
+        with pytest.raises(LogInvalid):
+            METHOD.apply(None, spoilt(change))

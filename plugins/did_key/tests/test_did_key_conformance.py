@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+from identity_did_key import DidKey
+
+from identity_core.conformance.did_method import DidMethodConformance
+
+
+class TestDidKey(DidMethodConformance):
+    @pytest.fixture
+    def method(self) -> DidKey:
+        return DidKey()

@@ -1,0 +1,5 @@
+CREATE TABLE keys_api_keys (
+    id TEXT PRIMARY KEY,
+    digest TEXT NOT NULL UNIQUE,
+    record TEXT NOT NULL
+) WITHOUT ROWID;

@@ -1,0 +1,1 @@
+"""The tables of the store, one numbered SQL file a step."""

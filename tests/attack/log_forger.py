@@ -1,0 +1,114 @@
+"""A log of ours with everything in it, and an insider who holds the log key and writes what no rule would have drafted."""
+
+from __future__ import annotations
+
+import copy
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from identity_core.conformance.controller import BIRTH, Controller, Life, Signer
+from identity_core.domain import evidence, history
+from identity_core.domain.change import (
+    AddService,
+    AddVerificationMethod,
+    Authorization,
+    Deactivate,
+    Expire,
+    NewService,
+    Recover,
+    Rotate,
+    Update,
+)
+from identity_core.domain.evolution import Rules
+from identity_core.domain.history import DidState
+from identity_core.domain.log import change_json, entry
+from identity_core.domain.log.chain import Chain
+
+LOG_KEY = Signer("log key")
+MINUTE = timedelta(minutes=1)
+
+
+class Ids(Chain):
+    """The chain as a method."""
+
+    name = "ids"
+    mutable = True
+
+    def expand(self, did: object) -> None:
+        return None
+
+
+METHOD = Ids("ids", Rules())
+
+
+def new_life(seed: str = "hana") -> Life:
+    """A DID with a recovery key, at version 1."""
+    hana = Controller(seed)
+    return Life(METHOD, hana.creation(LOG_KEY), hana, LOG_KEY)
+
+
+def whole_life(seed: str = "hana") -> Life:
+    """Create, update, rotate with grace, the end of it, recover, deactivate: every kind of entry, in this order."""
+    life = new_life(seed)
+    hana = life.controller
+    at = BIRTH + MINUTE
+    steps = (
+        AddService(NewService("A", "https://a.example/", "a")),
+        AddVerificationMethod(hana.new_key("Ed25519", "authentication")),
+    )
+    life.change(Update(steps, life.authorize(at)), at)
+    at += MINUTE
+    life.change(Rotate(life.state.document.methods[0].id, hana.new_key(), at + 5 * MINUTE, life.authorize(at)), at)
+    due = history.due(life.state)
+    assert due is not None
+    life.change(Expire(), due)
+    at = due + MINUTE
+    spend = life.authorize(at, key=life.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+    life.change(Recover(hana.new_key(), True, hana.key().public, spend), at)
+    at += MINUTE
+    life.change(Deactivate(life.authorize(at)), at)
+    return life
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The entry as JSON to be spoilt."""
+    return json.loads(line)
+
+
+def resealed(item: dict[str, Any], before: DidState, signer: Signer = LOG_KEY) -> bytes:
+    """The entry with a hash and a proof that fit what it says now."""
+    body = {name: copy.deepcopy(value) for name, value in item.items() if name != "proof"}
+    body["versionId"] = f"{before.version_id}-{before.entry_hash}"
+    number = item["versionId"].split("-")[0]
+    body["versionId"] = f"{number}-{entry.multihash(entry.canonical(body))}"
+    return sealed(body, signer)
+
+
+def reminted(item: dict[str, Any], signer: Signer = LOG_KEY) -> bytes:
+    """The first entry with an identifier, a hash and a proof that fit what it says now."""
+    body = {name: value for name, value in item.items() if name != "proof"}
+    old = item["parameters"]["scid"]
+    body["versionId"] = entry.PLACEHOLDER
+    body = json.loads(json.dumps(body).replace(old, entry.PLACEHOLDER))
+    scid = entry.multihash(entry.canonical(body))
+    body = json.loads(json.dumps(body).replace(entry.PLACEHOLDER, scid))
+    body["versionId"] = f"1-{entry.multihash(entry.canonical(body))}"
+    return sealed(body, signer)
+
+
+def sealed(body: dict[str, Any], signer: Signer = LOG_KEY, **changes: str) -> bytes:
+    """The entry with a proof; ``changes`` go into the proof's configuration."""
+    config = entry.proof_config(signer.multikey, body["versionTime"]) | changes
+    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
+    return entry.canonical(body | {"proof": [config | {"proofValue": value}]})
+
+
+def authorization_json(authorization: Authorization) -> dict[str, Any]:
+    """As ``parameters.change.authorization`` has it."""
+    return change_json._write_authorization(authorization)
+
+
+def later(state: DidState, seconds: float = 60) -> datetime:
+    """A time after the state's."""
+    return state.updated_at + timedelta(seconds=seconds)

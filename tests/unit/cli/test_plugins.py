@@ -1,0 +1,100 @@
+"""identity plugins and identity config: plain data first, then what people and programs see of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from identity_core.cli import config as config_group
+from identity_core.cli import plugins as plugins_group
+from identity_core.settings import StartError, load
+
+GOOD = """
+from identity_core.plugin import Provider, hookimpl
+from tests.unit.plugin.parts import {thing}
+@hookimpl
+def {hook}():
+    return Provider("toy", lambda settings, context: {thing}(), summary="A toy")
+"""
+TENANTS = {
+    "identity_provide_did_method": "GoodMethod",
+    "identity_provide_ledger_backend": "GoodLedger",
+    "identity_provide_key_store": "GoodKeys",
+    "identity_provide_custodian": "GoodCustodian",
+}
+
+
+@pytest.fixture
+def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A settings file that loads a toy for every socket and no installed plugin's name."""
+    for number, (hook, thing) in enumerate(TENANTS.items()):
+        monkeypatch.delitem(sys.modules, f"toy_plugin_{number}", raising=False)
+        (tmp_path / f"toy_plugin_{number}.py").write_text(GOOD.format(hook=hook, thing=thing))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "identity.toml"
+    path.write_text(
+        'key_stores = ["toy"]\ndid.method = "toy"\nledger.backend = "toy"\ncustodian.backend = "toy"\n'
+        f"[plugins]\nmodules = {json.dumps([f'toy_plugin_{n}' for n in range(len(TENANTS))])}\n"
+    )
+    return path
+
+
+def test_list_builds_nothing(toys: Path) -> None:
+    rows = {(row.hook, row.name): row for row in plugins_group.list_plugins(load(file=toys))}
+    assert {rows[hook, "toy"].state for hook in TENANTS} == {"chosen"}
+    assert not (toys.parent / "identity-data").exists()
+
+
+def test_check_builds_what_is_chosen_and_leaves_nothing(toys: Path) -> None:
+    check = plugins_group.check_plugins(load(file=toys))
+    assert check.problems == []
+    assert {row.state for row in check.plugins if row.name == "toy"} == {"active"}
+    assert not (toys.parent / "identity-data").exists()
+
+
+def test_check_names_every_problem(toys: Path) -> None:
+    settings = load(file=toys, overrides={"ledger.backend": "gone", "custodian.backend": "gone"})
+    problems = plugins_group.check_plugins(settings).problems
+    assert [problem.split(" ")[0] for problem in problems] == ["ledger.backend", "custodian.backend"]
+
+
+def test_what_stops_every_start_stops_the_list(toys: Path) -> None:
+    (toys.parent / "toy_plugin_0.py").write_text("x = 1\n")
+    with pytest.raises(StartError, match="toy_plugin_0"):
+        plugins_group.list_plugins(load(file=toys))
+
+
+def test_the_commands_speak_text_and_json(toys: Path) -> None:
+    runner = CliRunner()
+    text = runner.invoke(plugins_group.command, ["list", "--config", str(toys)])
+    assert text.exit_code == 0
+    assert "toy" in text.output
+    assert text.output.startswith("NAME")
+    rows = json.loads(runner.invoke(plugins_group.command, ["list", "--config", str(toys), "--json"]).output)
+    assert {"name": "toy", "hook": "identity_provide_custodian", "state": "chosen"}.items() <= next(
+        row for row in rows if row["hook"] == "identity_provide_custodian" and row["name"] == "toy"
+    ).items()
+    checked = runner.invoke(plugins_group.command, ["check", "--config", str(toys)])
+    assert checked.exit_code == 0
+    assert "can be had" in checked.output
+    toys.write_text(toys.read_text().replace('ledger.backend = "toy"', 'ledger.backend = "gone"'))
+    checked = runner.invoke(plugins_group.command, ["check", "--config", str(toys)])
+    assert checked.exit_code == 1
+    assert "problem: ledger.backend is gone" in checked.output
+
+
+def test_config_show_masks_secrets_and_names_origins(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IDENTITY_THROTTLE_REDIS_URL", "redis://:hunter2@localhost/0")
+    runner = CliRunner()
+    text = runner.invoke(config_group.command, ["show", "--origin", "--changed", "--config", str(toys)]).output
+    assert "hunter2" not in text
+    assert "throttle.redis_url = redis://" in text
+    assert "# environment IDENTITY_THROTTLE_REDIS_URL" in text
+    assert f"ledger.backend = toy    # file {toys}:3" in text
+    rows = json.loads(runner.invoke(config_group.command, ["show", "--json", "--config", str(toys)]).output)
+    assert {row["key"]: row["value"] for row in rows}["data_dir"] == "identity-data"

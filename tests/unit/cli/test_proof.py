@@ -1,0 +1,147 @@
+"""``identity proof verify``: one file, one key, no service."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from identity_core.cli.proof import command, verify_octets
+from identity_core.codec import multikey
+from identity_core.codec.multibase import base64url_encode
+from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_core.conformance.transparent_prover import TransparentProver
+from identity_core.crypto.bls12381 import select
+from identity_core.domain.errors import ProofInvalid
+from identity_core.domain.proof import Expectation
+
+bbs = pytest.importorskip("identity_prover_bbs")
+
+ISSUER = BbsIssuer()
+KEY = multikey.encode_public(multikey.BLS12381G2, ISSUER.key.public_key)
+NOTHING = Expectation(None, None, None, None, None, None, None)
+AT = NOW.isoformat()
+
+
+def made(prover):
+    asked = statement(ISSUER.key, ("score", "gte", 100), ("birthDate", "lte", "2008-01-01"))
+    return prover.prove(asked, ISSUER.credential(SCHEMA, HANA), context=context())
+
+
+def as_json(proof):
+    return {
+        "proof": proof.proof,
+        "publicSignals": list(proof.public_signals),
+        "predicateType": proof.predicate_type,
+        "proofId": proof.proof_id,
+    }
+
+
+@pytest.fixture(scope="module")
+def proof():
+    return made(bbs.BbsProver(select(), os.urandom))
+
+
+@pytest.mark.parametrize(
+    "form", [lambda p: p, lambda p: {"proofId": "x", "proof": p, "anchor": None}, lambda p: {"proof": p["proof"]}]
+)
+def test_every_form_of_a_file(proof, form):
+    prover = TransparentProver()
+    octets = json.dumps(form(as_json(made(prover)))).encode()
+    body = verify_octets(octets, prover=prover, issuer_key=KEY, expectation=NOTHING, now=NOW)
+    assert body["verified"] is True
+    assert body["predicates"][0] == {"attributeName": "score", "type": "gte", "value": 100}
+    assert "audience" in body["unchecked"]
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"{",
+        b'{"proof":1}',
+        b'{"proof":{}}',
+        b'{"proof":"x","proof":"x"}',
+        b"\xff",
+        b"x" * (1 << 21),
+        b'{"proof":"x","publicSignals":[1]}',
+    ],
+)
+def test_what_is_no_proof(octets):
+    with pytest.raises(ProofInvalid):
+        verify_octets(octets, prover=TransparentProver(), issuer_key=KEY, expectation=NOTHING, now=NOW)
+
+
+def test_members_that_are_there_are_checked():
+    prover = TransparentProver()
+    whole = as_json(made(prover))
+    for change in ({"publicSignals": []}, {"predicateType": "gte"}, {"proofId": "proof-2"}, {"predicateType": ""}):
+        octets = json.dumps({**whole, **change}).encode()
+        with pytest.raises(ProofInvalid):
+            verify_octets(octets, prover=prover, issuer_key=KEY, expectation=NOTHING, now=NOW)
+
+
+def run(proof, *arguments, key=KEY):
+    text = json.dumps(as_json(proof))
+    return CliRunner().invoke(command, ["verify", "-", "--issuer-key", key, "--at", AT, *arguments], input=text)
+
+
+def test_the_command_accepts(proof):
+    nonce = base64url_encode(context().nonce)
+    result = run(
+        proof, "--predicate", "score", "gte", "100", "--predicate", "birthDate", "lte", "2008-01-01",
+        "--audience", context().audience, "--nonce", nonce, "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    body = json.loads(result.output)
+    assert body["verified"] is True
+    assert body["unchecked"] == ["verificationMethod", "header", "proofId", "capability"]
+    assert "unchecked" in run(proof).output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--predicate", "score", "gte", "100"),
+        ("--predicate", "score", "gte", "101", "--predicate", "birthDate", "lte", "2008-01-01"),
+        ("--audience", "https://other.example"),
+        ("--nonce", "AAAAAAAAAAAAAAAAAAAAAA"),
+        ("--issuer", "did:example:mallory#bbs"),
+        ("--proof-id", "other"),
+        ("--at", (NOW + timedelta(hours=1)).isoformat()),
+    ],
+)
+def test_the_command_refuses(proof, arguments):
+    result = run(proof, *arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the proof is not valid: ")
+    assert len(result.stderr.splitlines()) == 3
+
+
+@pytest.mark.parametrize("key", ["", "z6Mk", multikey.encode_public(multikey.ED25519, bytes(32)), KEY[:-1]])
+def test_a_wrong_key_is_the_callers_mistake(proof, key):
+    assert run(proof, key=key).exit_code == 2
+
+
+def test_another_issuers_key_is_refused(proof):
+    other = multikey.encode_public(multikey.BLS12381G2, BbsIssuer("mallory").key.public_key)
+    assert run(proof, key=other).exit_code == 1
+
+
+def test_it_runs_in_a_process_of_its_own(proof, tmp_path):
+    """No server, no database, no data directory: the package and a file."""
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(as_json(proof)))
+    arguments = ["proof", "verify", str(path), "--issuer-key", KEY, "--at", AT]
+    code = "import sys; from identity_core.cli import main; sys.exit(main())"
+    result = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("valid\nproves     score gte 100\n")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["proof.json"]

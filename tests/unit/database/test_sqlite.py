@@ -1,0 +1,374 @@
+"""The embedded database: groups, savepoints, locks, failures, and loops that die."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from identity_core.database import (
+    ConstraintViolated,
+    Database,
+    DatabaseError,
+    DatabaseOverloaded,
+    DatabaseUnavailable,
+    Transaction,
+    open_sqlite,
+)
+from identity_core.database import sqlite as room
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "things.sqlite"
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[Database]:
+    opened = open_sqlite(path)
+    opened.write_now(lambda tx: tx.execute("CREATE TABLE things (name TEXT PRIMARY KEY, grp INTEGER) STRICT"))
+    yield opened
+    asyncio.run(opened.close())
+
+
+def put(name: str):
+    def job(transaction: Transaction) -> int:
+        transaction.execute("INSERT INTO things VALUES (:name, :grp)", {"name": name, "grp": transaction.group})
+        return transaction.group
+
+    return job
+
+
+def names(database: Database) -> list[str]:
+    return [row[0] for row in database.read_now(lambda tx: tx.execute("SELECT name FROM things ORDER BY 1").fetchall())]
+
+
+def test_a_written_row_is_read_back(database: Database) -> None:
+    async def scenario() -> None:
+        await database.write(put("a"))
+        assert await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchone()) == ("a",)
+
+    asyncio.run(scenario())
+
+
+def test_the_file_belongs_to_its_owner_alone_and_is_in_wal_mode(database: Database, path: Path) -> None:
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert database.read_now(lambda tx: tx.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+
+
+def test_jobs_that_wait_together_share_one_transaction(database: Database) -> None:
+    async def scenario() -> set[int]:
+        return set(await asyncio.gather(*(database.write(put(f"n{i}")) for i in range(50))))
+
+    assert len(asyncio.run(scenario())) == 1
+    assert len(names(database)) == 50
+
+
+def test_jobs_run_in_the_order_in_which_they_were_submitted(database: Database) -> None:
+    ran = []
+
+    async def scenario() -> None:
+        jobs = [database.write(lambda tx, i=i: ran.append(i), durable=i % 3 == 0) for i in range(700)]
+        await asyncio.gather(*jobs)
+
+    asyncio.run(scenario())
+    assert ran == list(range(700))
+
+
+def test_a_job_that_raises_is_undone_alone(database: Database) -> None:
+    class Refused(Exception):
+        pass
+
+    def half(transaction: Transaction) -> None:
+        put("half")(transaction)
+        raise Refused
+
+    async def scenario() -> list[object]:
+        jobs = (database.write(put("a")), database.write(half), database.write(put("b")))
+        return await asyncio.gather(*jobs, return_exceptions=True)
+
+    first, refused, last = asyncio.run(scenario())
+    assert isinstance(refused, Refused)
+    assert first == last
+    assert names(database) == ["a", "b"]
+
+
+def test_a_lone_job_that_raises_is_undone(database: Database) -> None:
+    def half(transaction: Transaction) -> None:
+        put("half")(transaction)
+        raise KeyError("mine")
+
+    async def scenario() -> None:
+        with pytest.raises(KeyError, match="mine"):
+            await database.write(half)
+        await database.write(put("next"))
+
+    asyncio.run(scenario())
+    assert names(database) == ["next"]
+
+
+def test_a_broken_constraint_hurts_only_its_own_job(database: Database) -> None:
+    async def scenario() -> list[object]:
+        return await asyncio.gather(*(database.write(put(n)) for n in "aab"), return_exceptions=True)
+
+    first, double, last = asyncio.run(scenario())
+    assert isinstance(double, ConstraintViolated)
+    assert first == last
+    assert names(database) == ["a", "b"]
+
+
+@pytest.mark.parametrize("together", [1, 3])
+def test_faulty_sql_is_an_error_but_no_outage(database: Database, together: int) -> None:
+    async def scenario() -> None:
+        jobs = [database.write(lambda tx: tx.execute("SELECT nonsense")) for _ in range(together)]
+        for outcome in await asyncio.gather(*jobs, return_exceptions=True):
+            assert isinstance(outcome, DatabaseError)
+            assert not isinstance(outcome, DatabaseUnavailable)
+        with pytest.raises(DatabaseError):
+            await database.read(lambda tx: tx.execute("SELECT nonsense"))
+        await database.write(put("after"))
+
+    asyncio.run(scenario())
+    assert names(database) == ["after"]
+
+
+def test_readers_cannot_write(database: Database) -> None:
+    with pytest.raises(DatabaseUnavailable, match="readonly"):
+        database.read_now(put("x"))
+
+
+def test_only_groups_with_a_durable_job_wait_for_the_disk(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(database, "_set_synchronous", seen.append)
+
+    async def scenario() -> None:
+        await database.write(put("a"), durable=False)
+        await asyncio.gather(database.write(put("b"), durable=False), database.write(put("c"), durable=True))
+
+    asyncio.run(scenario())
+    assert seen == [False, True]
+
+
+def test_synchronous_is_really_switched(database: Database) -> None:
+    level = {}
+
+    def look(name: str):
+        return lambda tx: level.__setitem__(name, tx.execute("PRAGMA synchronous").fetchone()[0])
+
+    async def scenario() -> None:
+        for turn in range(3):
+            await database.write(look(f"full {turn}"), durable=True)
+            await database.write(look(f"normal {turn}"), durable=False)
+
+    asyncio.run(scenario())
+    assert {name.split()[0]: value for name, value in level.items()} == {"full": 2, "normal": 1}
+    assert [value for _, value in sorted(level.items())] == [2, 2, 2, 1, 1, 1]
+
+
+def test_too_many_waiting_jobs_are_pushed_back(database: Database) -> None:
+    async def scenario() -> None:
+        database._queue.queue_limit = 10
+        jobs = [database.write(put(f"n{i}")) for i in range(10)]
+        with pytest.raises(DatabaseOverloaded):
+            database.write(put("one too many"))
+        await asyncio.gather(*jobs)
+        await database.write(put("room again"))
+
+    asyncio.run(scenario())
+    assert len(names(database)) == 11
+
+
+def test_a_job_nobody_waits_for_any_more_is_not_run(database: Database) -> None:
+    async def scenario() -> None:
+        gone = database.write(put("gone"))
+        kept = database.write(put("kept"))
+        gone.cancel()
+        await kept
+
+    asyncio.run(scenario())
+    assert names(database) == ["kept"]
+
+
+def test_a_caller_that_gives_up_while_the_commit_is_on_its_way_spoils_nothing(database: Database) -> None:
+    async def scenario() -> None:
+        started = asyncio.Event()
+
+        def job(transaction: Transaction) -> None:
+            put("a")(transaction)
+            started.set()
+
+        gone = database.write(job)
+        await started.wait()
+        gone.cancel()
+        await database.write(put("b"))
+
+    asyncio.run(scenario())
+    assert names(database) == ["a", "b"]
+
+
+def test_another_programs_lock_is_waited_for(database: Database, path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    threading.Timer(0.1, lambda: other.execute("COMMIT")).start()
+    asyncio.run(_write(database, "patient"))
+    assert names(database) == ["patient"]
+
+
+async def _write(database: Database, name: str) -> None:
+    await database.write(put(name))
+
+
+@pytest.mark.parametrize("how", ["sqlite", "flock"])
+def test_a_lock_that_is_never_freed_fails_the_jobs_and_not_the_writer(
+    database: Database, path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.1)
+    other = sqlite3.connect(path, isolation_level=None)
+    file = (path.parent / "things.sqlite.lock").open("r+")
+    if how == "sqlite":
+        other.execute("BEGIN IMMEDIATE")
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+    async def scenario() -> None:
+        for _ in range(3):
+            outcomes = await asyncio.gather(*(database.write(put(n)) for n in "ab"), return_exceptions=True)
+            assert {type(outcome) for outcome in outcomes} == {DatabaseUnavailable}
+        # Readers do not notice.
+        assert await database.read(lambda tx: tx.execute("SELECT count(*) FROM things").fetchone()) == (0,)
+        if how == "sqlite":
+            other.execute("ROLLBACK")
+        else:
+            file.close()
+        await database.write(put("c"))
+
+    asyncio.run(scenario())
+    assert names(database) == ["c"]
+
+
+def test_it_serves_one_event_loop_after_the_other(database: Database) -> None:
+    for name in "abc":
+        asyncio.run(_write(database, name))
+    assert names(database) == ["a", "b", "c"]
+
+
+def test_two_loops_at_once_are_refused(database: Database) -> None:
+    async def scenario() -> None:
+        release = threading.Event()
+        running = threading.Event()
+
+        def hold() -> None:
+            running.set()
+            release.wait(5)
+
+        database._worker.submit(hold)
+        running.wait(5)
+        first = database.write(put("a"))
+        await asyncio.sleep(0.01)
+        with pytest.raises(RuntimeError, match="one event loop"):
+            await asyncio.to_thread(asyncio.run, _write(database, "b"))
+        release.set()
+        await first
+
+    asyncio.run(scenario())
+
+
+def test_a_loop_that_dies_in_the_middle_of_a_group_blocks_nobody(database: Database) -> None:
+    async def abandoned() -> None:
+        _ = database.write(put("maybe"))
+        await asyncio.sleep(0)
+
+    asyncio.run(abandoned())
+    asyncio.run(_write(database, "later"))
+    assert "later" in names(database)
+
+
+def test_change_counters(database: Database, path: Path) -> None:
+    async def scenario() -> None:
+        foreign, any_change = database.foreign_changes(), database.change_counter()
+        await database.write(put("own"))
+        assert database.foreign_changes() == foreign
+        assert database.change_counter() != any_change
+        any_change = database.change_counter()
+        other = sqlite3.connect(path)
+        other.execute("INSERT INTO things VALUES ('foreign', 0)")
+        other.commit()
+        assert database.foreign_changes() != foreign
+        assert database.change_counter() != any_change
+
+    asyncio.run(scenario())
+
+
+def test_checkpoints_keep_the_log_short(database: Database, path: Path) -> None:
+    async def scenario() -> None:
+        for turn in range(40):
+            await asyncio.gather(
+                *(database.write(put(f"{turn} {i} {'x' * 2000}"), durable=turn % 2 == 0) for i in range(50))
+            )
+
+    asyncio.run(scenario())
+    assert (path.parent / "things.sqlite-wal").stat().st_size < 4_000_000 < path.stat().st_size
+
+
+def test_close_finishes_what_is_queued_and_can_be_called_twice(path: Path) -> None:
+    database = open_sqlite(path)
+    database.write_now(lambda tx: tx.execute("CREATE TABLE things (name TEXT PRIMARY KEY, grp INTEGER)"))
+
+    async def scenario() -> None:
+        jobs = [database.write(put(f"n{i}")) for i in range(600)]
+        await database.close()
+        await database.close()
+        await asyncio.gather(*jobs)
+        with pytest.raises(DatabaseUnavailable, match="closed"):
+            database.write(put("late"))
+        with pytest.raises(DatabaseUnavailable, match="closed"):
+            await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
+
+    asyncio.run(scenario())
+    again = open_sqlite(path)
+    assert len(names(again)) == 600
+    asyncio.run(again.close())
+    assert not (path.parent / "things.sqlite-wal").exists()
+
+
+def test_write_now_does_not_cut_into_queued_jobs(database: Database) -> None:
+    async def scenario() -> None:
+        queued = database.write(put("a"))
+        with pytest.raises(RuntimeError):
+            database.write_now(put("b"))
+        await queued
+
+    asyncio.run(scenario())
+    database.write_now(put("b"))
+    with pytest.raises(ConstraintViolated):
+        database.write_now(put("b"))
+    assert names(database) == ["a", "b"]
+
+
+def test_a_path_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnavailable, match="cannot open"):
+        open_sqlite(tmp_path / "absent" / "x.sqlite")
+    (tmp_path / "junk.sqlite").write_bytes(b"this is no database, " * 500)
+    with pytest.raises(DatabaseUnavailable, match="cannot open"):
+        open_sqlite(tmp_path / "junk.sqlite")
+
+
+def test_two_open_databases_take_turns(database: Database, path: Path) -> None:
+    second = open_sqlite(path, processes=2)
+
+    async def scenario() -> None:
+        first_jobs = [database.write(put(f"a{i}")) for i in range(300)]
+        second_jobs = [second.write(put(f"b{i}")) for i in range(300)]
+        await asyncio.gather(*first_jobs, *second_jobs)
+
+    started = time.monotonic()
+    asyncio.run(scenario())
+    assert time.monotonic() - started < 30
+    assert len(names(database)) == 600
+    asyncio.run(second.close())

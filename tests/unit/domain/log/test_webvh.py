@@ -1,0 +1,210 @@
+"""did:webvh logs made here, for the rules that no vector breaks alone."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.conformance.controller import Signer
+from identity_core.domain.log import LogInvalid, entry, webvh
+
+KEY, NEXT, WITNESS = Signer("key"), Signer("next"), Signer("witness")
+
+
+def sealed(body: dict[str, Any], number: int, signers: tuple[Signer, ...]) -> dict[str, Any]:
+    body = body | {"versionId": f"{number}-{entry.multihash(entry.canonical(body))}"}
+    proofs = []
+    for signer in signers:
+        config = entry.proof_config(signer.multikey, body["versionTime"])
+        value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))
+        proofs.append(config | {"proofValue": value})
+    return body | {"proof": proofs}
+
+
+def first(signers: tuple[Signer, ...] = (KEY,), **parameters: Any) -> dict[str, Any]:
+    body = {
+        "versionId": "{SCID}",
+        "versionTime": "2026-01-01T00:00:00Z",
+        "parameters": {"method": "did:webvh:1.0", "scid": "{SCID}", "updateKeys": [KEY.multikey]} | parameters,
+        "state": {"id": "did:webvh:{SCID}:dids.example.com"},
+    }
+    scid = entry.multihash(entry.canonical(body))
+    return sealed(json.loads(json.dumps(body).replace("{SCID}", scid)), 1, signers)
+
+
+def following(
+    before: dict[str, Any], signers: tuple[Signer, ...] = (KEY,), state: dict[str, Any] | None = None, **parameters: Any
+) -> dict[str, Any]:
+    number = int(before["versionId"].split("-")[0]) + 1
+    body = {
+        "versionId": before["versionId"],
+        "versionTime": f"2026-01-{number:02}T00:00:00Z",
+        "parameters": parameters,
+        "state": state or before["state"],
+    }
+    return sealed(body, number, signers)
+
+
+def verify(*entries: dict[str, Any], witness_file: bytes | None = None) -> tuple[webvh.WebvhState, ...]:
+    lines = [json.dumps(item).encode() for item in entries]
+    return webvh.verify_entries(lines, now=datetime(2026, 6, 1, tzinfo=UTC), witness_file=witness_file)
+
+
+def moved(before: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {"id": before["state"]["id"].replace("dids.", "new."), "alsoKnownAs": [before["state"]["id"]]} | changes
+
+
+def test_a_log_of_ours_verifies() -> None:
+    one = first(portable=True)
+    two = following(one, state=moved(one), updateKeys=[NEXT.multikey])
+    states = verify(one, two, following(two, (NEXT,), deactivated=True, updateKeys=[]))
+    assert [state.number for state in states] == [1, 2, 3]
+    assert str(states[-1].did) == moved(one)["id"]
+    assert states[-1].deactivated
+
+
+def test_only_a_portable_did_moves_and_it_says_where_from() -> None:
+    one = first()
+    with pytest.raises(LogInvalid, match="moved"):
+        verify(one, following(one, state=moved(one)))
+    one = first(portable=True)
+    for state in (moved(one, alsoKnownAs=[]), moved(one, alsoKnownAs="x"), {"id": moved(one)["id"]}):
+        with pytest.raises(LogInvalid, match="moved"):
+            verify(one, following(one, state=state))
+    stopped = following(one, portable=False)
+    with pytest.raises(LogInvalid, match="moved"):
+        verify(one, stopped, following(stopped, state=moved(stopped)))
+    with pytest.raises(LogInvalid, match="portable"):
+        verify(one, stopped, following(stopped, portable=True))
+
+
+def test_rotated_update_keys_count_from_the_next_entry_on() -> None:
+    one = first()
+    two = following(one, updateKeys=[NEXT.multikey])
+    verify(one, two, following(two, (NEXT,)))
+    for wrong in (following(two, (KEY,)), following(two, (WITNESS,))):
+        with pytest.raises(LogInvalid, match="may not sign"):
+            verify(one, two, wrong)
+    with pytest.raises(LogInvalid, match="may not sign"):
+        verify(one, following(one, (NEXT,), updateKeys=[NEXT.multikey]))
+
+
+def test_with_pre_rotation_the_committed_keys_sign() -> None:
+    committed = entry.multihash(NEXT.multikey.encode())
+    one = first(nextKeyHashes=[committed])
+    verify(one, following(one, (NEXT,), updateKeys=[NEXT.multikey], nextKeyHashes=[]))
+    for wrong in (
+        following(one, (KEY,), updateKeys=[NEXT.multikey], nextKeyHashes=[]),
+        following(one, (KEY,), updateKeys=[KEY.multikey], nextKeyHashes=[]),
+        following(one, (NEXT,), updateKeys=[NEXT.multikey, KEY.multikey], nextKeyHashes=[]),
+        following(one, (NEXT,), updateKeys=[NEXT.multikey]),
+        following(one, (KEY,)),
+    ):
+        with pytest.raises(LogInvalid):
+            verify(one, wrong)
+
+
+def test_every_proof_of_an_entry_must_be_good() -> None:
+    one = first(signers=(KEY, NEXT), updateKeys=[KEY.multikey, NEXT.multikey])
+    verify(one)
+    with pytest.raises(LogInvalid):
+        verify(first(signers=(KEY, WITNESS)))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"updateKeys": "z"}, {"updateKeys": [1]}, {"updateKeys": ["z6Mk"]}, {"updateKeys": [KEY.multikey] * 2}, {"updateKeys": []},
+        {"watchers": [1]}, {"portable": 1}, {"deactivated": "x"}, {"ttl": True}, {"ttl": 2**31 + 1}, {"ttl": 1.5},
+        {"method": "did:webvh:1.1"}, {"method": None}, {"scid": None}, {"unknown": 1},
+        {"witness": []}, {"witness": {"threshold": 1}}, {"witness": {"threshold": 1, "witnesses": []}},
+        {"witness": {"threshold": True, "witnesses": [{"id": WITNESS.multikey}]}},
+        {"witness": {"threshold": 2, "witnesses": [{"id": WITNESS.multikey}]}},
+        {"witness": {"threshold": 1, "witnesses": [{"id": "did:web:x"}]}},
+        {"witness": {"threshold": 1, "witnesses": ["x"]}},
+        {"witness": {"threshold": 2, "witnesses": [{"id": WITNESS.multikey}, {"id": f"did:key:{WITNESS.multikey}"}]}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_malformed_parameters(parameters: dict[str, Any]) -> None:
+    with pytest.raises(LogInvalid):
+        verify(first(**parameters))
+
+
+@given(
+    st.sampled_from(
+        [
+            "updateKeys",
+            "nextKeyHashes",
+            "witness",
+            "watchers",
+            "portable",
+            "deactivated",
+            "ttl",
+            "method",
+            "scid",
+            "state",
+            "proof",
+        ]
+    ),
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**52), 2**52) | st.text(max_size=4),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["id", "threshold", "witnesses", "alsoKnownAs"]), inner)
+        ),
+        max_leaves=6,
+    ),
+)
+def test_any_json_is_accepted_or_log_invalid(member: str, value: Any) -> None:
+    one = first()
+    two = following(one, **{member: value}) if member not in ("state", "proof") else following(one) | {member: value}
+    for entries in ([one, two], [first(**{member: value})] if member != "scid" else [two]):
+        try:
+            verify(*entries)
+        except LogInvalid:
+            continue
+
+
+def test_null_is_the_default_value() -> None:
+    one = first(witness=None, watchers=None, nextKeyHashes=None, ttl=None, portable=None)
+    assert verify(one)[0].witnesses is None
+
+
+def approval(item: dict[str, Any], signer: Signer = WITNESS) -> dict[str, Any]:
+    version = {"versionId": item["versionId"]}
+    config = entry.proof_config(signer.multikey, "2026-01-01T00:00:00Z")
+    value = entry.proof_value(signer._pair.sign(entry.proof_input(config, version)))
+    return version | {"proof": [config | {"proofValue": value}]}
+
+
+def test_an_approval_holds_for_what_came_before_and_not_for_what_comes_after() -> None:
+    one = first(witness={"threshold": 1, "witnesses": [{"id": f"did:key:{WITNESS.multikey}"}]})
+    two = following(one)
+    verify(one, two, witness_file=json.dumps([approval(two)]).encode())
+    verify(one, witness_file=json.dumps([approval(two), approval(one)]).encode())
+    for approvals in ([approval(one)], [approval(two, NEXT)], []):
+        with pytest.raises(LogInvalid, match="witnesses"):
+            verify(one, two, witness_file=json.dumps(approvals).encode())
+    with pytest.raises(LogInvalid, match="witnesses"):
+        verify(one, witness_file=json.dumps([approval(two)]).encode())
+
+
+def test_witnesses_guard_their_own_dismissal_and_their_appointment() -> None:
+    guarded = {"threshold": 1, "witnesses": [{"id": f"did:key:{WITNESS.multikey}"}]}
+    one = first(witness=guarded)
+    two = following(one, witness={})
+    three = following(two)
+    with pytest.raises(LogInvalid, match="witnesses"):
+        verify(one, two, three, witness_file=json.dumps([approval(one)]).encode())
+    verify(one, two, three, witness_file=json.dumps([approval(two)]).encode())
+    plain = first()
+    appointed = following(plain, witness=guarded)
+    with pytest.raises(LogInvalid, match="witness"):
+        verify(plain, appointed)
+    verify(plain, appointed, witness_file=json.dumps([approval(appointed)]).encode())

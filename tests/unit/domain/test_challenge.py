@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.codec import multibase
+from identity_core.domain import challenge
+from identity_core.domain.challenge import Challenge
+from identity_core.domain.errors import AuthFailed
+
+DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"
+ORIGIN = "https://id.example"
+END = datetime(2026, 1, 2, 3, 4, 5, 999999, tzinfo=UTC)
+HASH = challenge.hash_body({"b": 1, "a": [2]})
+
+
+def text_of(purpose: str | None = "update", body_hash: str | None = HASH, did: str = DID) -> str:
+    return challenge.build(
+        origin=ORIGIN, did=did, purpose=purpose, body_hash=body_hash, nonce=bytes(range(32)), expires_at=END
+    )
+
+
+def test_the_text_is_one_line_of_seven_fields() -> None:
+    nonce = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+    assert text_of() == f"didauth:v1 https://id.example {DID} update {HASH} {nonce} 2026-01-02T03:04:05Z"
+    assert text_of(None, None) == f"didauth:v1 https://id.example {DID} - - {nonce} 2026-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize("purpose", [None, *sorted(challenge.PURPOSES)])
+@pytest.mark.parametrize("body_hash", [None, HASH])
+def test_what_was_built_is_parsed(purpose: str | None, body_hash: str | None) -> None:
+    read = Challenge.parse(text_of(purpose, body_hash))
+    assert (read.origin, read.did, read.purpose, read.body_hash) == (ORIGIN, DID, purpose, body_hash)
+    assert read.expires_at == END.replace(microsecond=0)
+
+
+def test_the_body_hash_does_not_depend_on_how_the_body_was_written() -> None:
+    assert challenge.hash_body({"a": [2], "b": 1}) == HASH
+    assert len(multibase.base64url_decode(HASH)) == 32
+
+
+def test_an_unbound_challenge_fits_everything_and_a_bound_one_only_itself() -> None:
+    loose, tight = Challenge.parse(text_of(None, None)), Challenge.parse(text_of())
+    assert loose.fits(ORIGIN, "rotate", "x")
+    assert loose.fits(ORIGIN, "update", None)
+    assert tight.fits(ORIGIN, "update", HASH)
+    assert not tight.fits(ORIGIN, "rotate", HASH)
+    assert not tight.fits(ORIGIN, "update", challenge.hash_body({}))
+    assert not tight.fits(ORIGIN, "update", None)
+    assert not loose.fits("https://other.example", "update", HASH)
+
+
+MUTATIONS = (
+    lambda text: text + " ",
+    lambda text: text + "\n",
+    lambda text: " " + text,
+    lambda text: text.replace(" ", "  ", 1),
+    lambda text: text.replace(" ", "\t", 1),
+    lambda text: text.replace("didauth:v1", "didauth:v2"),
+    lambda text: text.replace("didauth:v1", "DIDAUTH:v1"),
+    lambda text: text.replace(" update ", " Update "),
+    lambda text: text.replace(" update ", " delete "),
+    lambda text: text.replace(" update ", "  "),
+    lambda text: text.replace(HASH, HASH[:-1]),
+    lambda text: text.replace(HASH, HASH + "="),
+    lambda text: text.replace("AAECAwQ", "AAECAw"),
+    lambda text: text.replace("HR4f", "HR4g").replace("Hh8", "Hh9"),
+    lambda text: text.replace("05Z", "05.0Z"),
+    lambda text: text.replace("05Z", "05+00:00"),
+    lambda text: text.replace("2026-01-02", "2026-02-30"),
+    lambda text: text.replace(DID, DID + "#key"),
+    lambda text: text.replace(DID, "did:ids:é"),
+    lambda text: text.replace(ORIGIN, "https://id.example/\x7f"),
+    lambda text: text.replace(ORIGIN, ""),
+    lambda text: "\ufeff" + text,
+    lambda text: text + "x" * 3000,
+)
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS, ids=range(len(MUTATIONS)))
+def test_another_text_is_no_challenge(mutate) -> None:
+    assert mutate(text_of()) != text_of()
+    with pytest.raises(ValueError, match=r".+"):
+        Challenge.parse(mutate(text_of()))
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_challenge_or_a_value_error(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Challenge.parse(text)
+
+
+def test_what_cannot_stand_in_a_challenge_is_not_built() -> None:
+    for changes in (
+        {"origin": "two words"},
+        {"purpose": "anything"},
+        {"nonce": bytes(31)},
+        {"body_hash": "-"},
+        {"did": "x"},
+    ):
+        fields = {
+            "origin": ORIGIN,
+            "did": DID,
+            "purpose": None,
+            "body_hash": None,
+            "nonce": bytes(32),
+            "expires_at": END,
+        }
+        if changes == {"body_hash": "-"}:
+            changes = {"body_hash": "--"}
+        with pytest.raises(ValueError, match=r".+"):
+            challenge.build(**(fields | changes))
+
+
+def test_times_of_other_zones_are_written_in_utc() -> None:
+    text = challenge.build(
+        origin=ORIGIN, did=DID, purpose=None, body_hash=None, nonce=bytes(32),
+        expires_at=END.astimezone(timezone(timedelta(hours=9))),
+    )  # fmt: skip
+    assert text.endswith(" 2026-01-02T03:04:05Z")
+
+
+@pytest.mark.parametrize("did", [DID, "did:web:a.b.c", "did:x:a%3Ab", "did:x:" + "a" * 506])
+def test_a_header_goes_there_and_back(did: str) -> None:
+    signature = bytes(range(64))
+    parsed, found = challenge.parse_header(challenge.build_header(did, signature))
+    assert (str(parsed), found) == (did, signature)
+
+
+def b64(text: str | bytes) -> str:
+    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
+
+
+SIGNATURE = multibase.base64url_encode(bytes(range(64)))
+HEADERS = {
+    "empty": "",
+    "no dot": b64("did:x:a"),
+    "not base64": "did:x:a." + SIGNATURE,
+    "junk between": b64(f"did:x:a.{SIGNATURE}")[:8] + "\n" + b64(f"did:x:a.{SIGNATURE}")[8:],
+    "junk ignored by loose decoders": b64(f"did:x:a.{SIGNATURE}")[:8] + "!" + b64(f"did:x:a.{SIGNATURE}")[8:],
+    "blank in front": " " + b64(f"did:x:a.{SIGNATURE}"),
+    "padding gone": b64(f"did:x:ab.{SIGNATURE}").rstrip("="),
+    "padding doubled": b64(f"did:x:ab.{SIGNATURE}") + "=",
+    "bits left over": b64(f"did:x:ab.{SIGNATURE}")[:-2] + chr(ord(b64(f"did:x:ab.{SIGNATURE}")[-2]) + 1) + "=",
+    "url alphabet": base64.urlsafe_b64encode(b"did:x:a." + b"\xfb\xff" * 40).decode(),
+    "63 bytes": b64("did:x:a." + multibase.base64url_encode(bytes(63))),
+    "65 bytes": b64("did:x:a." + multibase.base64url_encode(bytes(65))),
+    "signature padded": b64(f"did:x:a.{SIGNATURE}=="),
+    "signature with a newline": b64(f"did:x:a.{SIGNATURE}\n"),
+    "signature with bits left over": b64(f"did:x:a.{SIGNATURE[:-1]}x"),
+    "signature in the other alphabet": b64("did:x:a." + b64(b"\xff" * 64).rstrip("=")),
+    "no did": b64("." + SIGNATURE),
+    "did url": b64("did:x:a#k." + SIGNATURE),
+    "did not ascii": b64("did:x:é." + SIGNATURE),
+    "did with nul": b64("did:x:\x00." + SIGNATURE),
+    "did too long": b64("did:x:" + "a" * 507 + "." + SIGNATURE),
+    "not utf-8": b64(b"did:x:\xff." + SIGNATURE.encode()),
+    "not ascii": "é" * 8,
+    "huge": "A" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("value", HEADERS.values(), ids=HEADERS)
+def test_a_header_that_is_written_otherwise_is_auth_failed(value: str) -> None:
+    with pytest.raises(AuthFailed) as refusal:
+        challenge.parse_header(value)
+    assert refusal.value.details == {}
+
+
+def test_the_text_is_split_at_the_last_dot() -> None:
+    did, _ = challenge.parse_header(b64(f"did:web:a.example.{SIGNATURE}"))
+    assert str(did) == "did:web:a.example"

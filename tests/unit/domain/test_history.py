@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from identity_core.conformance.controller import Controller, Signer
+from identity_core.domain import history
+from identity_core.domain.change import (
+    AddService,
+    AddVerificationMethod,
+    Create,
+    Deactivate,
+    NewService,
+    RemoveService,
+    RemoveVerificationMethod,
+    Rotate,
+    SetAlsoKnownAs,
+    Update,
+    UpdateService,
+)
+from identity_core.domain.did import Did
+from identity_core.domain.evolution import Rules, evolve
+from identity_core.domain.history import DidState, SpentChallenge
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+DID = Did.parse("did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7")
+HANA = Controller("history")
+SIGNER = Signer("history")
+FIRST = HANA.new_key()
+CREATION = Create((FIRST,), (SIGNER.multikey,), (NewService("A", "https://a.example/", "a"),), (), HANA.key().public)
+
+
+def create() -> DidState:
+    return evolve(None, CREATION, AT, rules=Rules(), did=DID)
+
+
+def update(state: DidState, *operations: object) -> DidState:
+    at = state.updated_at + timedelta(minutes=1)
+    authorization = HANA.authorize(str(DID), history.authentication_keys(state, at)[0], at)
+    return evolve(state, Update(operations, authorization), at, rules=Rules())
+
+
+def test_what_a_creation_changes() -> None:
+    assert history.changes(None, create()) == (f"keyAdded #{FIRST.multibase}", "serviceAdded #a", "recoveryKeyChanged")
+
+
+def test_what_updates_change() -> None:
+    state = create()
+    key = HANA.new_key()
+    after = update(state, AddVerificationMethod(key), UpdateService(NewService("A", "https://b.example/", "a")))
+    assert history.changes(state, after) == (f"keyAdded #{key.multibase}", "serviceUpdated #a")
+    last = update(
+        after, RemoveVerificationMethod(f"{DID}#{key.multibase}"), RemoveService("a"), SetAlsoKnownAs(("did:x:a",))
+    )
+    assert history.changes(after, last) == (f"keyRemoved #{key.multibase}", "serviceRemoved #a", "alsoKnownAsChanged")
+    assert history.changes(last, update(last, AddService(NewService("B", "https://b.example/", "b")))) == (
+        "serviceAdded #b",
+    )
+    assert history.changes(last, last) == ()
+
+
+def test_what_a_rotation_and_its_end_change() -> None:
+    state = create()
+    at = AT + timedelta(minutes=1)
+    new = HANA.new_key()
+    authorization = HANA.authorize(str(DID), FIRST.multibase, at)
+    rotated = evolve(
+        state, Rotate(f"{DID}#{FIRST.multibase}", new, at + timedelta(days=1), authorization), at, rules=Rules()
+    )
+    assert history.changes(state, rotated) == (
+        f"keyAdded #{new.multibase}",
+        f"keyRevoked #{FIRST.multibase} at 2026-01-03T03:05:05Z",
+    )
+    (end,) = history.expired(rotated, at + timedelta(days=1))
+    assert history.changes(rotated, end) == (f"keyExpired #{FIRST.multibase}",)
+    assert (end.operation, end.key_id, end.entry_hash) == ("keyExpired", None, "")
+
+
+def test_what_a_deactivation_changes() -> None:
+    state = create()
+    at = AT + timedelta(minutes=1)
+    after = evolve(state, Deactivate(HANA.authorize(str(DID), FIRST.multibase, at)), at, rules=Rules())
+    assert history.changes(state, after) == (f"keyRemoved #{FIRST.multibase}", "serviceRemoved #a", "deactivated")
+
+
+def test_the_version_in_force_is_chosen_by_printed_seconds() -> None:
+    second = AT.replace(microsecond=0)
+    states = [
+        replace(create(), version_id=number, updated_at=second + timedelta(microseconds=micros))
+        for number, micros in ((1, 999_999), (2, 1_000_000), (3, 1_000_001), (4, 3_500_000))
+    ]
+    chosen = {
+        -1: None,
+        0: 1,
+        0.5: 1,
+        1: 3,
+        2.9: 3,
+        3: 4,
+        10**6: 4,
+    }
+    for seconds, number in chosen.items():
+        found = history.in_force(states, second + timedelta(seconds=seconds))
+        assert (found.version_id if found else None) == number
+
+
+def test_a_state_goes_to_the_index_and_back() -> None:
+    state = update(create(), AddVerificationMethod(HANA.new_key("Bls12381G2Key2020")))
+    at = state.updated_at + timedelta(minutes=1)
+    authorization = HANA.authorize(str(DID), FIRST.multibase, at)
+    rotated = evolve(
+        state,
+        Rotate(f"{DID}#{FIRST.multibase}", HANA.new_key(), at + timedelta(days=1), authorization),
+        at,
+        rules=Rules(),
+    )
+    ended = history.expired(rotated, at + timedelta(days=2))[-1]
+    odd = replace(
+        rotated,
+        entry_hash="Qm",
+        previous_hash=None,
+        strict_grace=False,
+        spent_challenges=(SpentChallenge("x", AT.replace(year=9999)), SpentChallenge("y", AT)),
+        created_at=datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+    )
+    for known in (create(), state, rotated, ended, odd):
+        assert history.state_from_json(history.state_to_json(known), known.document.encode()) == known
+
+
+def test_digests_are_short_and_differ() -> None:
+    digests = {history.digest(str(n)) for n in range(1000)}
+    assert len(digests) == 1000
+    assert {len(text) for text in digests} == {11}

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from identity_core.codec import multibase, multikey
+from identity_core.crypto import ed25519
+from identity_core.domain import keys
+from identity_core.domain.errors import InvalidDocument
+from identity_core.domain.keys import PublicKey
+
+TYPES = ("Ed25519", "Ed25519VerificationKey2020", "X25519KeyAgreementKey2020", "Bls12381G2Key2020")
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_generated_key_parses_as_its_type(name: str) -> None:
+    pair = keys.generate(name, os.urandom)
+    key = PublicKey.parse(name, pair.public)
+    assert (key.type, key.multibase) == (keys.verification_method_type(name), pair.public)
+    assert multikey.decode_public(pair.public) == (key.type, key.raw)
+    assert multikey.decode_secret(pair.secret) == (key.type, pair.secret_raw)
+    assert pair.secret not in repr(pair)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_generated_keys_pass_the_check_that_generation_skips(name: str) -> None:
+    pair = keys.generate(name, os.urandom)
+    keys._checked.pop(pair.public)
+    assert PublicKey.parse(name, pair.public).multibase == pair.public
+
+
+def test_a_secret_signs_for_its_public_key() -> None:
+    pair = keys.generate("Ed25519", os.urandom)
+    ed25519.verify(PublicKey.parse("Ed25519", pair.public).raw, b"x", ed25519.sign(pair.secret_raw, b"x"))
+
+
+def test_each_type_for_each_other_is_key_confusion() -> None:
+    pairs = {name: keys.generate(name, os.urandom) for name in TYPES[1:]}
+    for name in pairs:
+        for other, pair in pairs.items():
+            if name != other:
+                with pytest.raises(InvalidDocument):
+                    PublicKey.parse(name, pair.public)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "ed25519", "Multikey", "JsonWebKey2020", "Ed25519VerificationKey2018", "x" * 5000]
+)
+def test_an_unknown_type_names_those_that_are_known(name: str) -> None:
+    with pytest.raises(InvalidDocument) as refusal:
+        PublicKey.parse(name, "z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd")
+    assert "Ed25519" in refusal.value.details["supported"]
+    assert len(str(refusal.value.details)) < 1000
+
+
+def test_weak_keys_are_refused_whatever_the_cache_holds() -> None:
+    identity = multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))
+    for _ in range(2):
+        with pytest.raises(InvalidDocument):
+            PublicKey.parse("Ed25519", identity)
+
+
+def test_the_memory_of_checked_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "_CHECKED_KEYS", 10)
+    monkeypatch.setattr(keys, "_checked", {})
+    pairs = [keys.generate("X25519KeyAgreementKey2020", os.urandom) for _ in range(30)]
+    assert len(keys._checked) == 10
+    for pair in pairs:
+        PublicKey.parse(pair.type, pair.public)
+    assert len(keys._checked) == 10
+
+
+def test_purposes() -> None:
+    assert keys.default_purposes("Ed25519", primary=True) == (
+        "authentication",
+        "assertionMethod",
+        "capabilityInvocation",
+        "capabilityDelegation",
+    )
+    assert keys.default_purposes("Ed25519", primary=False) == ("authentication",)
+    for primary in (True, False):
+        assert keys.default_purposes("X25519KeyAgreementKey2020", primary=primary) == ("keyAgreement",)
+        assert keys.default_purposes("Bls12381G2Key2020", primary=primary) == ("assertionMethod",)
+
+
+@pytest.mark.parametrize(
+    ("name", "purposes"),
+    [
+        ("Ed25519", ()),
+        ("Ed25519", ("keyAgreement",)),
+        ("Ed25519", ("authentication", "authentication")),
+        ("Ed25519", ("recovery",)),
+        ("Ed25519", ("Authentication",)),
+        ("X25519KeyAgreementKey2020", ("authentication",)),
+        ("X25519KeyAgreementKey2020", ("keyAgreement", "assertionMethod")),
+        ("Bls12381G2Key2020", ("authentication",)),
+        ("Bls12381G2Key2020", ("capabilityInvocation",)),
+    ],
+)
+def test_a_type_serves_its_purposes_only(name: str, purposes: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidDocument):
+        keys.check_purposes(name, purposes)
+
+
+@pytest.mark.parametrize("text", ["", "z", "z1", "Z6Mk", "z" + "1" * 300, "z" * 10_000, "\x00", "zé", "m" + "A" * 46])
+def test_what_is_no_multikey_is_invalid_document(text: str) -> None:
+    with pytest.raises(InvalidDocument) as refusal:
+        PublicKey.parse("Ed25519", text)
+    assert len(str(refusal.value.details)) < 1000
+
+
+def test_the_same_bytes_under_another_base_are_another_text() -> None:
+    raw = b"\xed\x01" + PublicKey.parse("Ed25519", "z6MkehRgf7yJbgaGfYsdoAsKdBPE3dj2CYhowQdcjqSJgvVd").raw
+    with pytest.raises(InvalidDocument):
+        PublicKey.parse("Ed25519", "u" + multibase.base64url_encode(raw))

@@ -1,0 +1,175 @@
+"""Predicates and their normal form: Python's comparison is the judge."""
+
+import operator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.domain.attributes import NULL_SCALAR, OFFSET, Attribute, AttributeType
+from identity_core.domain.errors import PredicateNotSatisfied, PredicateUnsupported
+from identity_core.domain.predicate import (
+    Equals,
+    InRange,
+    MemberOf,
+    Predicate,
+    check_satisfied,
+    normalise,
+)
+from identity_core.domain.schema import Schema
+
+T = AttributeType
+SCHEMA = Schema(
+    "urn:schema:1",
+    (
+        Attribute("n", T.INTEGER),
+        Attribute("age", T.INTEGER, low=0, high=255),
+        Attribute("day", T.DATE),
+        Attribute("s", T.STRING),
+        Attribute("ok", T.BOOLEAN),
+    ),
+)
+N, AGE, DAY = 5, 6, 7
+COMPARE = {"gte": operator.ge, "gt": operator.gt, "lte": operator.le, "lt": operator.lt, "eq": operator.eq}
+
+
+def goals(*asked):
+    return normalise(SCHEMA, [Predicate.parse(SCHEMA, *one) for one in asked])
+
+
+def integer(number):
+    return number if abs(number) < 2**53 else str(number)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ([("age", "gte", 18)], [InRange(AGE, OFFSET + 18, OFFSET + 255)]),
+        ([("age", "gt", 18)], [InRange(AGE, OFFSET + 19, OFFSET + 255)]),
+        ([("age", "lte", 18)], [InRange(AGE, OFFSET, OFFSET + 18)]),
+        ([("age", "lt", 18)], [InRange(AGE, OFFSET, OFFSET + 17)]),
+        ([("age", "gte", 255)], [Equals(AGE, OFFSET + 255)]),
+        ([("age", "lt", 1)], [Equals(AGE, OFFSET)]),
+        ([("age", "eq", 0)], [Equals(AGE, OFFSET)]),
+        ([("age", "gte", 18), ("age", "lte", 65)], [InRange(AGE, OFFSET + 18, OFFSET + 65)]),
+        ([("age", "gt", 17), ("age", "gte", 5), ("age", "lt", 19)], [Equals(AGE, OFFSET + 18)]),
+        ([("age", "set_member", [7, 5, 9]), ("age", "gt", 5)], [MemberOf(AGE, (OFFSET + 7, OFFSET + 9))]),
+        ([("age", "set_member", [7, 5, 9]), ("age", "set_member", [9, 1])], [Equals(AGE, OFFSET + 9)]),
+        ([("age", "set_member", [7, 7])], [Equals(AGE, OFFSET + 7)]),
+        ([("age", "eq", 7), ("age", "set_member", [7, 8]), ("age", "lt", 9)], [Equals(AGE, OFFSET + 7)]),
+        ([("s", "eq", "x")], [Equals(3, b"\x01x")]),
+        ([("s", "set_member", ["é", "e\u0301", "a"])], [MemberOf(3, (b"\x01a", "\x01é".encode()))]),
+        ([("s", "set_member", ["a", "b"]), ("s", "eq", "b")], [Equals(3, b"\x01b")]),
+        ([("ok", "eq", False)], [Equals(4, b"\x01false")]),
+        (
+            [("day", "lte", "2008-01-01"), ("s", "eq", "x"), ("age", "gte", 1)],
+            [
+                Equals(3, b"\x01x"),
+                InRange(AGE, OFFSET + 1, OFFSET + 255),
+                InRange(DAY, OFFSET - 719162, OFFSET + 13879),
+            ],
+        ),
+    ],
+)
+def test_normal_forms(asked, expected):
+    assert list(goals(*asked)) == expected
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [],
+        [("age", "gte", 0)],
+        [("age", "lte", 255)],
+        [("age", "gt", 255)],
+        [("age", "lt", 0)],
+        [("age", "gte", 256)],
+        [("age", "lte", -1)],
+        [("n", "gt", str(2**63 - 1))],
+        [("n", "lt", str(-(2**63)))],
+        [("n", "gte", str(2**63))],
+        [("n", "gte", str(-(2**63)))],
+        [("age", "gte", 9), ("age", "lte", 8)],
+        [("age", "gt", 8), ("age", "lt", 9)],
+        [("age", "eq", 8), ("age", "gte", 9)],
+        [("age", "eq", 8), ("age", "eq", 9)],
+        [("age", "set_member", [1, 2]), ("age", "set_member", [3, 4])],
+        [("age", "set_member", [1, 2]), ("age", "gt", 2)],
+        [("s", "eq", "a"), ("s", "eq", "b")],
+        [("s", "set_member", ["a", "b"]), ("s", "eq", "c")],
+        [("ok", "eq", True), ("ok", "eq", False)],
+        [("ok", "set_member", [True])],
+        [("s", "gt", "a")],
+        [("s", "set_member", "a")],
+        [("s", "set_member", ["a", None])],
+        [("s", "set_member", [])],
+        [("n", "set_member", list(range(4097)))],
+        [("n", "gte", [1])],
+        [("n", "GTE", 1)],
+        [("nonesuch", "eq", 1)],
+        [("n", "gte", 1)] * 17,
+        [("n", "set_member", list(range(4096))), ("age", "set_member", list(range(200)))],
+    ],
+)
+def test_statements_that_cannot_be_asked(asked):
+    with pytest.raises(PredicateUnsupported) as refusal:
+        goals(*asked)
+    assert refusal.value.details["reason"]
+
+
+def test_one_statement_has_one_form_whatever_the_order_of_the_set():
+    first, second = (Predicate.parse(SCHEMA, "n", "set_member", values) for values in ([3, 1, 2, 1], [1, 2, 3]))
+    assert first == second
+    assert first.json == {"attributeName": "n", "type": "set_member", "value": [1, 2, 3]}
+
+
+@given(
+    value=st.integers(-(2**63), 2**63 - 1),
+    asked=st.lists(
+        st.tuples(st.sampled_from(sorted(COMPARE)), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=4
+    ),
+)
+def test_the_verdict_is_pythons(value, asked):
+    expected = all(COMPARE[kind](value, bound) for kind, bound in asked)
+    try:
+        (goal,) = goals(*(("n", kind, integer(bound)) for kind, bound in asked))
+    except PredicateUnsupported as refusal:
+        # Only what is empty or trivial is refused.
+        if expected and "every value" not in refusal.details["reason"]:
+            raise
+        return
+    assert goal.admits(value + OFFSET) == expected
+
+
+@given(
+    value=st.integers(-20, 20),
+    asked=st.lists(
+        st.one_of(
+            st.tuples(st.sampled_from(sorted(COMPARE)), st.integers(-20, 20)),
+            st.tuples(st.just("set_member"), st.lists(st.integers(-20, 20), min_size=1, max_size=12)),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_the_verdict_is_pythons_with_sets(value, asked):
+    def holds(kind, operand):
+        return value in operand if kind == "set_member" else COMPARE[kind](value, operand)
+
+    expected = all(holds(*one) for one in asked)
+    try:
+        (goal,) = goals(*(("n", *one) for one in asked))
+    except PredicateUnsupported:
+        assert not expected
+        return
+    assert goal.admits(value + OFFSET) == expected
+    assert not goal.admits(NULL_SCALAR)
+
+
+def test_a_refusal_tells_nothing():
+    wanted = goals(("age", "gte", 18), ("s", "eq", "x"))
+    messages = SCHEMA.messages({"n": 1, "age": 17, "day": None, "s": "y", "ok": None})
+    with pytest.raises(PredicateNotSatisfied) as refusal:
+        check_satisfied(wanted, messages)
+    assert refusal.value.details == {}
+    assert str(refusal.value) == PredicateNotSatisfied.message

@@ -1,0 +1,70 @@
+"""What a plugin returns is checked against the port's annotations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.plugin.results import check_for
+from identity_core.ports.did_method import UnsignedEntry
+from identity_core.ports.ledger import LedgerEntry, Receipt
+from tests.unit.plugin.parts import DID, KEY, NOW, GoodEntry
+
+RECEIPT = Receipt("00" * 32, 1, 1, NOW)
+LINE = LedgerEntry("did:toy:a", 1, b"", RECEIPT)
+
+
+@pytest.mark.parametrize(
+    ("hint", "good", "junk"),
+    [
+        (str, "a", b"a"),
+        (bytes, b"a", bytearray(b"a")),
+        (int, 1, True),
+        (bool, True, 1),
+        (Receipt, RECEIPT, None),
+        (Receipt, RECEIPT, dataclasses.replace(RECEIPT, sequence="1")),
+        (Receipt, RECEIPT, dataclasses.replace(RECEIPT, recorded_at="now")),
+        (Receipt, RECEIPT, SimpleNamespace(**dataclasses.asdict(RECEIPT))),
+        (Sequence[LedgerEntry], [LINE], "line"),
+        (Sequence[LedgerEntry], (LINE,), [LINE, None]),
+        (Sequence[LedgerEntry], [], iter([LINE])),
+        (Sequence[LedgerEntry], [LINE], [dataclasses.replace(LINE, receipt=None)]),
+        (
+            Sequence[LedgerEntry],
+            [LINE],
+            [dataclasses.replace(LINE, receipt=dataclasses.replace(RECEIPT, sequence=None))],
+        ),
+        (ApiKey | None, KEY, {}),
+        (ApiKey | None, None, dataclasses.replace(KEY, digest=None)),
+        (ApiKey | None, KEY, dataclasses.replace(KEY, scopes="admin")),
+        (Caller | None, Caller(api_key=KEY), "caller"),
+        (frozenset[str], frozenset({"a"}), frozenset({1})),
+        (frozenset[str], frozenset(), ["a"]),
+        (tuple[str, ...], ("a",), (1,)),
+        (str | int, 1, 1.5),
+        (Mapping[str, int], {}, []),
+        (datetime, datetime.now(UTC), "2026"),
+        (UnsignedEntry, GoodEntry(DID, b""), SimpleNamespace(did=DID)),
+    ],
+)
+def test_good_passes_and_junk_does_not(hint: Any, good: object, junk: object) -> None:
+    check = check_for(hint)
+    assert check(good)
+    assert not check(junk)
+
+
+def test_what_is_not_annotated_passes() -> None:
+    assert check_for(Any)(object())
+
+
+@pytest.mark.parametrize("hint", [None, type(None)])
+def test_a_verdict_where_the_port_raises_is_junk(hint: Any) -> None:
+    assert check_for(hint)(None)
+    assert not check_for(hint)(False)
+    assert not check_for(hint)(True)

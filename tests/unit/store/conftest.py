@@ -1,0 +1,29 @@
+"""A store on each of its databases."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from identity_core.store import Store
+from tests.postgres_server import postgres_server
+
+__all__ = ["postgres_server"]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    """None for the embedded database, else that of a new one on a server."""
+    if request.param == "sqlite":
+        return None
+    return request.getfixturevalue("postgres_server").new_database()
+
+
+@pytest.fixture
+def store(tmp_path: Path, url: str | None) -> Iterator[Store]:
+    opened = Store.open(tmp_path, url)
+    yield opened
+    asyncio.run(opened.close())

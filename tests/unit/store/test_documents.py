@@ -1,0 +1,276 @@
+"""The document index on both databases."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Coroutine
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.did import Did
+from identity_core.domain.document import Document, ServiceEntry, VerificationMethod
+from identity_core.domain.errors import PluginUnavailable
+from identity_core.domain.history import DidState, SpentChallenge
+from identity_core.ports.ledger import Receipt
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.store import Store
+
+START = datetime(2026, 1, 2, 3, 4, 5, 250_000, tzinfo=UTC)
+KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+
+
+def version(name: str, number: int, sequence: int, *, at: datetime | None = None) -> IndexedVersion:
+    did = Did.parse(f"did:ids:{name}")
+    key_id = f"{did}#{KEY}"
+    document = Document(
+        did.text,
+        (
+            VerificationMethod(
+                key_id, "Ed25519VerificationKey2020", KEY, START.replace(microsecond=0) + timedelta(days=number)
+            ),
+        ),
+        (("authentication", (key_id,)), ("assertionMethod", (key_id,))),
+        (ServiceEntry(f"{did}#s", "LinkedDomains", f"https://example.com/{number}"),),
+        ("https://example.com/ü",),
+    )
+    moment = at or START + timedelta(seconds=number)
+    state = DidState(
+        did=did,
+        version_id=number,
+        created_at=START,
+        updated_at=moment,
+        operation="create" if number == 1 else "update",
+        entry_hash=f"Qm{number}",
+        previous_hash=None if number == 1 else f"Qm{number - 1}",
+        document=document,
+        recovery_key=KEY,
+        update_keys=(KEY,),
+        key_id=None if number == 1 else key_id,
+        spent_challenges=(SpentChallenge("abc", START + timedelta(minutes=5)),),
+    )
+    receipt = Receipt(f"{sequence:064x}", (sequence + 1) // 2, sequence, moment + timedelta(microseconds=7))
+    return IndexedVersion(state, receipt, (f"keyAdded #{KEY}", "ü"), state.key_id)
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(scenario)
+
+
+def test_what_is_recorded_is_found_whole(store: Store) -> None:
+    async def scenario() -> None:
+        index = store.documents
+        first, second = version("a", 1, 1), version("a", 2, 2)
+        assert await index.head("did:ids:a") is None
+        await index.record([first])
+        assert await index.head("did:ids:a") == first
+        await index.record([second])
+        assert await index.head("did:ids:a") == second
+        assert await index.version("did:ids:a", 1) == first
+        assert await index.version("did:ids:a", 3) is None
+        assert await index.version("did:ids:b", 1) is None
+
+    run(scenario())
+
+
+def test_heads_are_right_in_a_fresh_store_too(store: Store, tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("a", n, n) for n in range(1, 40)])
+        fresh = Store.open(tmp_path, url)
+        assert await fresh.documents.head("did:ids:a") == version("a", 39, 39)
+        await fresh.close()
+
+    run(scenario())
+
+
+def test_a_version_that_is_recorded_twice_is_there_once(store: Store) -> None:
+    async def scenario() -> None:
+        for _ in range(2):
+            await store.documents.record([version("a", 1, 1), version("a", 2, 2)], owner="key:1")
+        assert len(await store.documents.versions("did:ids:a", after=0, limit=10, descending=False)) == 2
+        assert await store.documents.cursor() == 2
+
+    run(scenario())
+
+
+def test_a_version_without_a_receipt_is_refused(store: Store) -> None:
+    async def scenario() -> None:
+        with pytest.raises(ValueError, match="never recorded"):
+            await store.documents.record([replace(version("a", 1, 1), receipt=None)])
+
+    run(scenario())
+
+
+def test_version_at_compares_printed_seconds(store: Store) -> None:
+    async def scenario() -> None:
+        at = [START, START + timedelta(microseconds=9), START + timedelta(seconds=1), START + timedelta(seconds=10)]
+        await store.documents.record([version("a", n + 1, n + 1, at=time) for n, time in enumerate(at)])
+        second = START.replace(microsecond=0)
+
+        async def found(offset: int) -> int | None:
+            hit = await store.documents.version_at("did:ids:a", second + timedelta(seconds=offset))
+            return None if hit is None else hit.state.version_id
+
+        assert [await found(offset) for offset in (-1, 0, 1, 2, 9, 10, 99)] == [None, 2, 3, 3, 3, 4, 4]
+
+    run(scenario())
+
+
+def test_versions_are_paged_both_ways(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("a", n, n) for n in range(1, 8)])
+        await store.documents.record([version("b", 1, 8)])
+
+        async def page(after: int, limit: int, descending: bool) -> list[int]:
+            found = await store.documents.versions("did:ids:a", after=after, limit=limit, descending=descending)
+            return [each.state.version_id for each in found]
+
+        assert await page(0, 3, False) == [1, 2, 3]
+        assert await page(3, 3, False) == [4, 5, 6]
+        assert await page(6, 3, False) == [7]
+        assert await page(7, 3, False) == []
+        assert await page(0, 3, True) == [7, 6, 5]
+        assert await page(5, 3, True) == [4, 3, 2]
+        assert await page(2, 3, True) == [1]
+        assert await page(1, 3, True) == []
+
+    run(scenario())
+
+
+def test_owned_lists_heads_by_did(store: Store) -> None:
+    async def scenario() -> None:
+        for n, name in enumerate("bDac"):
+            await store.documents.record([version(name, 1, n + 1)], owner="key:1" if name != "c" else "key:2")
+        await store.documents.record([version("a", 2, 5)], owner="key:2")
+
+        async def owned(owner: str, after: str | None, limit: int) -> list[tuple[str, int]]:
+            found = await store.documents.owned(owner, after=after, limit=limit)
+            return [(each.state.did.identifier, each.state.version_id) for each in found]
+
+        assert await owned("key:1", None, 10) == [("D", 1), ("a", 2), ("b", 1)]
+        assert await owned("key:1", None, 2) == [("D", 1), ("a", 2)]
+        assert await owned("key:1", "did:ids:a", 2) == [("b", 1)]
+        assert await owned("key:2", None, 2) == [("c", 1)]
+        assert await owned("key:3", None, 2) == []
+
+    run(scenario())
+
+
+def test_events_are_in_ledger_order(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("b", 1, 2), version("a", 1, 1), version("a", 2, 3)])
+        found = await store.documents.events(after=0, limit=2)
+        assert [(each.state.did.identifier, each.state.version_id) for each in found] == [("a", 1), ("b", 1)]
+        assert [each.receipt for each in await store.documents.events(after=2, limit=9)] == [version("a", 2, 3).receipt]
+
+    run(scenario())
+
+
+def test_the_cursor_stops_at_the_first_gap(store: Store, tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        index = store.documents
+        assert await index.cursor() == 0
+        await index.record([version("a", 1, 1), version("b", 1, 2), version("d", 1, 4)])
+        assert await index.cursor() == 2
+        await index.record([version("c", 1, 3)])
+        assert await index.cursor() == 4
+        await index.record([version("z", 1, 1007)])
+        assert await index.cursor() == 4
+        await index.record([version(f"x{n}", 1, n) for n in range(5, 1007)])
+        assert await index.cursor() == 1007
+        fresh = Store.open(tmp_path, url)
+        assert await fresh.documents.cursor() == 1007
+        await fresh.close()
+
+    run(scenario())
+
+
+def test_an_index_that_misses_the_beginning_has_cursor_zero(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("b", 1, 2)])
+        assert await store.documents.cursor() == 0
+
+    run(scenario())
+
+
+def test_a_caller_that_is_cancelled_takes_no_row_with_it(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("a", 1, 1)])
+        assert await store.documents.head("did:ids:a") == version("a", 1, 1)
+        recording = asyncio.ensure_future(store.documents.record([version("a", 2, 2)]))
+        await asyncio.sleep(0)
+        recording.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await recording
+        await store.documents.record([version("b", 1, 3)])
+        assert await store.documents.head("did:ids:a") == version("a", 2, 2)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+class TestGeneration:
+    """What may be known without asking the database."""
+
+    def test_it_follows_own_writes(self, store: Store) -> None:
+        async def scenario() -> None:
+            assert store.documents.generation("did:ids:a") is None
+            await store.documents.record([version("a", 1, 1)])
+            assert store.documents.generation("did:ids:a") == 1
+            await store.documents.record([version("a", 2, 2)])
+            assert store.documents.generation("did:ids:a") == 2
+            # Recorded late by a projection that runs beside it.
+            await store.documents.record([version("a", 1, 1)])
+            assert store.documents.generation("did:ids:a") == 2
+
+        run(scenario())
+
+    def test_another_process_makes_it_unknown(self, store: Store, tmp_path: Path) -> None:
+        async def scenario() -> None:
+            await store.documents.record([version("a", 1, 1)])
+            other = Store.open(tmp_path)
+            await other.documents.record([version("a", 2, 2)])
+            assert store.documents.generation("did:ids:a") is None
+            assert await store.documents.head("did:ids:a") == version("a", 2, 2)
+            assert store.documents.generation("did:ids:a") == 2
+            await other.close()
+
+        run(scenario())
+
+    def test_a_failed_write_teaches_nothing(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def scenario() -> None:
+            await store.documents.record([version("a", 1, 1)])
+            monkeypatch.setattr(store.database, "_commit", _break)
+            with pytest.raises(PluginUnavailable, match="database"):
+                await store.documents.record([version("a", 2, 2)])
+            assert store.documents.generation("did:ids:a") == 1
+
+        run(scenario())
+
+    def test_it_forgets_the_oldest(self, store: Store) -> None:
+        async def scenario() -> None:
+            store.documents._heads_kept = 3
+            for n in range(5):
+                await store.documents.record([version(f"d{n}", 1, n + 1)])
+            assert [store.documents.generation(f"did:ids:d{n}") for n in range(5)] == [None, None, 1, 1, 1]
+
+        run(scenario())
+
+
+def _break() -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+    raise error
+
+
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
+def test_on_a_server_nothing_is_known_without_asking(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("a", 1, 1)])
+        assert store.documents.generation("did:ids:a") is None
+
+    run(scenario())

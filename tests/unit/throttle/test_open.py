@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from identity_core.settings import Throttle
+from identity_core.throttle.fallback import FallbackStorage
+from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.open import open_buckets
+from identity_core.throttle.redis import TokenBucketRedisStorage
+from identity_core.throttle.sqlite import TokenBucketSqliteStorage
+from tests.unit.throttle.promises import Ticking, run
+
+REDIS = "redis://127.0.0.1:1/0"
+
+
+@pytest.mark.parametrize(
+    ("settings", "processes", "kind"),
+    [
+        (Throttle(), 1, TokenBucketMemoryStorage),
+        (Throttle(), 2, TokenBucketSqliteStorage),
+        (Throttle(redis_url=REDIS), 1, TokenBucketRedisStorage),
+        (Throttle(store="memory", redis_url=REDIS), 4, TokenBucketMemoryStorage),
+        (Throttle(store="sql"), 1, TokenBucketSqliteStorage),
+        (Throttle(store="redis", redis_url=REDIS), 1, TokenBucketRedisStorage),
+    ],
+)
+def test_the_setting_chooses_the_store(tmp_path: Path, settings, processes, kind):
+    async def scenario():
+        opened = open_buckets(
+            settings, tmp_path, None, processes, monotonic=Ticking(), logger=logging.getLogger("buckets")
+        )
+        chosen = opened._shared if isinstance(opened, FallbackStorage) else opened
+        assert isinstance(chosen, kind)
+        if kind is not TokenBucketRedisStorage:
+            assert (await opened.acquire_token_bucket("a", 1.0, 1)).allowed
+        await opened.close()
+
+    run(scenario())
+    assert (tmp_path / "limits.sqlite").exists() == (kind is TokenBucketSqliteStorage)

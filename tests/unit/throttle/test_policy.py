@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.domain.caller import ApiKey
+from identity_core.domain.errors import RateLimited
+from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.policy import (
+    BucketEmpty,
+    Limit,
+    Policy,
+    bucket_address,
+    client_address,
+    limit_fields,
+    parse_proxies,
+)
+from identity_core.throttle.token_bucket import Decision
+from tests.unit.throttle.promises import Ticking, run
+
+
+def api_key(key_id: str = "key_1", rate: float | None = None, burst: int | None = None, lineage: str | None = None):
+    created = datetime(2026, 1, 2, tzinfo=UTC)
+    return ApiKey(key_id, key_id, "0" * 64, None, None, rate, burst, created, lineage=lineage)
+
+
+def policy(**limits) -> Policy:
+    return Policy(TokenBucketMemoryStorage(monotonic=Ticking()), **limits)
+
+
+async def spend(action, times: int) -> int:
+    """How many of ``times`` calls pass."""
+    passed = 0
+    for _ in range(times):
+        try:
+            await action()
+        except RateLimited:
+            continue
+        passed += 1
+    return passed
+
+
+def test_the_defaults_are_those_of_the_contract():
+    async def scenario():
+        made = policy()
+        return (
+            await spend(lambda: made.spend_key(api_key()), 300),
+            await spend(lambda: made.spend_address("192.0.2.1"), 300),
+            await spend(lambda: made.spend_challenge("192.0.2.1"), 300),
+        )
+
+    assert run(scenario()) == (200, 100, 20)
+    assert (policy().key.rate, policy().address.rate, policy().challenge.rate) == (100, 50, 5)
+
+
+def test_a_key_with_limits_of_its_own():
+    async def scenario():
+        made = policy()
+        return [
+            await spend(lambda: made.spend_key(api_key("both", 1.0, 7)), 50),
+            await spend(lambda: made.spend_key(api_key("burst", None, 9)), 50),
+            await spend(lambda: made.spend_key(api_key("rate", 2.0, None)), 50),
+            await spend(lambda: made.spend_key(api_key("tiny", 0.001, None)), 50),
+        ]
+
+    assert run(scenario()) == [7, 9, 4, 1]
+
+
+def test_every_key_has_its_own_bucket_and_a_rotated_one_its_predecessors():
+    async def scenario():
+        made = policy(key=Limit("key", 0.001, 3))
+        first = await spend(lambda: made.spend_key(api_key("key_1")), 5)
+        other = await spend(lambda: made.spend_key(api_key("key_2")), 5)
+        successor = await spend(lambda: made.spend_key(api_key("key_3", lineage="key_1")), 5)
+        return first, other, successor
+
+    assert run(scenario()) == (3, 3, 0)
+
+
+def test_a_hot_key_costs_nobody_else():
+    async def scenario():
+        made = policy()
+        await spend(lambda: made.spend_key(api_key("hot")), 1_000)
+        return await spend(lambda: made.spend_key(api_key("cold")), 200), await spend(
+            lambda: made.spend_address("192.0.2.1"), 100
+        )
+
+    assert run(scenario()) == (200, 100)
+
+
+def test_a_refusal_says_when_to_come_back():
+    async def scenario():
+        made = policy(key=Limit("key", 0.4, 1))
+        await made.spend_key(api_key())
+        await made.spend_key(api_key())
+
+    with pytest.raises(BucketEmpty) as refused:
+        run(scenario())
+    assert refused.value.code == "RATE_LIMITED"
+    assert refused.value.details == {"retryAfter": 3}
+    assert refused.value.headers == [("RateLimit-Policy", '"key";q=1;w=3'), ("RateLimit", '"key";r=0;t=3')]
+
+
+def test_an_answer_says_what_is_left():
+    async def scenario():
+        made = policy()
+        return await made.spend_key(api_key()), await made.spend_address("192.0.2.1")
+
+    key, address = run(scenario())
+    assert key == [("RateLimit-Policy", '"key";q=200;w=2'), ("RateLimit", '"key";r=199;t=1')]
+    assert address == [("RateLimit-Policy", '"address";q=100;w=2'), ("RateLimit", '"address";r=99;t=1')]
+
+
+@given(
+    st.floats(0.001, 1e6),
+    st.integers(1, 10**6),
+    st.floats(0, 1),
+    st.booleans(),
+)
+def test_the_fields_are_always_structured_fields(rate, burst, fill, allowed):
+    remaining = int(burst * fill)
+    decision = Decision(allowed, remaining, 0.0 if allowed else 0.3, (burst - remaining) / rate)
+    fields = dict(limit_fields(Limit("key", rate, burst), decision))
+    assert re.fullmatch(r'"key";q=[1-9][0-9]{0,14};w=[1-9][0-9]{0,14}', fields["RateLimit-Policy"])
+    match = re.fullmatch(r'"key";r=([0-9]{1,15});t=([0-9]{1,15})', fields["RateLimit"])
+    assert match
+    assert int(match[1]) <= burst
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(0, 1), (-1, 1), (1, 0), (float("nan"), 1)])
+def test_a_limit_that_lets_nothing_through_is_refused(rate, burst):
+    with pytest.raises(ValueError, match="key"):
+        Limit("key", rate, burst)
+
+
+@pytest.mark.parametrize(
+    ("address", "bucket"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("fe80::1%eth0", "fe80::/64"),
+        (None, "unknown"),
+        ("", "unknown"),
+        ("/run/identity.sock", "unknown"),
+        ("192.0.2.01", "unknown"),
+    ],
+)
+def test_the_bucket_of_an_address(address, bucket):
+    assert bucket_address(address) == bucket
+
+
+PROXIES = parse_proxies(["10.0.0.0/8", "2001:db8:ff::/48", "192.0.2.7"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("198.51.100.1", None, "198.51.100.1"),
+        ("198.51.100.1", "203.0.113.9", "198.51.100.1"),
+        ("10.0.0.1", None, "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", " 203.0.113.9 ", "203.0.113.9"),
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "1.1.1.1, 203.0.113.9, 10.9.9.9, 192.0.2.7", "203.0.113.9"),
+        ("10.0.0.1", "10.0.0.2, 10.0.0.3", "10.0.0.2"),
+        ("10.0.0.1", "203.0.113.9, nonsense", "10.0.0.1"),
+        ("10.0.0.1", "nonsense, 203.0.113.9", "203.0.113.9"),
+        ("10.0.0.1", "203.0.113.9, nonsense, 10.0.0.2", "10.0.0.2"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        ("10.0.0.1", ",", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9:4711", "203.0.113.9"),
+        ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::1"),
+        ("10.0.0.1", "[2001:db8::1]", "2001:db8::1"),
+        ("10.0.0.1", "2001:db8::1", "2001:db8::1"),
+        ("2001:db8:ff::1", "203.0.113.9", "203.0.113.9"),
+        ("::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"),
+        (None, "203.0.113.9", None),
+    ],
+)
+def test_whose_address_it_is(peer, forwarded, client):
+    assert client_address(peer, forwarded, PROXIES) == client
+
+
+def test_without_proxies_the_header_is_not_read():
+    assert client_address("10.0.0.1", "203.0.113.9", ()) == "10.0.0.1"
+
+
+@given(st.text(max_size=60))
+def test_no_header_gives_a_client_an_address_that_is_none(forwarded):
+    assert bucket_address(client_address("10.0.0.1", forwarded, PROXIES)) != "unknown"
+
+
+@pytest.mark.parametrize("entry", ["nonsense", "10.0.0.0/33", "", "10.0.0.1:80"])
+def test_a_proxy_that_is_no_network_stops_the_start(entry):
+    with pytest.raises(ValueError):
+        parse_proxies([entry])

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import pytest
+from limits.storage import storage_from_string
+
+from identity_core.throttle.fallback import FallbackStorage
+from identity_core.throttle.redis import TokenBucketRedisStorage
+from tests.redis_server import redis_server
+from tests.unit.throttle.promises import BucketPromises, run
+
+
+@pytest.fixture(scope="module")
+def server():
+    with redis_server() as started:
+        yield started
+
+
+def open_storage(server) -> TokenBucketRedisStorage:
+    return TokenBucketRedisStorage(f"async+tokenbucket+{server.url}")
+
+
+@pytest.fixture
+def clean(server):
+    async def flush():
+        storage = open_storage(server)
+        await storage.reset()
+        await storage.close()
+
+    run(flush())
+    return server
+
+
+class TestPromises(BucketPromises):
+    @pytest.fixture
+    def make(self, clean):
+        return lambda: open_storage(clean)
+
+
+def test_limits_finds_it_by_its_scheme(server):
+    async def scenario():
+        storage = storage_from_string(f"async+tokenbucket+{server.url}/0")
+        assert isinstance(storage, TokenBucketRedisStorage)
+        assert await storage.check()
+        await storage.close()
+
+    run(scenario())
+
+
+def test_clients_share_a_bucket(clean):
+    async def scenario():
+        clients = [open_storage(clean) for _ in range(4)]
+        answers = await asyncio.gather(
+            *(client.acquire_token_bucket("a", 0.001, 10) for client in clients for _ in range(10))
+        )
+        for client in clients:
+            await client.close()
+        return sum(each.allowed for each in answers)
+
+    assert run(scenario()) == 10
+
+
+def test_a_bucket_that_is_full_again_is_gone(clean):
+    async def scenario():
+        storage = open_storage(clean)
+        await storage.acquire_token_bucket("a", 100.0, 1)
+        await asyncio.sleep(0.05)
+        keys = await storage._client.keys("*")
+        await storage.close()
+        return keys
+
+    assert run(scenario()) == []
+
+
+def test_flushed_scripts_are_loaded_again(clean):
+    async def scenario():
+        storage = open_storage(clean)
+        await storage.acquire_token_bucket("a", 0.001, 2)
+        await storage._client.script_flush()
+        answers = [(await storage.acquire_token_bucket("a", 0.001, 2)).allowed for _ in range(2)]
+        await storage.close()
+        return answers
+
+    assert run(scenario()) == [True, False]
+
+
+def test_a_debt_that_nobody_can_owe_is_an_empty_bucket(clean):
+    async def scenario():
+        storage = open_storage(clean)
+        await storage._client.set("identity:bucket:a", str(int((time.time() + 3_600) * 1e6)))
+        refused = await storage.acquire_token_bucket("a", 20.0, 2)
+        await asyncio.sleep(0.06)
+        again = await storage.acquire_token_bucket("a", 20.0, 2)
+        await storage.close()
+        return refused, again
+
+    refused, again = run(scenario())
+    assert not refused.allowed
+    assert refused.retry_after_seconds == pytest.approx(0.05)
+    assert again.allowed
+
+
+def test_a_server_that_is_not_there_is_an_error(clean):
+    async def scenario():
+        storage = TokenBucketRedisStorage("async+tokenbucket+redis://127.0.0.1:1")
+        try:
+            await storage.acquire_token_bucket("a", 1.0, 1)
+        except storage.base_exceptions:
+            return True
+        finally:
+            await storage.close()
+
+    assert run(scenario())
+
+
+def test_a_frozen_server_is_left_and_found_again():
+    """The frozen server is one of its own: what waited there must not disturb the other tests."""
+
+    async def scenario(server):
+        storage = FallbackStorage(
+            open_storage(server),
+            processes=1,
+            monotonic=time.monotonic,
+            logger=logging.getLogger("buckets"),
+            deadline_seconds=0.05,
+        )
+        assert (await storage.acquire_token_bucket("a", 0.001, 5)).allowed
+        server.freeze()
+        answers = await asyncio.gather(*(storage.acquire_token_bucket("a", 0.001, 5) for _ in range(64)))
+        assert storage.degraded
+        server.thaw()
+        while storage.degraded:
+            await asyncio.sleep(0.05)
+        await storage.acquire_token_bucket("b", 0.001, 5)
+        decisions = storage.local_decisions
+        await storage.close()
+        return sum(each.allowed for each in answers), decisions
+
+    with redis_server() as server:
+        local, decisions = run(scenario(server))
+    assert local == 5
+    assert decisions == 64

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import sqlite3
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from limits.storage import storage_from_string
+
+from identity_core.throttle.sqlite import TokenBucketSqliteStorage
+from tests.unit.throttle.promises import BucketPromises, Ticking, run
+
+
+class TestPromises(BucketPromises):
+    @pytest.fixture
+    def make(self, tmp_path):
+        return lambda: TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+
+
+def acquire(storage, *arguments):
+    """An SQLite storage never suspends, so its coroutine is through after one step."""
+    try:
+        storage.acquire_token_bucket(*arguments).send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it suspended")
+
+
+def test_limits_finds_it_by_its_scheme(tmp_path):
+    storage = storage_from_string(f"async+tokenbucket+sql://{tmp_path}/a%20b.sqlite")
+    assert isinstance(storage, TokenBucketSqliteStorage)
+    run(storage.close())
+    assert (tmp_path / "a b.sqlite").exists()
+
+
+def test_two_connections_share_a_bucket(tmp_path):
+    clock = Ticking()
+    one, two = (TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock) for _ in range(2))
+    assert sum(acquire(each, "a", 0.001, 5).allowed for _ in range(5) for each in (one, two)) == 5
+    run(one.close())
+    run(two.close())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rate=st.floats(0.01, 10_000),
+    burst=st.integers(1, 100),
+    steps=st.lists(st.tuples(st.floats(0, 5), st.integers(1, 20)), max_size=15),
+)
+def test_never_more_than_burst_and_rate(tmp_path_factory, rate, burst, steps):
+    clock = Ticking()
+    path = tmp_path_factory.mktemp("limits") / "limits.sqlite"
+    storage = TokenBucketSqliteStorage.at(path, monotonic=clock)
+    start, allowed = clock.now, 0
+    for pause, hits in steps:
+        clock.now += pause
+        allowed += sum(acquire(storage, "a", rate, burst).allowed for _ in range(hits))
+        assert allowed <= burst + rate * (clock.now - start) + 1
+    run(storage.close())
+
+
+def test_a_restart_of_the_machine_empties_buckets_and_no_more(tmp_path):
+    clock = Ticking(1_000_000.0)
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    assert acquire(storage, "a", 10.0, 5).allowed
+    clock.now = 1.0
+    refused = acquire(storage, "a", 10.0, 5)
+    assert not refused.allowed
+    assert refused.retry_after_seconds == pytest.approx(0.1)
+    clock.now = 1.1
+    assert acquire(storage, "a", 10.0, 5).allowed
+    run(storage.close())
+
+
+def test_the_file_forgets_buckets_that_are_full_again(tmp_path):
+    clock = Ticking()
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    for number in range(2_000):
+        acquire(storage, f"old {number:04}", 10.0, 1)
+    clock.now += 1
+    for _ in range(2_000):
+        acquire(storage, "new", 1e6, 1)
+        clock.now += 1
+    with sqlite3.connect(tmp_path / "limits.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM bucket").fetchone()[0] < 10
+    run(storage.close())
+
+
+def test_a_file_that_somebody_holds_is_an_error_after_a_moment(tmp_path):
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    holder = sqlite3.connect(tmp_path / "limits.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(storage.base_exceptions):
+        acquire(storage, "a", 1.0, 1)
+    holder.execute("ROLLBACK")
+    assert acquire(storage, "a", 1.0, 1).allowed
+    holder.close()
+    run(storage.close())
+
+
+def test_the_machines_monotonic_clock_does(tmp_path):
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=time.monotonic)
+    assert [acquire(storage, "a", 0.001, 2).allowed for _ in range(3)] == [True, True, False]
+    run(storage.close())
+
+
+def test_nobody_else_may_read_the_file(tmp_path):
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    acquire(storage, "address:192.0.2.1", 1.0, 1)
+    assert all(file.stat().st_mode & 0o077 == 0 for file in tmp_path.iterdir())
+    run(storage.close())

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import MemoryStorage
+from limits.aio.strategies import STRATEGIES
+from limits.storage import storage_from_string
+
+from identity_core.throttle.memory import TokenBucketMemoryStorage
+from identity_core.throttle.token_bucket import Spending, TokenBucketItem, TokenBucketRateLimiter
+from tests.unit.throttle.promises import Ticking, run
+
+
+def limiter() -> TokenBucketRateLimiter:
+    return TokenBucketRateLimiter(TokenBucketMemoryStorage(monotonic=Ticking()))
+
+
+def test_limits_knows_the_strategy_and_the_storage():
+    assert STRATEGIES["token-bucket"] is TokenBucketRateLimiter
+    assert isinstance(storage_from_string("async+tokenbucket+memory://"), TokenBucketMemoryStorage)
+
+
+def test_hit_test_and_stats_agree():
+    async def scenario():
+        bucket, item = limiter(), TokenBucketItem(1, burst=3, multiples=1_000)
+        assert await bucket.test(item, "a", cost=3)
+        assert [await bucket.hit(item, "a") for _ in range(4)] == [True, True, True, False]
+        assert not await bucket.test(item, "a")
+        assert (await bucket.get_window_stats(item, "a")).remaining == 0
+        assert (await bucket.get_window_stats(item, "b")).remaining == 3
+        await bucket.clear(item, "a")
+        assert await bucket.hit(item, "a", cost=3)
+        assert not await bucket.hit(item, "a", cost=4)
+
+    run(scenario())
+
+
+def test_an_item_without_a_burst_may_spend_its_amount_at_once():
+    async def scenario():
+        bucket, item = limiter(), RateLimitItemPerMinute(2)
+        return [await bucket.hit(item, "a") for _ in range(3)]
+
+    assert run(scenario()) == [True, True, False]
+
+
+def test_items_with_different_bursts_are_different_buckets():
+    one, two = TokenBucketItem(1, burst=1), TokenBucketItem(1, burst=2)
+    assert one != two
+    assert one == TokenBucketItem(1, burst=1)
+    assert hash(one) == hash(TokenBucketItem(1, burst=1))
+    assert one.key_for("a") != two.key_for("a")
+
+
+def test_a_storage_without_buckets_is_refused():
+    with pytest.raises(NotImplementedError, match="MemoryStorage"):
+        TokenBucketRateLimiter(MemoryStorage())
+
+
+@pytest.mark.parametrize("count", ["incr", "get", "get_expiry"])
+def test_windows_are_refused(count):
+    async def scenario():
+        storage = TokenBucketMemoryStorage(monotonic=Ticking())
+        await getattr(storage, count)(*(("a", 1) if count == "incr" else ("a",)))
+
+    with pytest.raises(NotImplementedError):
+        run(scenario())
+
+
+def test_rounding_makes_a_limit_stricter_never_looser():
+    for rate in (3.0, 7.0, 0.3, 30.0, 999_983.0, 3e6):
+        spending = Spending.of(rate, 10, 1, 1_000_000)
+        assert spending.interval >= 1_000_000 / rate

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+
+from identity_core.conformance.key_store import WritableKeyStoreConformance
+from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
+
+
+class TestTheFake(WritableKeyStoreConformance):
+    @pytest.fixture
+    def store(self):
+        return MemoryKeys()

@@ -1,0 +1,32 @@
+"""Where the vectors lie: ``IDENTITY_VECTORS``, else beside the checkout. Absent ones are skipped visibly; in CI they are a failure."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(os.environ.get("IDENTITY_VECTORS") or Path(__file__).parents[2] / "../shared/vectors").resolve()
+
+
+def vector(path: str) -> Path:
+    """The file, or a skip that says which is missing."""
+    found = ROOT / path
+    if not found.exists():
+        if os.environ.get("CI"):
+            pytest.fail(f"the vectors lack {path}: set IDENTITY_VECTORS")
+        pytest.skip(f"no vectors here: {path}")
+    return found
+
+
+def vector_json(path: str) -> Any:
+    """The parsed file."""
+    return json.loads(vector(path).read_bytes())
+
+
+def found(pattern: str) -> list[str]:
+    """The paths that match, for parametrize; one placeholder where there is nothing, so that the skip is seen."""
+    return sorted(str(path.relative_to(ROOT)) for path in ROOT.glob(pattern)) or [pattern]
