@@ -20,20 +20,9 @@ from time import monotonic
 from typing import Any
 
 from identity_core import __version__
-from identity_core.api.api_keys import ApiKeyHandlers
-from identity_core.api.app import build_app
-from identity_core.api.auth import AuthHandlers
-from identity_core.api.contract import ContractError, load_document
-from identity_core.api.dids import DidHandlers
-from identity_core.api.dids_cache import AnswerCache
-from identity_core.api.events import EventHandlers
-from identity_core.api.idempotency import Idempotency
-from identity_core.api.metrics import Metrics
-from identity_core.api.security import DOCUMENT_SCHEMES, Gate
-from identity_core.api.service import ServiceHandlers
 from identity_core.codec import multikey
 from identity_core.plugin.manager import PluginManager
-from identity_core.ports.key_store import KeyStore, WritableKeyStore
+from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.settings import Settings, StartError, load
 from identity_core.store import Store
 from identity_core.throttle.open import open_buckets
@@ -126,38 +115,54 @@ async def key_desk(settings: Settings) -> AsyncIterator[KeyDesk]:
         await plugins.close()
 
 
-async def prepare(settings: Settings) -> str | None:
-    """Opens everything once, so that whatever is wrong is said before a worker starts. Returns the text of a first API key, made
-    when no store has any; None when there is one."""
-    async with open_house(settings) as house:
-        if not await house.has_api_keys():
-            minted = await house.keys.create(NewApiKey("first", None))
-            return minted.text
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class House:
-    """An open installation: the application, the key desk, and what closes with it."""
+    """An open installation: the application, the key desk, and the stores of API keys."""
 
     app: Asgi
     keys: KeyDesk
     stores: tuple[KeyStore, ...]
 
-    async def has_api_keys(self) -> bool:
-        """Whether any store has a key, as far as stores can tell."""
-        for store in self.stores:
-            if isinstance(store, WritableKeyStore):
-                if await store.list(after=None, limit=1):
-                    return True
-            elif getattr(store, "configured", False):
+    async def first_key(self) -> str | None:
+        """The text of a first API key, made when no store has any; None when one has."""
+        if await has_api_keys(self.stores):
+            return None
+        minted = await self.keys.create(NewApiKey("first", None))
+        return minted.text
+
+
+async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:
+    """Whether any store has a key, as far as stores can tell."""
+    for store in stores:
+        if isinstance(store, WritableKeyStore):
+            if await store.list(after=None, limit=1):
                 return True
-        return False
+        elif isinstance(store, PreparedKeyStore) and store.configured:
+            return True
+    return False
 
 
 @contextlib.asynccontextmanager
 async def open_house(settings: Settings) -> AsyncIterator[House]:
     """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
+    # Here and not above: importing the edge takes longer than most commands that have no use for it.
+    from identity_core.api.api_keys import ApiKeyHandlers
+    from identity_core.api.app import build_app
+    from identity_core.api.auth import AuthHandlers
+    from identity_core.api.contract import ContractError, load_document
+    from identity_core.api.dids import DidHandlers
+    from identity_core.api.dids_cache import AnswerCache
+    from identity_core.api.events import EventHandlers
+    from identity_core.api.guard import request_ids
+    from identity_core.api.idempotency import Idempotency
+    from identity_core.api.metadata import metadata_pages
+    from identity_core.api.metrics import Metrics
+    from identity_core.api.security import DOCUMENT_SCHEMES, Gate
+    from identity_core.api.service import ServiceHandlers
+    from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
+    from identity_core.use_cases.auth.issue_token import IssueToken
+    from identity_core.use_cases.auth.token_keys import TokenKeys
+
     clock = SystemClock()
     origin = settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
     async with AsyncExitStack() as stack:
@@ -216,13 +221,16 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
             timedelta(seconds=settings.challenge.lifetime_seconds),
             settings.challenge.cap,
         )
+        token_keys = await TokenKeys.open(custodian, settings.token.key_number)
+        lifetime = settings.token.lifetime_seconds
+        issue = IssueToken(reader, custodian, token_keys, store.audit, clock, random, origin, lifetime)
+        api_keys = AuthenticateApiKey(stores, known, clock)
         gate = Gate(
             reader=reader,
-            api_keys=AuthenticateApiKey(stores, known, clock),
+            api_keys=api_keys,
             signatures=AuthenticateDid(reader, store.challenges, clock, origin),
+            bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, plugins.verify_bearer, origin),
             policy=_policy(settings, buckets),
-            clock=clock,
-            verify_bearer=plugins.verify_bearer,
             trusted_proxies=parse_proxies(settings.server.trusted_proxies),
         )
         measured = Metrics(shared=os.environ.get("PROMETHEUS_MULTIPROC_DIR"))
@@ -232,29 +240,28 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 load_document(),
                 (
                     dids,
-                    AuthHandlers(reader, challenge),
+                    AuthHandlers(reader, challenge, issue, token_keys),
                     EventHandlers(ListEvents(store.documents)),
                     service,
-                    _keys(desk),
+                    ApiKeyHandlers(
+                        desk.create, desk.list, desk.get, desk.update, desk.rotate, desk.revoke, store.audit, clock
+                    ),
                 ),
                 gate=gate,
                 around=Idempotency(store.idempotency, clock, answers_secret, random),
                 schemes=DOCUMENT_SCHEMES,
                 observe=measured.observe,
-                identify=lambda: secrets.token_hex(8),
+                identify=request_ids(secrets.token_hex(4)),
                 monotonic=clock.monotonic,
-                lifespan=contextlib.nullcontext,
-                pages={},
+                lifespan=None,
+                pages=metadata_pages(origin),
                 limit=settings.server.max_requests_in_flight,
+                max_body=settings.server.max_body_bytes,
                 body_seconds=settings.server.body_timeout_seconds,
             )
         except ContractError as error:
             raise StartError(str(error)) from error
         yield House(app, desk, stores)
-
-
-def _keys(desk: KeyDesk) -> ApiKeyHandlers:
-    return ApiKeyHandlers(desk.create, desk.list, desk.get, desk.update, desk.rotate, desk.revoke)
 
 
 def _policy(settings: Settings, buckets: Any) -> Policy:
@@ -296,6 +303,7 @@ class Application:
     async def __call__(
         self, scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
     ) -> None:
+        """Lives through the lifespan; passes every request to the house."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif self._house is not None:

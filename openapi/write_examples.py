@@ -1,4 +1,4 @@
-"""Writes the examples of DIDs, events and challenges: Hana's DID from its creation to its end.
+"""Writes the examples of DIDs, events, challenges and tokens: Hana's DID from its creation to its end.
 
     python -m openapi.write_examples            writes examples/dids.yaml, events.yaml and auth.yaml
 
@@ -16,7 +16,10 @@ import orjson
 import yaml
 
 from identity_core.api import did_render
-from identity_core.domain import keys
+from identity_core.codec import multibase, multikey
+from identity_core.crypto import ed25519
+from identity_core.crypto.jws import VerificationKey
+from identity_core.domain import keys, token
 from identity_core.domain.challenge import Challenge
 from identity_core.domain.change import (
     AddService,
@@ -30,6 +33,7 @@ from identity_core.domain.change import (
     Update,
 )
 from identity_core.domain.times import printed
+from identity_core.domain.token import AccessToken
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.list_history import HistoryPage
@@ -37,7 +41,7 @@ from identity_core.use_cases.dids.recover import Recovered
 from identity_core.use_cases.dids.resolve import Resolution
 from identity_core.use_cases.dids.rotate_key import Rotated
 from openapi.build import EXAMPLE_REQUEST_ID
-from openapi.story import Json, Story, dice
+from openapi.story import ORIGIN, Json, Story, dice
 
 START: Final = datetime(2026, 1, 5, 9, 0, 0, tzinfo=UTC)
 GRACE_END: Final = START + timedelta(days=9)
@@ -231,6 +235,35 @@ class Telling:
         bound = {"challenge": text, "did": self.story.did, "expiresAt": expiry}
         return {"getDidAuthChallenge": {"200": {"bound": bound}}}
 
+    def tokens(self) -> Json:
+        """A token of the DID, and one of an API key that acts for it; the keys that verify them."""
+        random = dice("tokens")
+        signer, following = keys.generate("Ed25519", random), keys.generate("Ed25519", random)
+        known = [VerificationKey.of(multikey.decode_public(each.public)[1]) for each in (signer, following)]
+        client, at = "key:key_3q2-7wAAAAAAAAAA", START + timedelta(days=1)
+
+        def issue(subject: str, client: str, key: str, scopes: frozenset[str] | None, identifier: str) -> Json:
+            said = AccessToken(subject, client, key, scopes, identifier, at, at + timedelta(minutes=10))
+            text = said.signing_input(ORIGIN, known[0].kid)
+            signature = ed25519.sign(signer.secret_raw, text.encode())
+            answer = {"access_token": f"{text}.{multibase.base64url_encode(signature)}"}
+            answer |= {"token_type": "Bearer", "expires_in": 600}
+            return answer if scopes is None else answer | {"scope": token.scope_text(scopes)}
+
+        first, second = (multibase.base64url_encode(random(16)) for _ in range(2))
+        sealed = token.seal_key(random(32), random(32).hex(), second, random=random)
+        scope = frozenset({"dids:operate", "zkp:prove"})
+        wish = {"grant_type": "client_credentials", "scope": token.scope_text(scope), "subject": self.story.did}
+        own = issue(self.story.did, self.story.did, self.primary.public, None, first)
+        acting = issue(self.story.did, client, sealed, scope, second)
+        return {
+            "issueToken": {
+                "request": {"forMyself": {}, "forADid": wish},
+                "200": {"forMyself": own, "forADid": acting},
+            },
+            "getJwks": {"200": {"currentAndNext": {"keys": [dict(key.jwk) for key in known]}}},
+        }
+
 
 def _two_authentication_keys() -> tuple[Json, Any]:
     """Request and answer of Aki's creation."""
@@ -291,7 +324,7 @@ def main() -> None:
     for name, examples in (
         ("dids", telling.tell()),
         ("events", telling.events()),
-        ("auth", telling.challenge()),
+        ("auth", telling.challenge() | telling.tokens()),
     ):
         text = yaml.dump(examples, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
         (EXAMPLES / f"{name}.yaml").write_text(NOTE + text, encoding="utf-8")

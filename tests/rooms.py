@@ -20,7 +20,7 @@ from identity_core.store import Store
 from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
 from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
 from identity_core.use_cases.dids.catch_up import CatchUp
-from identity_core.use_cases.dids.create import CreateDid, Created, Creation
+from identity_core.use_cases.dids.create import Created, CreateDid, Creation
 from identity_core.use_cases.dids.deactivate import DeactivateDid
 from identity_core.use_cases.dids.get_log import GetDidLog
 from identity_core.use_cases.dids.list_history import ListDidHistory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
@@ -222,7 +223,8 @@ def asks(world: World, name: str, what: str) -> None:
     key_id = person.created["keys"]["authentication"]["keyId"]
     key = keys.generate("Ed25519", os.urandom)
     service = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
-    x25519 = {"type": "X25519KeyAgreementKey2020", "publicKeyMultibase": keys.generate("X25519KeyAgreementKey2020", os.urandom).public}  # fmt: skip
+    agreement = keys.generate("X25519KeyAgreementKey2020", os.urandom)
+    x25519 = {"type": agreement.type, "publicKeyMultibase": agreement.public}
     method = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": key.public}
     requests: dict[str, tuple[str, Any]] = {
         "add a service": ("updateDid", {"operation": "addService", "service": service}),
@@ -484,7 +486,7 @@ def tells(world: World, operations: str) -> None:
     items = body_of(world.answer)["items"]
     assert [item["operation"] for item in items] == operations.split(", ")
     assert [item["versionId"] for item in items] == list(range(1, len(items) + 1))
-    for before, after in zip(items, items[1:], strict=False):
+    for before, after in pairwise(items):
         assert after["previousHash"] == before["entryHash"]
 
 

@@ -11,9 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
-from connexion.middleware import ConnexionMiddleware
-from connexion.middleware.lifespan import LifespanMiddleware
-
+from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware
 from identity_core.api.contract import Document, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.docs import docs_pages, document_page
@@ -28,6 +26,7 @@ ALWAYS_ANSWERED = ("getHealth", "getReadiness")
 
 # The paths at the root that are operations of the document (contract.md §1).
 ROOT_ALIASES = {
+    "/.well-known/jwks.json": "getJwks",
     "/auth/challenge": "getDidAuthChallenge",
     "/health": "getHealth",
     "/ready": "getReadiness",

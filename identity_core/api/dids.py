@@ -46,7 +46,7 @@ class DidHandlers:
     cache: AnswerCache
 
     async def create_did(self, request: Request) -> Answer:
-        did_parse.caller(request).require_scope("dids:create")
+        did_parse.caller(request).require_key("dids:create")
         created = await self.create(did_parse.creation(request.body), did_parse.occasion(request))
         return did_render.created(created)
 

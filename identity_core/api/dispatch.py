@@ -11,12 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from connexion.middleware.abstract import SpecMiddleware
-from connexion.resolver import Resolution, Resolver
-from connexion.spec import Specification
-
 from identity_core.api import contract
 from identity_core.api.bodies import Body, refuse_body
+from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.parameters import Parse, Query, parser
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import Answer, Around, Gate, Handler, Operation, Request

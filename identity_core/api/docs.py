@@ -55,22 +55,23 @@ VENDORED: Final = {
 
 def document_page(document: Document) -> dict[str, Handler]:
     """``/openapi.json``."""
-    return {"/openapi.json": _static(document.octets, "application/json", ())}
+    return {"/openapi.json": static_page(document.octets, "application/json", ())}
 
 
 def docs_pages() -> dict[str, Handler]:
     """``/docs`` and the files that it loads."""
     policy = (*AS_DECLARED, ("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
     pages = {
-        "/docs": _static(PAGE, "text/html; charset=utf-8", policy),
-        "/docs/start.js": _static(START, "text/javascript; charset=utf-8", policy),
+        "/docs": static_page(PAGE, "text/html; charset=utf-8", policy),
+        "/docs/start.js": static_page(START, "text/javascript; charset=utf-8", policy),
     }
     for name, media_type in VENDORED.items():
         pages[f"/docs/{name}"] = partial(_vendored, Path(swagger_ui_path) / name, media_type)
     return pages
 
 
-def _static(octets: bytes, media_type: str, headers: Headers) -> Handler:
+def static_page(octets: bytes, media_type: str, headers: Headers) -> Handler:
+    """A page that is the same as long as the process lives, with its entity tag."""
     tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
     shared = [*headers, ("etag", tag), ("cache-control", "public, max-age=300")]
     full, unchanged = Answer(200, octets, media_type, shared), Answer(304, headers=shared)

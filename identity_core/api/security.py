@@ -6,19 +6,19 @@ are one. A token is spent from the bucket before any signature is checked. A wro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain import challenge
 from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.did import Did
 from identity_core.domain.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
 from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
-from identity_core.ports.clock import Clock
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
 from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
 from identity_core.use_cases.dids.reader import DidReader
 
@@ -32,6 +32,7 @@ PURPOSES: Final = {
     "deactivateDid": challenge.DEACTIVATE,
     "rotateDidKey": challenge.ROTATE,
     "recoverDid": challenge.RECOVER,
+    "issueToken": challenge.TOKEN,
 }
 
 # The schemes of the document, and the schemes of the header that satisfy them.
@@ -55,6 +56,8 @@ class Credential:
 def credential_of(request: Request) -> Credential | None:
     """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
     is none. An API key may come twice, in two forms, when it is the same key."""
+    if request.header("authorization") is None and request.header("x-api-key") is None:
+        return None
     found: set[Credential] = set()
     for value in request.all_headers("x-api-key"):
         found.add(Credential(API_KEY, value.strip()))
@@ -79,14 +82,13 @@ def credential_of(request: Request) -> Credential | None:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Admits requests. ``verify_bearer`` asks the plugins; None means that no plugin knows the token."""
+    """Admits requests."""
 
     reader: DidReader
     api_keys: AuthenticateApiKey
     signatures: AuthenticateDid
+    bearers: AuthenticateBearer
     policy: Policy
-    clock: Clock
-    verify_bearer: Callable[[str, datetime], Caller | None]
     trusted_proxies: Sequence[Network]
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
@@ -108,11 +110,16 @@ class Gate:
             raise refusal
         if not operation.schemes:
             return None, headers
-        if DID_AUTH in operation.schemes or RECOVERY_KEY in operation.schemes:
+        if "{did}" in operation.path and operation.schemes & {DID_AUTH, RECOVERY_KEY}:
             return await self._controller(operation, request, credential, refusal), headers
         if refusal is not None:
             raise refusal
-        return self._caller(operation, credential, key), headers
+        caller = await self._caller(operation, request, credential, key)
+        behind = caller.api_key or caller.operator
+        if key is None and behind is not None:
+            # The address has paid for the check of the token; what it is used for is paid by the key that got it.
+            headers = await self._spend(operation, request, behind)
+        return caller, headers
 
     async def _spend(self, operation: Operation, request: Request, key: ApiKey | None) -> Headers:
         """One token of the key's bucket, or of the stranger's address."""
@@ -129,6 +136,8 @@ class Gate:
 
     async def _api_key(self, credential: Credential) -> ApiKey | None:
         """The API key of the credential; None for a bearer token that is no key."""
+        if credential.scheme == BEARER and self.bearers.claims_to_be_ours(credential.value):
+            return None
         try:
             return await self.api_keys(credential.value)
         except AuthFailed:
@@ -136,18 +145,20 @@ class Gate:
                 return None
             raise
 
-    def _caller(self, operation: Operation, credential: Credential | None, key: ApiKey | None) -> Caller:
+    async def _caller(
+        self, operation: Operation, request: Request, credential: Credential | None, key: ApiKey | None
+    ) -> Caller:
         if credential is None:
             raise AuthRequired
         if key is not None and API_KEY in operation.schemes:
             return Caller(api_key=key)
         if credential.scheme == BEARER and BEARER in operation.schemes:
-            caller = self.verify_bearer(credential.value, self.clock.now())
-            if caller is not None:
-                return caller
-            raise AuthFailed
+            return await self.bearers(credential.value)
         if credential.scheme == BEARER:
             raise AuthFailed
+        if credential.scheme == DID_AUTH and DID_AUTH in operation.schemes:
+            did, signature = challenge.parse_header(credential.value)
+            return await self._signer(operation, request, did, signature, DID_AUTH)
         # A valid credential of a kind that this operation does not take is as good as none.
         raise AuthRequired
 
@@ -162,10 +173,13 @@ class Gate:
         if signer != did:
             await self.reader.active(did)
             raise AuthFailed
+        return await self._signer(operation, request, did, signature, credential.scheme)
+
+    async def _signer(self, operation: Operation, request: Request, did: Did, signature: bytes, scheme: str) -> Caller:
         authorization = await self.signatures(
             did,
             signature,
-            scheme=credential.scheme,
+            scheme=scheme,
             purpose=PURPOSES[operation.operation_id],
             body_hash=body_hash(request),
         )

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: becf62accd5dcac59f92cda0aa0d2babdb904cf25cc9d1c559d1a5f60f519110
+SHA-256 of identity.json: 937c1c4e7089e54a817bf84fdec1fca1d8a708c8df719d3c757ef64804fab81c
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "becf62accd5dcac59f92cda0aa0d2babdb904cf25cc9d1c559d1a5f60f519110"
+DOCUMENT_SHA256 = "937c1c4e7089e54a817bf84fdec1fca1d8a708c8df719d3c757ef64804fab81c"
 
 AlsoKnownAs = list[str]
 
@@ -241,6 +241,12 @@ class Health(TypedDict):
     status: Literal["ok"]
 
 
+class IssueTokenRequest(TypedDict):
+    grant_type: NotRequired[str]
+    scope: NotRequired[str]
+    subject: NotRequired[str]
+
+
 class IssuedApiKey(TypedDict):
     apiKey: str
     record: ApiKeyRecord
@@ -258,6 +264,19 @@ class IssuedKeys(TypedDict):
     assertionMethod: NotRequired[IssuedKey]
     recovery: NotRequired[IssuedKey]
     additional: NotRequired[list[AdditionalIssuedKey]]
+
+
+class Jwk(TypedDict):
+    kty: str
+    crv: str
+    x: str
+    use: str
+    alg: str
+    kid: str
+
+
+class JwkSet(TypedDict):
+    keys: list[Jwk]
 
 
 class NewServiceEndpoint(TypedDict):
@@ -330,6 +349,13 @@ class ServiceInput(TypedDict):
     id: ServiceId
     type: str
     serviceEndpoint: str
+
+
+class TokenAnswer(TypedDict):
+    access_token: str
+    token_type: Literal["Bearer"]
+    expires_in: int
+    scope: NotRequired[str]
 
 
 class UpdateApiKeyRequest(TypedDict):

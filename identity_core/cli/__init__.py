@@ -16,6 +16,7 @@ GROUPS = {
     "auth": ("identity_core.cli.auth", "Sign challenges."),
     "keys": ("identity_core.cli.keys", "API keys: create, list, rotate, revoke."),
     "plugins": ("identity_core.cli.plugins", "List and check the installed plugins."),
+    "config": ("identity_core.cli.config", "Show the settings in force and where each came from."),
     "proof": ("identity_core.cli.proof", "Verify proofs without the service."),
     "doctor": ("identity_core.cli.doctor", "Look at this installation and say what is wrong."),
 }

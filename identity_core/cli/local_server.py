@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +39,11 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def local_server(*arguments: str) -> Iterator[LocalServer]:
-    """Runs ``identity serve`` with ``arguments``; yields when it is ready, stops it afterwards."""
+def local_server(
+    *arguments: str, environment: Mapping[str, str] | None = None, path: Path | None = None
+) -> Iterator[LocalServer]:
+    """Runs ``identity serve`` with ``arguments`` and further variables; yields when it is ready, stops it afterwards. ``path`` is put
+    before the others that modules are imported from."""
     with tempfile.TemporaryDirectory(prefix="identity-") as folder:
         key = secrets.token_urlsafe(32)
         url = f"http://127.0.0.1:{free_port()}"
@@ -48,8 +51,11 @@ def local_server(*arguments: str) -> Iterator[LocalServer]:
         command = [sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
         command += ["--port", url.rpartition(":")[2], "--data-dir", folder, *arguments]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+        inherited |= {"API_KEY": key} | dict(environment or {})
+        if path is not None:
+            inherited["PYTHONPATH"] = os.pathsep.join(filter(None, (str(path), os.environ.get("PYTHONPATH"))))
         with log.open("wb") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=output, env=inherited | {"API_KEY": key})
+            process = subprocess.Popen(command, stdout=output, stderr=output, env=inherited)
             try:
                 _await_ready(process, url, log)
                 yield LocalServer(url, key, Path(folder))

@@ -81,7 +81,7 @@ def command(
     if settings.server.workers > 1:
         from uvicorn.supervisors import Multiprocess
 
-        Multiprocess(config_of_uvicorn, target=server.run, sockets=[listening]).run()
+        Multiprocess(config_of_uvicorn, sockets=[listening]).run()
     else:
         server.run(sockets=[listening])
     if not server.started and settings.server.workers == 1:

@@ -98,6 +98,17 @@ class Session:
         query = {"did": did, "purpose": purpose, "bodyHash": digest}
         return self.call("GET", "/auth/challenge", query=query, signed_in=False)
 
+    def token(self, signer: Signer, *, scope: str | None = None) -> Any:
+        """issueToken: an access token of the DID of ``signer``, narrowed to ``scope`` where one is given."""
+        body = {} if scope is None else {"scope": scope}
+        return self.signed("POST", "/auth/token", body, signer, "token")
+
+    def key_token(self, *, scope: str | None = None, subject: str | None = None) -> Any:
+        """issueToken for the session's API key, or for the DID ``subject`` that it acts for."""
+        wanted = {"scope": scope, "subject": subject}
+        body = {name: value for name, value in wanted.items() if value is not None}
+        return self.call("POST", "/auth/token", body=body)
+
     def create(self, body: Any) -> Any:
         """createDid."""
         return self.call("POST", "/dids", body=body)

@@ -29,15 +29,17 @@ _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
 def base58_encode(octets: bytes) -> str:
     """Base58btc without a prefix. A leading zero byte is a leading ``1``."""
     number = int.from_bytes(octets, "big")
-    pairs = []
+    tens = []
     while number:
         number, ten = divmod(number, _TEN_DIGITS)
-        for _ in range(5):
-            ten, pair = divmod(ten, len(_PAIRS))
-            pairs.append(_PAIRS[pair])
-    pairs.reverse()
+        upper, pair5 = divmod(ten, 58**2)
+        upper, pair4 = divmod(upper, 58**2)
+        upper, pair3 = divmod(upper, 58**2)
+        pair1, pair2 = divmod(upper, 58**2)
+        tens.append(_PAIRS[pair1] + _PAIRS[pair2] + _PAIRS[pair3] + _PAIRS[pair4] + _PAIRS[pair5])
+    tens.reverse()
     zeros = len(octets) - len(octets.lstrip(b"\0"))
-    return "1" * zeros + "".join(pairs).lstrip("1")
+    return "1" * zeros + "".join(tens).lstrip("1")
 
 
 def base58_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:

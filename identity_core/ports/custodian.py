@@ -11,37 +11,47 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Custodian(Protocol):
-    """Holds keys under names. Names are at most 200 printable ASCII characters.
+    """Holds keys under names. Names, DIDs and purposes are printable ASCII; a name has at most 200 characters, a DID
+    512, a purpose 64.
 
-    Raises ``KeyNotHeld`` (``domain.custody``) for an unknown name, ``PluginUnavailable`` when it is sealed or away.
+    Raises ``KeyNotHeld`` (``domain.custody``) for an unknown name, ``KeyRefused`` for what it cannot take or do,
+    ``PluginUnavailable`` when it is sealed or away.
     """
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do, of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``, ``Bls12381G2Key2020`` (key types that it
-        generates and imports) and ``sign_bbs``."""
+        """What it can do, of ``Ed25519VerificationKey2020``, ``X25519KeyAgreementKey2020``, ``Bls12381G2Key2020`` (key
+        types that it generates and imports) and ``sign_bbs``."""
         ...
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
-        """Makes a key and returns its public multikey. A name that is taken returns the existing public key when type, DID
-        and purpose are the same, else raises ``KeyNameTaken``."""
+        """Makes a key and returns its public multikey; durable on return. A name that is taken returns the existing
+        public key when type, DID and purpose are the same, else raises ``KeyNameTaken``; of many callers at once all
+        get one key."""
         ...
 
     async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
-        """Takes the raw 32-byte secret; returns the public multikey. Durable on return."""
+        """Takes the raw 32-byte secret (BLS: big-endian); returns the public multikey. Durable on return.
+
+        The same key again under the same name, type, DID and purpose is no error; anything else there is
+        ``KeyNameTaken``. Raises ``KeyRefused`` for a secret that is no key of its type.
+        """
         ...
 
-    async def public_key(self, name: str) -> str: ...
+    async def public_key(self, name: str) -> str:
+        """The public multikey."""
+        ...
 
     async def sign(self, name: str, message: bytes) -> bytes:
-        """The 64-byte Ed25519 signature of ``message``."""
+        """The 64-byte Ed25519 signature of ``message``. Raises ``KeyRefused`` for a key of another type."""
         ...
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         """The 80-byte BBS signature (BLS12-381-SHA-256). Octet messages are mapped as the draft says, integers are
-        scalars as they are."""
+        scalars as they are. Raises ``KeyRefused`` for a key of another type and for messages that the suite does not
+        take."""
         ...
 
     async def destroy(self, name: str) -> None:
-        """Forgets the key for good; an unknown name is no error."""
+        """Forgets the key for good, durably; an unknown name is no error. The name may be used again."""
         ...

@@ -32,13 +32,22 @@ class UnsignedEntry(Protocol):
         """The finished entry, with the 64-byte ``signature`` of ``signing_input`` in it."""
         ...
 
+    def after(self, signature: bytes) -> DidState:
+        """The state that ``apply`` gives for the sealed entry; a method whose draft knows it need not read the entry again.
+
+        Raises ``LogInvalid`` unless ``signature`` is the signer's.
+        """
+        ...
+
 
 @runtime_checkable
 class DidMethod(Protocol):
     """One DID method. ``name`` is the method name of DID Core §3.1 (lower-case letters and digits)."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The method name: lower-case letters and digits."""
+        ...
 
     @property
     def mutable(self) -> bool:

@@ -19,6 +19,16 @@ class KeyStore(Protocol):
 
 
 @runtime_checkable
+class PreparedKeyStore(KeyStore, Protocol):
+    """A store whose keys somebody wrote down before the start, in a file or in the environment."""
+
+    @property
+    def configured(self) -> bool:
+        """Whether there is any key, so that a first start need not make one."""
+        ...
+
+
+@runtime_checkable
 class WritableKeyStore(KeyStore, Protocol):
     """A store that the admin operations may write. Every write is durable on return."""
 

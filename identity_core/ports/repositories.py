@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -152,9 +152,12 @@ class AuditRow:
 class AuditLog(Protocol):
     """An append-only log whose lines are chained by hashes."""
 
-    async def write(self, row: AuditRow, *, durable: bool = False) -> None:
-        """Appends a line. It outlives the process on return; a loss of power only when ``durable`` (the ledger itself says
-        most of what a line about a DID says, so that those need not wait for the disk a second time)."""
+    def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
+        """Queues a line at once; it is appended when the awaitable resolves.
+
+        It then outlives the process; a loss of power only when ``durable`` (the ledger itself says most of what a line about a DID
+        says, so that those need not wait for the disk a second time).
+        """
         ...
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:

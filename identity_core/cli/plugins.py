@@ -1,0 +1,123 @@
+"""``identity plugins``: what is installed, and whether what the settings choose can be had.
+
+``list`` imports plugins and builds nothing. ``check`` builds what the settings choose, as a start would, and closes it
+again; where there is no data directory yet it works in a temporary one, so that it leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from identity_core.cli.configuration import config_option, configured
+from identity_core.cli.output import as_json, fail, show
+from identity_core.plugin.inventory import InstalledPlugin
+from identity_core.settings import Settings, StartError
+
+log = logging.getLogger("identity")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginCheck:
+    """``problems`` holds one line for each thing that would stop a start; none means that it can be had."""
+
+    plugins: list[InstalledPlugin]
+    problems: list[str]
+
+
+def list_plugins(settings: Settings) -> list[InstalledPlugin]:
+    """What is installed. Raises ``StartError`` for what stops every start, such as a misspelt hook."""
+    from identity_core.bootstrap import SystemClock
+    from identity_core.plugin.manager import PluginManager
+
+    return PluginManager.load(settings, clock=SystemClock(), logger=log).installed()
+
+
+def check_plugins(settings: Settings) -> PluginCheck:
+    """Builds everything that the settings choose. Raises ``StartError`` like ``list_plugins``."""
+    if settings.data_dir.is_dir():
+        return asyncio.run(_check(settings, log))
+    # What plugins say of files that vanish at once would only mislead.
+    quiet = log.getChild("check")
+    quiet.setLevel(logging.CRITICAL)
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_check(dataclasses.replace(settings, data_dir=Path(folder)), quiet))
+
+
+async def _check(settings: Settings, logger: logging.Logger) -> PluginCheck:
+    from identity_core.bootstrap import SystemClock
+    from identity_core.plugin.manager import PluginManager
+
+    manager = PluginManager.load(settings, clock=SystemClock(), logger=logger)
+    choices: tuple[Callable[[], object], ...] = (
+        manager.did_methods,
+        lambda: manager.ledger(settings.ledger.backend),
+        lambda: manager.key_stores(settings.key_stores),
+        lambda: manager.custodian(settings.custodian.backend),
+        lambda: manager.prover(settings.prover.backend),
+    )
+    problems = []
+    for choose in choices:
+        try:
+            choose()
+        except StartError as error:
+            problems.append(str(error))
+    plugins = manager.installed()
+    await manager.close()
+    return PluginCheck(plugins, problems)
+
+
+@click.group(name="plugins")
+def command() -> None:
+    """List and check the installed plugins."""
+
+
+@command.command(name="list")
+@config_option
+@as_json
+def list_command(config: Path | None, json_output: bool) -> None:
+    """Show what is installed, what the settings choose, and what failed."""
+    try:
+        plugins = list_plugins(configured(config))
+    except StartError as error:
+        fail(str(error), "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+    show([dataclasses.asdict(one) for one in plugins], json_output=json_output, text=lambda _: as_table(plugins))
+
+
+@command.command(name="check")
+@config_option
+@as_json
+def check_command(config: Path | None, json_output: bool) -> None:
+    """Build what the settings choose, as a start would, and say what is wrong."""
+    try:
+        check = check_plugins(configured(config))
+    except StartError as error:
+        fail(str(error), "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+    show(dataclasses.asdict(check), json_output=json_output, text=lambda _: _report(check))
+    if check.problems:
+        raise SystemExit(1)
+
+
+def _report(check: PluginCheck) -> str:
+    problems = "\n".join(f"problem: {problem}" for problem in check.problems)
+    return f"{as_table(check.plugins)}\n\n{problems or 'Everything that the settings choose can be had.'}"
+
+
+def as_table(plugins: list[InstalledPlugin]) -> str:
+    """The rows for people, in columns as wide as they need to be."""
+    rows = [("NAME", "PROVIDES", "STATE", "DISTRIBUTION", "ABOUT")]
+    for one in plugins:
+        kind = one.hook.removeprefix("identity_").removeprefix("provide_").replace("_", " ")
+        rows.append((one.name, kind, one.state, f"{one.distribution} {one.version}".strip(), one.reason or one.summary))
+    widths = [max(len(row[place]) for row in rows) for place in range(4)]
+    lines = (
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) for row in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,26 @@
+"""What can go wrong in this room. Callers translate: a ledger to ``LedgerUnavailable``, a handler's edge to 503."""
+
+from __future__ import annotations
+
+
+class DatabaseError(Exception):
+    """Something about the database."""
+
+
+class DatabaseOverloaded(DatabaseError):
+    """The writer's queue is full; nothing was written."""
+
+
+class DatabaseUnavailable(DatabaseError):
+    """The disk is full, the file or server cannot be reached, or it broke in between.
+
+    After a lost connection to a server the outcome of a write is unknown: it may have been committed.
+    """
+
+
+class ConstraintViolated(DatabaseError):
+    """A row would break a UNIQUE, CHECK, NOT NULL or FOREIGN KEY rule; the job that tried was undone, alone."""
+
+
+class MigrationFailed(DatabaseError):
+    """The tables cannot be brought to the state that this version of the program needs."""

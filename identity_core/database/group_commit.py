@@ -1,0 +1,148 @@
+"""The queue in front of the one writer: what waits at the same time is committed together.
+
+There is no linger: a job that comes alone starts at once, and what comes while a commit is on its way makes up the next
+group. Measured, that natural batching is worth a factor of ten under load and costs a lone job nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any
+
+from identity_core.database.errors import DatabaseError, DatabaseOverloaded, DatabaseUnavailable
+from identity_core.database.interface import Job, T
+
+QUEUE_LIMIT = 4096
+GROUP_LIMIT = 256
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A job that waits for its commit. ``result`` or ``error`` is set when it ran, and delivered after the commit."""
+
+    job: Job[Any]
+    durable: bool
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: Exception | None = None
+
+
+class Worker:
+    """One thread that runs callables in order; cheaper than an executor because nothing comes back through it."""
+
+    def __init__(self, name: str) -> None:
+        self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+        self.submit = self._tasks.put
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+
+    def stop(self) -> None:
+        """Ends the thread after what was submitted."""
+        self._tasks.put(None)
+        self._thread.join()
+
+
+Perform = Callable[[asyncio.AbstractEventLoop, Sequence[Pending]], None]
+
+
+@dataclass(slots=True, eq=False)
+class GroupCommit:
+    """Collects jobs on the event loop and hands them to ``perform``, one group at a time.
+
+    ``perform(loop, group)`` must see to it that ``deliver(group, error)`` and then ``proceed()`` are called on the
+    loop. ``recover`` is called when an event loop died before its group was through.
+    """
+
+    perform: Perform
+    recover: Callable[[], None]
+    queue_limit: int = QUEUE_LIMIT
+    group_limit: int = GROUP_LIMIT
+    busy: bool = False
+    closed: bool = False
+    _loop: asyncio.AbstractEventLoop | None = None
+    _waiting: deque[Pending] = field(default_factory=deque)
+    _idle: asyncio.Future[None] | None = None
+
+    def submit(self, job: Job[T], *, durable: bool) -> asyncio.Future[T]:
+        """Queues ``job``. Raises ``DatabaseOverloaded``, ``DatabaseUnavailable`` when closed."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._move_to(loop)
+        if self.closed:
+            raise DatabaseUnavailable("the database is closed")
+        if len(self._waiting) >= self.queue_limit:
+            raise DatabaseOverloaded(f"{len(self._waiting)} writes are waiting")
+        future: asyncio.Future[T] = loop.create_future()
+        self._waiting.append(Pending(job, durable, future))
+        if not self.busy:
+            self.busy = True
+            # Not at once: what else this turn of the loop submits comes into the same group.
+            loop.call_soon(self.proceed)
+        return future
+
+    def proceed(self) -> None:
+        """Starts the next group, or rests."""
+        waiting = self._waiting
+        loop = self._loop
+        if waiting and loop is not None:
+            group = [waiting.popleft() for _ in range(min(len(waiting), self.group_limit))]
+            self.perform(loop, group)
+            return
+        self.busy = False
+        if self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    def deliver(self, group: Sequence[Pending], error: DatabaseError | None) -> None:
+        """Resolves the futures of a group: each with its own outcome, or all with ``error``."""
+        for pending in group:
+            if pending.future.done():
+                continue
+            if error is not None:
+                pending.future.set_exception(type(error)(*error.args))
+            elif pending.error is not None:
+                pending.future.set_exception(pending.error)
+            else:
+                pending.future.set_result(pending.result)
+
+    def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
+        """Fails a group that cannot start, and everything behind it; the writer itself lives on."""
+        self.deliver(group, error)
+        self.deliver(tuple(self._waiting), error)
+        self._waiting.clear()
+
+    async def drain(self) -> None:
+        """Refuses new jobs and returns when all queued ones are through."""
+        self.closed = True
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._move_to(loop)
+        if self.busy:
+            self._idle = loop.create_future()
+            await self._idle
+
+    def _move_to(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self.busy:
+            if self._loop is not None and not self._loop.is_closed():
+                raise RuntimeError("a database serves one event loop at a time")
+            self.recover()
+            self._waiting.clear()
+            self.busy = False
+        self._loop = loop
+
+
+def hop(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: object) -> None:
+    """Calls back on the loop, from another thread; a loop that is gone needs no answer."""
+    try:
+        loop.call_soon_threadsafe(callback, *arguments)
+    except RuntimeError:
+        if not loop.is_closed():
+            raise

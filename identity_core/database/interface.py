@@ -1,0 +1,102 @@
+"""What the rooms above see of a database.
+
+SQL is written by hand, with ``:name`` parameters, once for both dialects: times are integers (microseconds since 1970,
+UTC), octets are BLOB or BYTEA, conflicts are ``ON CONFLICT``, what was written comes back by ``RETURNING``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, Protocol, TypeVar
+
+T = TypeVar("T")
+
+Dialect = Literal["sqlite", "postgresql"]
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
+
+
+class Cursor(Protocol):
+    """The rows of one statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows an INSERT, UPDATE or DELETE touched."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row as a tuple, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """The remaining rows as tuples."""
+        ...
+
+
+class Transaction(Protocol):
+    """What a job works with. It is the job's only while the job runs."""
+
+    @property
+    def group(self) -> int:
+        """Numbers the writer's transactions: jobs that see the same number are committed together or not at all."""
+        ...
+
+    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
+        """Runs one statement."""
+        ...
+
+
+Job = Callable[[Transaction], T]
+
+
+class Database(Protocol):
+    """Reads and writes by jobs: plain functions of a ``Transaction``.
+
+    A job must be short and do nothing but SQL and arithmetic. Every method may raise ``DatabaseUnavailable``. What a job
+    raises itself reaches its caller unchanged; the driver's errors arrive as those of this room.
+    """
+
+    @property
+    def dialect(self) -> Dialect:
+        """Which SQL it speaks, where the two differ."""
+        ...
+
+    async def read(self, job: Job[T]) -> T:
+        """Runs a job that only reads what is committed. Each statement sees its own moment: what must agree is one.
+
+        SQLite: at once, on the calling thread, so keep to look-ups by key and short pages. PostgreSQL: on a reader's
+        thread.
+        """
+        ...
+
+    def read_now(self, job: Job[T]) -> T:
+        """The same without an event loop; on PostgreSQL it blocks the caller, so it is for start-up and commands."""
+        ...
+
+    def write(self, job: Job[T], *, durable: bool = True) -> Awaitable[T]:
+        """Queues a job for the writer at once; the awaitable resolves after COMMIT.
+
+        Jobs that wait at the same time share one transaction, each inside its own savepoint, so that one that raises is
+        undone alone. ``durable=False`` lets the commit return before it is on the disk: it survives the death of the
+        process, and may be lost, last commits first, when the machine loses power. A job whose awaitable is cancelled
+        before its turn is not run. Raises ``DatabaseOverloaded`` when too many jobs wait.
+        """
+        ...
+
+    def write_now(self, job: Job[T]) -> T:
+        """One durable transaction without an event loop: for start-up and commands, never beside queued jobs."""
+        ...
+
+    def foreign_changes(self) -> int | None:
+        """A number that changes whenever somebody else than this object's writer has committed; None where that is not
+        cheap to know (PostgreSQL)."""
+        ...
+
+    def change_counter(self) -> int | None:
+        """A number that changes with every write, our own included; None where it is not cheap to know."""
+        ...
+
+    async def close(self) -> None:
+        """Finishes what is queued and lets go of files and connections. A second time is no error."""
+        ...

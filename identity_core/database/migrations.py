@@ -1,0 +1,91 @@
+"""Tables by numbered SQL files: ``0001_what_it_does.sql`` in the package's folder, each run once, in order.
+
+Where the dialects differ there are two files of one number, ``0001_x.sqlite.sql`` and ``0001_x.postgresql.sql``. A
+statement ends with a semicolon at the end of a line. The table ``<prefix>migrations`` remembers what ran and its SHA-256,
+so that an edited file or a database from a newer version stops the start instead of spoiling data. There is no way down:
+restore a backup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib import resources
+
+from identity_core.database.errors import MigrationFailed
+from identity_core.database.interface import Database, Transaction
+
+_FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
+_PREFIX = re.compile(r"[a-z]+_", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One numbered file."""
+
+    number: int
+    name: str
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text, in hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def statements(self) -> list[str]:
+        """The file's statements; one of comments only is none."""
+        bare = re.sub(r"^\s*--.*$", "", self.text, flags=re.MULTILINE)
+        return [part for part in (part.strip() for part in re.split(r";[ \t]*(?:\n|\Z)", bare)) if part]
+
+
+def migrate(database: Database, package: str, prefix: str) -> None:
+    """Runs what is new among the SQL files of ``package`` (a dotted name), in one transaction.
+
+    ``prefix`` is what the package's tables begin with, such as ``ledger_``. Several processes may call it at once.
+    Raises ``MigrationFailed``, ``DatabaseUnavailable``.
+    """
+    if _PREFIX.fullmatch(prefix) is None:
+        raise ValueError(f"not a table prefix: {prefix!r}")
+    steps = _steps(package, database.dialect)
+    database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps))
+
+
+def _steps(package: str, dialect: str) -> list[Step]:
+    found = []
+    for file in resources.files(package).iterdir():
+        match = _FILE.fullmatch(file.name)
+        if match is not None and match[2] in (None, dialect):
+            found.append(Step(int(match[1]), file.name, file.read_text("utf-8")))
+    steps = sorted(found, key=lambda step: step.number)
+    if [step.number for step in steps] != list(range(1, len(steps) + 1)):
+        raise MigrationFailed(
+            f"{package}: the files for {dialect} are not numbered 0001, 0002, … without gap or double"
+        )
+    return steps
+
+
+def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step]) -> None:
+    if dialect == "postgresql":
+        # CREATE TABLE IF NOT EXISTS races with itself there, so that the lock has to come first.
+        transaction.execute(
+            "SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {prefix}migrations"}
+        ).fetchone()
+    table = f"{prefix}migrations"
+    transaction.execute(
+        f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
+    )
+    done = {row[0]: row[1:] for row in transaction.execute(f"SELECT number, name, digest FROM {table}").fetchall()}  # noqa: S608
+    if done and max(done) > len(steps):
+        raise MigrationFailed(f"{table}: the database was made by a newer version (step {done[max(done)][0]})")
+    for step in steps:
+        if step.number in done:
+            if done[step.number][1] != step.digest:
+                raise MigrationFailed(f"{step.name} was changed after it ran; write a new step instead")
+            continue
+        for statement in step.statements():
+            transaction.execute(statement)
+        transaction.execute(
+            f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)",  # noqa: S608
+            {"number": step.number, "name": step.name, "digest": step.digest},
+        )

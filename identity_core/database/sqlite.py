@@ -1,0 +1,280 @@
+"""The embedded database: one SQLite file in WAL mode, one writing connection a process.
+
+Statements take microseconds, so a group runs on the event loop; only what waits for the disk or for another process goes
+to the writer's thread: the COMMIT with its fsync, checkpoints, and a lock that somebody else holds. README.md has the
+measurements. The connection is used by one of the two at a time: while the thread commits, the next group waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from identity_core.database.errors import DatabaseError, DatabaseUnavailable
+from identity_core.database.file_lock import FileLock
+from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
+from identity_core.database.interface import Dialect, Job, T
+from identity_core.database.sqlite_connection import open_reader, open_writer, primary_code, translated
+
+PATIENCE_SECONDS = 5.0
+POLL_SECONDS = 0.002
+# About 1,000 pages of 4 KiB in the write-ahead log, which is SQLite's own default between two checkpoints.
+ROWS_BETWEEN_CHECKPOINTS = 400
+
+
+class SqliteDatabase:
+    """See ``interface.Database``."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, path: Path, *, processes: int = 1) -> None:
+        self.path = path
+        self._polite = processes > 1
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._lock = FileLock(path.with_name(path.name + ".lock"))
+        except OSError as error:
+            raise DatabaseUnavailable(f"cannot open {path}: {error.strerror}") from error
+        self._lock.acquire()
+        try:
+            self._writer = open_writer(path)
+            self._reader = open_reader(path)
+        except sqlite3.Error as error:
+            self._lock.close()
+            raise DatabaseUnavailable(f"cannot open {path}: {error}") from error
+        self._lock.release()
+        self._synchronous = True
+        self._commits = 0
+        self._committing = False
+        self._rows_at_checkpoint = 0
+        self._foreign = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._queue = GroupCommit(self._perform, self._recover)
+        self._worker = Worker(f"writer of {path.name}")
+
+    # Reading
+
+    async def read(self, job: Job[T]) -> T:
+        """See ``Database.read``."""
+        return self.read_now(job)
+
+    def read_now(self, job: Job[T]) -> T:
+        """See ``Database.read_now``."""
+        try:
+            return job(self._reader)
+        except sqlite3.Error as error:
+            if self._queue.closed:
+                raise DatabaseUnavailable("the database is closed") from error
+            raise translated(error) from error
+
+    def foreign_changes(self) -> int:
+        """See ``Database.foreign_changes``. While our commit is on its way nobody else can write: the last value holds."""
+        if not self._committing:
+            try:
+                self._foreign = self._writer.execute("PRAGMA data_version").fetchone()[0]
+            except sqlite3.Error as error:
+                raise translated(error) from error
+        return self._foreign
+
+    def change_counter(self) -> int:
+        """See ``Database.change_counter``."""
+        return self._commits + self.foreign_changes()
+
+    # Writing
+
+    def write(self, job: Job[T], *, durable: bool = True) -> asyncio.Future[T]:
+        """See ``Database.write``."""
+        return self._queue.submit(job, durable=durable)
+
+    def write_now(self, job: Job[T]) -> T:
+        """See ``Database.write_now``."""
+        if self._queue.busy:
+            raise RuntimeError("write_now() would cut into a queued transaction")
+        self._lock.acquire()
+        try:
+            self._set_synchronous(True)
+            self._begin_patiently()
+            result = job(self._writer)
+            self._commit()
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        finally:
+            self._release()
+        return result
+
+    def _perform(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
+        """On the loop: begins at once when nobody is in the way, else on the thread."""
+        if not self._polite and self._lock.try_acquire():
+            try:
+                self._begin(group)
+            except sqlite3.Error as error:
+                if primary_code(error) != sqlite3.SQLITE_BUSY:
+                    self._finish(loop, group, translated(error))
+                    return
+            else:
+                self._run(loop, group)
+                return
+        self._deadline = loop.call_later(PATIENCE_SECONDS, self._lose_patience, loop, group)
+        self._worker.submit(lambda: self._wait_for_turn(loop, group))
+
+    def _lose_patience(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
+        """On the loop, again and again while the thread waits: nobody's job hangs because somebody else's process does."""
+        self._queue.give_up(group, DatabaseUnavailable("another process holds the write lock"))
+        self._deadline = loop.call_later(PATIENCE_SECONDS, self._lose_patience, loop, group)
+
+    def _wait_for_turn(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
+        """On the thread: the lock file is the queue of our own processes; other programs know SQLite's lock only."""
+        error: DatabaseError | None = None
+        try:
+            self._lock.acquire()
+            self._set_synchronous(any(pending.durable for pending in group))
+            self._begin_patiently()
+        except (sqlite3.Error, OSError) as failure:
+            error = translated(failure)
+        hop(loop, self._have_turn, loop, group, error)
+
+    def _have_turn(
+        self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending], error: DatabaseError | None
+    ) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+        if error is None:
+            self._run(loop, group)
+        else:
+            self._finish(loop, group, error)
+
+    def _begin(self, group: Sequence[Pending]) -> None:
+        self._set_synchronous(any(pending.durable for pending in group))
+        self._writer.execute("BEGIN IMMEDIATE")
+        self._writer.group += 1
+
+    def _begin_patiently(self) -> None:
+        give_up_at = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                    raise
+                time.sleep(POLL_SECONDS)
+            else:
+                self._writer.group += 1
+                return
+
+    def _set_synchronous(self, durable: bool) -> None:
+        if durable != self._synchronous:
+            # By executescript, because this pragma acts while it is parsed, and cached statements are not parsed again.
+            self._writer.executescript("PRAGMA synchronous=FULL" if durable else "PRAGMA synchronous=NORMAL")
+            self._synchronous = durable
+
+    def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
+        """On the loop: runs the jobs; a job alone in its group needs no savepoint."""
+        wanted = [pending for pending in group if not pending.future.done()]
+        shared = len(wanted) > 1
+        for pending in wanted:
+            self._run_one(pending, savepoint=shared)
+            if shared and not self._writer.in_transaction:
+                # A full disk makes SQLite undo everything; then nobody's work is left to be committed.
+                self._finish(loop, group, DatabaseUnavailable(f"the transaction was undone: {pending.error}"))
+                return
+        if any(pending.durable and pending.error is None for pending in wanted):
+            self._committing = True
+            self._worker.submit(lambda: self._commit_on_thread(loop, group))
+            return
+        error: DatabaseError | None = None
+        try:
+            if self._writer.in_transaction:
+                self._commit()
+        except sqlite3.Error as failure:
+            error = translated(failure)
+        self._finish(loop, group, error)
+
+    def _run_one(self, pending: Pending, *, savepoint: bool) -> None:
+        """Runs one job; when it raises, only its own work is undone."""
+        writer = self._writer
+        try:
+            if savepoint:
+                writer.execute("SAVEPOINT job")
+            pending.result = pending.job(writer)
+            if savepoint:
+                writer.execute("RELEASE job")
+        # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
+        except Exception as error:  # noqa: BLE001
+            pending.error = translated(error) if isinstance(error, sqlite3.Error) else error
+            with suppress(sqlite3.Error):
+                writer.execute("ROLLBACK TO job" if savepoint else "ROLLBACK")
+                if savepoint:
+                    writer.execute("RELEASE job")
+
+    def _commit(self) -> None:
+        self._writer.execute("COMMIT")
+        self._commits += 1
+
+    def _commit_on_thread(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
+        error: DatabaseError | None = None
+        try:
+            self._commit()
+        except sqlite3.Error as failure:
+            error = translated(failure)
+        if error is None and self._checkpoint_is_due():
+            # The answers need not wait for the checkpoint; the next group does.
+            hop(loop, self._queue.deliver, group, None)
+            self._checkpoint()
+        self._release()
+        hop(loop, self._finish, loop, group, error)
+
+    def _finish(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending], error: DatabaseError | None) -> None:
+        """On the loop: the last step of every group."""
+        self._queue.deliver(group, error)
+        if error is None and self._checkpoint_is_due():
+            self._committing = True
+            self._worker.submit(lambda: self._checkpoint_on_thread(loop))
+            return
+        self._release()
+        self._queue.proceed()
+
+    def _checkpoint_on_thread(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._checkpoint()
+        hop(loop, self._finish, loop, (), None)
+
+    def _checkpoint_is_due(self) -> bool:
+        return self._writer.total_changes - self._rows_at_checkpoint > ROWS_BETWEEN_CHECKPOINTS
+
+    def _checkpoint(self) -> None:
+        self._rows_at_checkpoint = self._writer.total_changes
+        # What fails here fails again, and is reported, with the next commit; everything is in the log already.
+        with suppress(sqlite3.Error):
+            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def _release(self) -> None:
+        """Ends whatever transaction is open and lets the next process in; ``foreign_changes`` relies on the order."""
+        if self._writer.in_transaction:
+            with suppress(sqlite3.Error):
+                self._writer.execute("ROLLBACK")
+        self._committing = False
+        self._lock.release()
+
+    def _recover(self) -> None:
+        """The event loop died under a group: waits for the thread, undoes what was not committed."""
+        done = threading.Event()
+        self._worker.submit(done.set)
+        done.wait()
+        self._release()
+
+    async def close(self) -> None:
+        """See ``Database.close``."""
+        if self._queue.closed:
+            return
+        await self._queue.drain()
+        self._worker.stop()
+        # The last connection to close checkpoints the log, which must not happen beside another writer.
+        self._lock.acquire()
+        self._reader.close()
+        self._writer.close()
+        self._lock.close()

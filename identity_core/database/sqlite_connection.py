@@ -1,0 +1,58 @@
+"""Connections to an SQLite file, and what their errors mean."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable
+
+_READER = """
+PRAGMA query_only=ON; PRAGMA mmap_size=268435456; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
+"""
+_WRITER = """
+PRAGMA foreign_keys=ON; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=67108864;
+PRAGMA synchronous=FULL;
+"""
+
+
+class Connection(sqlite3.Connection):
+    """The connection is itself the ``Transaction`` that jobs get; ``group`` counts the BEGINs (the reader's stays 0)."""
+
+    group: int = 0
+
+
+def open_writer(path: Path) -> Connection:
+    """The one writing connection. It never waits by itself, because it is used on the event loop."""
+    connection = _connect(path, seconds=0.0)
+    connection.execute("PRAGMA journal_mode=WAL").fetchall()
+    connection.executescript(_WRITER)
+    return connection
+
+
+def open_reader(path: Path) -> Connection:
+    """A connection that cannot write."""
+    connection = _connect(path, seconds=1.0)
+    connection.executescript(_READER)
+    return connection
+
+
+def translated(error: sqlite3.Error | OSError) -> DatabaseError:
+    """The error of this room for one of the driver's: what the disk or a neighbour does is ``DatabaseUnavailable``, a
+    fault in the SQL itself a plain ``DatabaseError``."""
+    if isinstance(error, sqlite3.IntegrityError):
+        return ConstraintViolated(str(error))
+    if isinstance(error, sqlite3.Error) and primary_code(error) in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE):
+        return DatabaseError(str(error))
+    return DatabaseUnavailable(str(error))
+
+
+def primary_code(error: sqlite3.Error) -> int:
+    """Errors of Python's own making carry no code: 0."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _connect(path: Path, *, seconds: float) -> Connection:
+    return sqlite3.connect(
+        path, timeout=seconds, isolation_level=None, check_same_thread=False, cached_statements=256, factory=Connection
+    )

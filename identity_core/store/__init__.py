@@ -1,0 +1,50 @@
+"""What the service stores beside the ledger: document index, challenges, idempotency keys, audit log.
+
+One database, ``identity.sqlite`` or the operator's server; one writer a process, shared by all repositories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from identity_core.database import Database, open_database
+from identity_core.store import schema
+from identity_core.store.audit import AuditLines
+from identity_core.store.challenges import StoredChallenges
+from identity_core.store.documents import Documents
+from identity_core.store.idempotency import StoredIdempotencyKeys
+
+__all__ = ["Store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The repositories over one open database."""
+
+    database: Database
+    documents: Documents
+    challenges: StoredChallenges
+    idempotency: StoredIdempotencyKeys
+    audit: AuditLines
+
+    @classmethod
+    def open(cls, data_dir: Path, database_url: str | None = None, *, processes: int = 1) -> Store:
+        """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date.
+
+        Raises ``DatabaseUnavailable``, ``MigrationFailed``.
+        """
+        path = data_dir / "identity.sqlite"
+        database = open_database(database_url, path, processes=processes)
+        schema.bring_up(database, database_url, path)
+        return cls(
+            database,
+            Documents(database),
+            StoredChallenges(database),
+            StoredIdempotencyKeys(database),
+            AuditLines(database),
+        )
+
+    async def close(self) -> None:
+        """Finishes what is queued and closes the database. A second time is no error."""
+        await self.database.close()

@@ -1,0 +1,26 @@
+"""The one place where failures of the database become refusals that a client may see."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
+from identity_core.domain.errors import Overloaded, PluginUnavailable
+
+
+class _Translation:
+    """A context without state, entered on every hot path; a generator would cost more than the read inside it."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, DatabaseOverloaded):
+            raise Overloaded(details={"retryAfter": 1}) from error
+        if isinstance(error, DatabaseUnavailable):
+            raise PluginUnavailable("The database is not available.", details={"retryAfter": 1}) from error
+
+
+translated = _Translation()

@@ -1,0 +1,84 @@
+"""Brings the store's tables to the state that this version needs, at every start.
+
+The usual start finds the newest revision recorded and imports neither Alembic nor SQLAlchemy: they cost half a second.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from identity_core.database import Database, DatabaseError, DatabaseUnavailable, MigrationFailed
+from identity_core.store.migrations import HEAD
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from sqlalchemy import Connection, Engine
+
+_REVISION = "SELECT version_num FROM store_migrations"
+
+
+def bring_up(database: Database, url: str | None, path: Path) -> None:
+    """Runs the migrations that are missing. Raises ``MigrationFailed``, ``DatabaseUnavailable``."""
+    if _revision(database) != HEAD:
+        engine = engine_for(url, path)
+        try:
+            _upgrade(engine)
+        finally:
+            engine.dispose()
+
+
+def engine_for(url: str | None, path: Path) -> Engine:
+    """An SQLAlchemy engine on the server or the file, whose transactions cover DDL."""
+    from sqlalchemy import create_engine, event, make_url
+    from sqlalchemy.pool import NullPool
+
+    if url is not None:
+        return create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+    engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": 30})
+
+    # The driver would commit before every CREATE TABLE; a migration that breaks must leave nothing behind.
+    @event.listens_for(engine, "connect")
+    def _(connection: object, _record: object) -> None:
+        connection.isolation_level = None  # type: ignore[attr-defined]
+
+    @event.listens_for(engine, "begin")
+    def _(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def alembic_config(connection: Connection) -> Config:
+    """The configuration that Alembic's commands want, without a file."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", "identity_core.store:migrations")
+    config.attributes["connection"] = connection
+    return config
+
+
+def _revision(database: Database) -> str | None:
+    try:
+        row = database.read_now(lambda transaction: transaction.execute(_REVISION).fetchone())
+    except DatabaseUnavailable:
+        raise
+    except DatabaseError:
+        return None
+    return None if row is None else str(row[0])
+
+
+def _upgrade(engine: Engine) -> None:
+    from alembic import command
+    from alembic.util import CommandError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        with engine.connect() as connection:
+            command.upgrade(alembic_config(connection), "head")
+            connection.commit()
+    except CommandError as error:
+        raise MigrationFailed(f"store: {error}; was the database made by a newer version?") from error
+    except SQLAlchemyError as error:
+        raise MigrationFailed(f"store: {error}") from error

@@ -1,0 +1,53 @@
+"""The running services that the attacks over HTTP share; each is started when the first test asks for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from identity_core.cli.local_server import local_server
+from tests.attack.stranger import GENEROUS, Stranger, Wire
+
+
+@dataclass(frozen=True)
+class Target:
+    """A service under attack, its data directory, and somebody who has its API key."""
+
+    wire: Wire
+    stranger: Stranger
+    data_dir: Path
+    processes: int
+
+
+@pytest.fixture(scope="session")
+def targets() -> Iterator[Callable[[int], Target]]:
+    """The service with so many processes."""
+    with contextlib.ExitStack() as stack:
+        running: dict[int, Target] = {}
+
+        def start(processes: int) -> Target:
+            if processes not in running:
+                command = ("--workers", str(processes))
+                server = stack.enter_context(local_server(*command, environment=GENEROUS))
+                wire = Wire(server.url)
+                stack.callback(wire.close)
+                running[processes] = Target(wire, Stranger(wire, server.api_key), server.data_dir, processes)
+            return running[processes]
+
+        yield start
+
+
+@pytest.fixture
+def target(targets: Callable[[int], Target]) -> Target:
+    """One process."""
+    return targets(1)
+
+
+@pytest.fixture(params=[1, 2], ids=["1_process", "2_processes"])
+def either(request: pytest.FixtureRequest, targets: Callable[[int], Target]) -> Target:
+    """One process, or two that share the work."""
+    return targets(request.param)

@@ -1,0 +1,159 @@
+"""Every octet of a proof: bits, points, scalars, lengths. The same verdict on every backend."""
+
+import os
+import random
+
+import pytest
+
+from identity_core.crypto.bls12381 import ORDER, select
+from identity_core.crypto.bls12381.backend import G1_GENERATOR, InvalidPoint
+from tests.attack.prover_forge import CURVE, Forger, ask, honest, parts, verdict, wrap
+
+ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1200"))
+BACKENDS = ["pyblst", "arkworks", "py_ecc"]
+P = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB
+ASKED = ask(
+    ("balance", "gte", 5), ("score", "set_member", [1, 211]), ("height", "eq", "168.25"), ("resident", "eq", True)
+)
+CONTEXT = Forger(ASKED).context
+
+
+@pytest.fixture(scope="module")
+def octets():
+    """BBS proof, range proof, set proof."""
+    bbs_proof, subs = parts(honest(ASKED))
+    return bbs_proof, *subs
+
+
+def judged(octets, curve=CURVE):
+    return verdict(ASKED, wrap(ASKED, CONTEXT, octets[0], tuple(octets[1:])), curve=curve)
+
+
+def changed(octets, part, start, new):
+    made = list(octets)
+    made[part] = made[part][:start] + new + made[part][start + len(new) :]
+    return made
+
+
+def points(octets):
+    """(part, start) of every point, by what it is."""
+    yield from (("Abar", 0, 0), ("Bbar", 0, 48), ("D", 0, 96))
+    for part, count in ((1, 4), (2, 2)):
+        yield from ((f"sub-proof {part} point {n}", part, 48 * n) for n in range(count))
+
+
+def scalars(octets):
+    """(part, start) of every scalar."""
+    for part, first in ((0, 144), (1, 192), (2, 96)):
+        yield from ((part, start) for start in range(first, len(octets[part]), 32))
+
+
+def test_the_proof_is_accepted_everywhere(octets):
+    assert [judged(octets, select(name)) for name in BACKENDS] == [True] * 3
+
+
+def test_no_single_bit_can_change(octets):
+    source = random.Random(1)
+    sizes = [8 * len(part) for part in octets]
+    places = [(part, bit) for part, size in enumerate(sizes) for bit in range(size)]
+    chosen = places if len(places) <= ROUNDS else source.sample(places, ROUNDS)
+    accepted = []
+    for part, bit in chosen:
+        made = [bytearray(one) for one in octets]
+        made[part][bit // 8] ^= 1 << bit % 8
+        if judged([bytes(one) for one in made]) is True:
+            accepted.append((part, bit))
+    print(f"{len(chosen)} of {len(places)} single-bit flips, {len(accepted)} accepted")
+    assert accepted == []
+
+
+def bad_points():
+    generator = bytearray(G1_GENERATOR)
+    x = int.from_bytes(generator, "big") & ((1 << 381) - 1)
+    off_curve = next(
+        octets
+        for n in range(1, 200)
+        if all(
+            _fails(octets := bytearray((n | 1 << 383).to_bytes(48, "big")), select(name))
+            for name in ("pyblst", "py_ecc")
+        )
+    )
+    yield "off the curve or the subgroup", bytes(off_curve)
+    yield "x = 4, on the curve and off the subgroup", (4 | 1 << 383).to_bytes(48, "big")
+    yield "infinity", bytes([0xC0]) + bytes(47)
+    yield "infinity with the sign", bytes([0xE0]) + bytes(47)
+    yield "infinity with junk", bytes([0xC0]) + bytes(46) + b"\x01"
+    yield "infinity without the compression bit", bytes([0x40]) + bytes(47)
+    yield "zeros", bytes(48)
+    yield "x = p", (P | 1 << 383).to_bytes(48, "big")
+    yield "x + p", ((x + P) % (1 << 381) | 1 << 383).to_bytes(48, "big")
+    yield "no compression bit", x.to_bytes(48, "big")
+    yield "ones", b"\xff" * 48
+
+
+def _fails(octets, curve):
+    try:
+        curve.octets_to_g1(bytes(octets))
+    except InvalidPoint:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("bad", list(bad_points()), ids=lambda bad: bad[0])
+def test_bad_points_in_every_place(octets, bad):
+    for _, part, start in points(octets):
+        reasons = {judged(changed(octets, part, start, bad[1]), select(name)) for name in BACKENDS}
+        assert len(reasons) == 1, "the backends disagree"
+        assert True not in reasons
+
+
+def test_good_points_in_the_wrong_place(octets):
+    """The generator, another point of the same proof, and the negative of each point."""
+    found = {name: octets[part][start : start + 48] for name, part, start in points(octets)}
+    for name, part, start in points(octets):
+        negative = bytearray(found[name])
+        negative[0] ^= 0x20
+        others = [G1_GENERATOR, bytes(negative), *(point for other, point in found.items() if other != name)]
+        for other in others:
+            assert judged(changed(octets, part, start, other)) == "the proof does not match"
+
+
+def test_bad_scalars_in_every_place(octets):
+    for part, start in scalars(octets):
+        value = int.from_bytes(octets[part][start : start + 32], "big")
+        for bad in (0, ORDER, ORDER + 1, 2**256 - 1, ORDER - value, value + 1, value - 1):
+            assert judged(changed(octets, part, start, (bad % 2**256).to_bytes(32, "big"))) is not True
+        if value + ORDER < 2**256:
+            assert judged(changed(octets, part, start, (value + ORDER).to_bytes(32, "big"))) is not True
+
+
+def test_backends_agree_on_bad_scalars(octets):
+    for part, start in list(scalars(octets))[::9]:
+        for bad in (0, ORDER, 2**256 - 1):
+            made = changed(octets, part, start, bad.to_bytes(32, "big"))
+            reasons = {judged(made, select(name)) for name in BACKENDS}
+            assert len(reasons) == 1, "the backends disagree"
+            assert True not in reasons
+
+
+def test_lengths(octets):
+    for part in range(3):
+        for cut in (1, 31, 32, 48, 64, len(octets[part])):
+            assert judged([one[:-cut] if n == part else one for n, one in enumerate(octets)]) is not True
+            assert judged([one[cut:] if n == part else one for n, one in enumerate(octets)]) is not True
+        for more in (b"\x00", bytes(32), octets[part][-32:], octets[part]):
+            assert judged([one + more if n == part else one for n, one in enumerate(octets)]) is not True
+    # One response of the range moves into the set's proof.
+    assert judged([octets[0], octets[1][:-32], octets[2] + octets[1][-32:]]) is not True
+
+
+def test_sizes_are_those_of_the_protocol():
+    for predicates, size in (
+        ([("balance", "gte", 5)], 192 + 32 * 33),
+        ([("balance", "gte", str(-(2**63) + 1))], 192 + 32 * 34),
+        ([("score", "gte", 1)], 192 + 32 * 6),
+    ):
+        asked = ask(*predicates)
+        assert len(parts(honest(asked))[1][0]) == size
+    asked = ask(("balance", "gte", 5), ("score", "gte", 1))
+    assert len(parts(honest(asked))[1][0]) == 192 + 32 * (32 + 5 - 2 + 2)

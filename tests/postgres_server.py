@@ -1,0 +1,152 @@
+"""A private PostgreSQL server for tests: own data directory, free port, gone afterwards.
+
+Needs the server's programs (Debian: ``postgresql``). Where they are absent the tests skip and say so; in CI they fail. The
+server refuses to run as root, so that root starts it as the user ``postgres``, or else as ``nobody``.
+
+Use: ``from tests.postgres_server import postgres_server, postgres_url`` in a conftest or test module; ``postgres_url`` is
+a new, empty database for each test.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+
+def programs() -> Path | None:
+    """The folder of ``initdb`` and ``postgres``, the newest version first."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), reverse=True)
+    on_path = shutil.which("postgres")
+    if on_path is not None:
+        folders.append(Path(os.path.realpath(on_path)).parent)
+    return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
+
+
+@dataclass
+class PostgresServer:
+    """A server on loopback. ``stop`` and ``start`` may be called in turns; the data stays."""
+
+    folder: Path
+    bin: Path
+    port: int
+    user: str | None
+    process: subprocess.Popen[bytes] | None = None
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @classmethod
+    def create(cls, folder: Path) -> PostgresServer:
+        found = programs()
+        if found is None:
+            raise FileNotFoundError("PostgreSQL's programs are not installed (Debian: apt-get install postgresql)")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        user = _unprivileged() if os.geteuid() == 0 else None
+        server = cls(folder, found, port, user)
+        if user is not None:
+            os.chmod(folder, 0o755)
+            shutil.chown(folder, user)
+        server._run(
+            "initdb", "-D", f"{folder}/data", "-U", "identity", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"
+        )
+        server.start()
+        return server
+
+    def _command(self, program: str, *arguments: str) -> list[str]:
+        command = [str(self.bin / program), *arguments]
+        return command if self.user is None else ["runuser", "-u", self.user, "--", *command]
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run(self._command(program, *arguments), check=True, capture_output=True, timeout=60, cwd="/")
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://identity@127.0.0.1:{self.port}/{database}"
+
+    def new_database(self) -> str:
+        """The URL of a database that nobody has used."""
+        import psycopg
+
+        name = f"test_{next(self.numbers)}"
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+        return self.url(name)
+
+    def start(self) -> None:
+        import psycopg
+
+        settings = (
+            f"port={self.port}",
+            "listen_addresses=127.0.0.1",
+            f"unix_socket_directories={self.folder}",
+            "max_connections=50",
+            "shared_buffers=32MB",
+        )
+        options = [part for setting in settings for part in ("-c", setting)]
+        with (self.folder / "log").open("ab") as log:
+            command = self._command("postgres", "-D", f"{self.folder}/data", *options)
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                psycopg.connect(self.url(), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline or self.process.poll() is not None:
+                    raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()}") from None
+                time.sleep(0.05)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        """SIGINT is a fast shutdown (clients are cut off), SIGQUIT an immediate one (as if the power failed)."""
+        if self.process is None:
+            return
+        pid_file = self.folder / "data" / "postmaster.pid"
+        if pid_file.exists():
+            os.kill(int(pid_file.read_text().split()[0]), how)
+        self.process.wait(30)
+        self.process = None
+
+
+def _unprivileged() -> str:
+    for name in ("postgres", "nobody"):
+        try:
+            pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return name
+    raise LookupError("no unprivileged user to run PostgreSQL as")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One server for the session."""
+    folder = Path(tempfile.mkdtemp(prefix="pg"))
+    try:
+        server = PostgresServer.create(folder)
+    except FileNotFoundError as error:
+        shutil.rmtree(folder)
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """The URL of a new, empty database."""
+    return postgres_server.new_database()
