@@ -1,0 +1,80 @@
+"""The ledger ``memory``: a list. Everything is gone when the process ends, so it is for tests and for trying things out.
+
+The smallest ledger that passes the conformance kit, and so the place to begin for whoever writes one. It serves one
+process and one event loop; nothing here awaits, which is why nothing here locks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import timedelta
+
+from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
+from identity_core.ports.clock import Clock
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, Receipt
+
+TICK = timedelta(microseconds=1)
+
+
+class MemoryLedger:
+    """See ``LedgerBackend``. Every entry is a block of its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lines: list[LedgerEntry] = []
+        self._of_did: dict[str, list[LedgerEntry]] = {}
+        self._closed = False
+
+    async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
+        """See ``LedgerBackend.append``."""
+        self._check_open()
+        known = self._of_did.get(did, [])
+        if len(known) != expected_version:
+            raise VersionConflict(details={"did": did, "versionId": len(known)})
+        sequence = len(self._lines) + 1
+        at = self._clock.now()
+        if self._lines:
+            # Strictly increasing, also when the clock steps back.
+            at = max(at, self._lines[-1].receipt.recorded_at + TICK)
+        said = b"\n".join((b"identity-ledger-memory v1", did.encode(), b"%d" % (expected_version + 1), entry))
+        receipt = Receipt(hashlib.sha256(said).hexdigest(), sequence, sequence, at)
+        line = LedgerEntry(did, expected_version + 1, bytes(entry), receipt)
+        self._lines.append(line)
+        self._of_did.setdefault(did, []).append(line)
+        return receipt
+
+    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+        """See ``LedgerBackend.entries``."""
+        self._check_open()
+        return tuple(self._of_did.get(did, ()))
+
+    async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
+        """See ``LedgerBackend.entries_after``."""
+        self._check_open()
+        return tuple(self._lines[sequence : sequence + limit])
+
+    async def head(self) -> LedgerHead:
+        """See ``LedgerBackend.head``."""
+        self._check_open()
+        return LedgerHead(len(self._lines), len(self._lines))
+
+    async def close(self) -> None:
+        """Refuses whatever comes later. A second time is no error."""
+        self._closed = True
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LedgerUnavailable("The ledger is closed.")
+
+
+def build(settings: NoSettings, context: BuildContext) -> MemoryLedger:
+    """A new, empty ledger."""
+    return MemoryLedger(context.clock)
+
+
+@hookimpl
+def identity_provide_ledger_backend() -> Provider[LedgerBackend]:
+    """See the hook's specification."""
+    return Provider("memory", build, summary="A ledger in memory, gone with the process")

@@ -1,0 +1,39 @@
+"""The two hashes of an entry.
+
+The *transaction hash* says what was recorded and nothing of when or where, so that whoever asks for an append knows it
+before the answer: a lost answer can be looked up. The *link* chains entry to entry, with the place and the time that the
+ledger gave it; the link of a block's last entry stands for everything up to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+GENESIS = bytes(32)
+
+_TRANSACTION = b"identity-ledger-sql transaction v1\n"
+_LINK = b"identity-ledger-sql link v1\n"
+
+
+def transaction_hash(did: str, version: int, entry: bytes) -> bytes:
+    """SHA-256 over the domain tag, the length of the DID (4 octets), the DID, the version (8 octets) and the entry."""
+    name = did.encode()
+    return hashlib.sha256(
+        b"".join((_TRANSACTION, len(name).to_bytes(4, "big"), name, version.to_bytes(8, "big"), entry))
+    ).digest()
+
+
+def link(previous: bytes, sequence: int, block_number: int, recorded_at: int, transaction: bytes) -> bytes:
+    """SHA-256 over the domain tag, the link before, three integers of 8 octets and the transaction hash."""
+    return hashlib.sha256(
+        b"".join(
+            (
+                _LINK,
+                previous,
+                sequence.to_bytes(8, "big"),
+                block_number.to_bytes(8, "big"),
+                recorded_at.to_bytes(8, "big", signed=True),
+                transaction,
+            )
+        )
+    ).digest()

@@ -1,0 +1,121 @@
+"""The SQL ledger on its embedded database: the promises of the port, and its own chain."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import identity_ledger_sql
+import pytest
+from identity_ledger_sql import SqlLedger, chain
+
+from identity_core.conformance.ledger import LedgerConformance
+from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
+from identity_core.domain.errors import LedgerUnavailable, Overloaded
+
+
+class BackwardClock:
+    """Every look is an hour before the last one."""
+
+    def __init__(self) -> None:
+        self.time = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        self.time -= timedelta(hours=1)
+        return self.time
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+def open_ledger(folder: Path) -> SqlLedger:
+    return SqlLedger.open(folder, None, clock=BackwardClock(), processes=1)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
+    opened = open_ledger(tmp_path)
+    yield opened
+    asyncio.run(opened.close())
+
+
+class TestSqliteLedger(LedgerConformance):
+    @pytest.fixture
+    def ledger(self, tmp_path: Path) -> Iterator[SqlLedger]:
+        opened = open_ledger(tmp_path)
+        yield opened
+        asyncio.run(opened.close())
+
+    @pytest.fixture
+    def reopen(self, tmp_path: Path) -> Callable[[], SqlLedger]:
+        return lambda: open_ledger(tmp_path)
+
+
+async def fill(ledger: SqlLedger) -> None:
+    for turn in range(3):
+        await asyncio.gather(*(ledger.append(f"did:x:{n}", b"%d" % turn, expected_version=turn) for n in range(10)))
+
+
+def rows(folder: Path) -> list[tuple]:
+    return (
+        sqlite3.connect(folder / "ledger.sqlite").execute("SELECT * FROM ledger_entries ORDER BY sequence").fetchall()
+    )
+
+
+def test_the_chain_can_be_recomputed_from_the_rows(ledger: SqlLedger, tmp_path: Path) -> None:
+    asyncio.run(fill(ledger))
+    previous = chain.GENESIS
+    for sequence, did, version, entry, digest, block, at, link in rows(tmp_path):
+        assert digest == chain.transaction_hash(did, version, entry)
+        previous = chain.link(previous, sequence, block, at, digest)
+        assert link == previous
+
+
+def test_a_group_is_a_block(ledger: SqlLedger, tmp_path: Path) -> None:
+    asyncio.run(fill(ledger))
+    blocks = [row[5] for row in rows(tmp_path)]
+    assert blocks == [1] * 10 + [2] * 10 + [3] * 10
+
+
+def test_rows_cannot_be_changed_or_deleted_by_mistake(ledger: SqlLedger, tmp_path: Path) -> None:
+    asyncio.run(fill(ledger))
+    careless = sqlite3.connect(tmp_path / "ledger.sqlite")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        careless.execute("UPDATE ledger_entries SET entry = x'00' WHERE sequence = 3")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        careless.execute("DELETE FROM ledger_entries")
+
+
+def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
+    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise DatabaseUnavailable("disk full")
+
+    monkeypatch.setattr(ledger._database, "write", broken)
+    with pytest.raises(LedgerUnavailable) as caught:
+        asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
+    expected = chain.transaction_hash("did:x:1", 1, b"entry").hex()
+    assert caught.value.details == {"did": "did:x:1", "transactionHash": expected}
+
+
+def test_a_full_queue_is_overload(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise DatabaseOverloaded("4096 writes are waiting")
+
+    monkeypatch.setattr(ledger._database, "write", full)
+    with pytest.raises(Overloaded):
+        asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
+
+
+def test_the_length_of_the_did_is_part_of_the_hash() -> None:
+    one = chain.transaction_hash("did:x:a", 1, b"")
+    assert one != chain.transaction_hash("did:x:", 1, b"a")
+    assert one.hex() == "ba384670189f4401754aaa0edd290dfce6ea62ad2e981c9e859674328d35b361"
+
+
+def test_the_hook_hands_it_over() -> None:
+    assert identity_ledger_sql.identity_provide_ledger_backend().name == "sql"

@@ -1,0 +1,173 @@
+"""Appends a second through the ledger port, with latency and CPU; what a read of the document index and a challenge cost.
+
+    python -m tests.bench.bench_storage [--seconds 3] [--callers 1 32 64] [--postgresql] [--replicas 4]
+
+Files go to ``--folder`` (default: the current directory), because a temporary folder is often no real disk. What an fsync
+costs there is measured first: it decides what one caller can reach. CPU is that of the whole process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import multiprocessing
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import uvloop
+from identity_ledger_sql import SqlLedger
+
+from identity_core.database import migrate, open_database
+from identity_core.ports.repositories import Challenge
+from identity_core.store import Store
+
+ENTRY = os.urandom(700)
+DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpW{:06}"
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def fsync_milliseconds(folder: Path) -> float:
+    """The median of 200 writes of a page, each followed by ``fdatasync``."""
+    times = []
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        for _ in range(200):
+            os.pwrite(file.fileno(), ENTRY, 0)
+            started = time.perf_counter()
+            os.fdatasync(file.fileno())
+            times.append(time.perf_counter() - started)
+    return statistics.median(times) * 1000
+
+
+async def drive(callers: int, seconds: float, step: Callable[[int, int], Awaitable[object]]) -> list[float]:
+    """Runs ``step(caller, turn)`` from so many callers; returns the seconds that each took."""
+    latencies: list[float] = []
+    stop = time.perf_counter() + seconds
+
+    async def call(caller: int) -> None:
+        turn = 0
+        while (started := time.perf_counter()) < stop:
+            await step(caller, turn)
+            latencies.append(time.perf_counter() - started)
+            turn += 1
+
+    await asyncio.gather(*(call(caller) for caller in range(callers)))
+    return latencies
+
+
+def report(label: str, latencies: Sequence[float], seconds: float, cpu: float) -> None:
+    """One line: throughput, percentiles, CPU an operation."""
+    ordered = sorted(latencies)
+    print(
+        f"{label:44} {len(ordered) / seconds:8.0f}/s  p50 {ordered[len(ordered) // 2] * 1e3:7.2f} ms"
+        f"  p99 {ordered[int(len(ordered) * 0.99)] * 1e3:7.2f} ms  CPU {cpu / len(ordered) * 1e6:6.1f} µs"
+    )
+
+
+async def measured(label: str, callers: int, seconds: float, step: Callable[[int, int], Awaitable[object]]) -> None:
+    """Drives and reports."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    latencies = await drive(callers, seconds, step)
+    report(label, latencies, time.perf_counter() - wall, time.process_time() - cpu)
+
+
+async def appends(folder: Path, url: str | None, callers: int, seconds: float, first: int = 0) -> None:
+    """Appends through the port, each caller to its own DID."""
+    ledger = SqlLedger.open(folder, url, clock=SystemClock(), processes=1)
+    where = "PostgreSQL" if url else "SQLite"
+    await measured(
+        f"append, {where}, {callers} callers",
+        callers,
+        seconds,
+        lambda caller, turn: ledger.append(DID.format(first + caller), ENTRY, expected_version=turn),
+    )
+    await ledger.close()
+
+
+async def challenges(folder: Path, callers: int, seconds: float) -> None:
+    """A challenge added and spent, which is one durable commit."""
+    store = Store.open(folder)
+    now = datetime.now(UTC).replace(microsecond=0)
+    tail = (now + timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    async def step(caller: int, turn: int) -> None:
+        did, nonce = DID.format(caller), os.urandom(32)
+        encoded = base64.urlsafe_b64encode(nonce).rstrip(b"=").decode()
+        text = f"didauth:v1 http://127.0.0.1:8080 {did} update - {encoded} {tail}"
+        await store.challenges.add(Challenge(text, did, now + timedelta(minutes=5)), now, cap=16)
+        await store.challenges.consume(text, now)
+
+    await measured(f"challenge added and spent, {callers} callers", callers, seconds, step)
+    await store.close()
+
+
+def replica(url: str, callers: int, seconds: float, first: int) -> None:
+    """One process of several on one server."""
+    uvloop.run(appends(Path(), url, callers, seconds, first))
+
+
+def on_postgresql(folder: Path, callers: Sequence[int], seconds: float, replicas: int) -> None:
+    """The same on a private server, then with several processes."""
+    from tests.postgres_server import PostgresServer
+
+    server = PostgresServer.create(Path(tempfile.mkdtemp(dir=folder)))
+    try:
+        for number in callers:
+            uvloop.run(appends(folder, server.new_database(), number, seconds))
+        url = server.new_database()
+        database = open_database(url, Path())
+        migrate(database, "identity_ledger_sql.migrations", "ledger_")
+        asyncio.run(database.close())
+        print(f"{replicas} replicas with 16 callers each, together on one ledger:")
+        context = multiprocessing.get_context("spawn")
+        processes = [context.Process(target=replica, args=(url, 16, seconds, 100 * n)) for n in range(replicas)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+    finally:
+        server.stop()
+
+
+def main() -> None:
+    """Runs the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--callers", type=int, nargs="+", default=[1, 32, 64])
+    parser.add_argument("--folder", type=Path, default=Path())
+    parser.add_argument("--postgresql", action="store_true")
+    parser.add_argument("--replicas", type=int, default=4)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="bench-storage-", dir=options.folder))
+    folder.chmod(0o755)
+    try:
+        print(f"Python {sys.version.split()[0]}, fdatasync {fsync_milliseconds(folder):.2f} ms")
+        for callers in options.callers:
+            place = folder / f"sqlite-{callers}"
+            place.mkdir()
+            uvloop.run(appends(place, None, callers, options.seconds))
+            uvloop.run(challenges(place, callers, options.seconds))
+        if options.postgresql:
+            on_postgresql(folder, options.callers, options.seconds, options.replicas)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
