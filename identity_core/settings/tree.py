@@ -125,14 +125,6 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class Grace:
-    """Rotation with grace."""
-
-    max_days: int = setting(90, "The longest grace period of a rotated key.", least=0, most=90)
-    strict: bool = setting(True, "A key in grace may not deactivate, rotate or remove keys.")
-
-
-@dataclass(frozen=True, slots=True)
 class History:
     """The history and the log of a DID."""
 
@@ -223,7 +215,6 @@ class Settings:
     custodian: CustodianChoice = field(default_factory=CustodianChoice)
     challenge: Challenges = field(default_factory=Challenges)
     token: Tokens = field(default_factory=Tokens)
-    grace: Grace = field(default_factory=Grace)
     history: History = field(default_factory=History)
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: Anchoring = field(default_factory=Anchoring)
