@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any
 
 import click
 
 from identity_core import __version__
 
 GROUPS = {
-    "serve": ("identity_core.cli.serve", "Serve the API on an embedded default or a database server."),
-    "demo": ("identity_core.cli.demo", "Tell the whole story against an own server, step by step."),
-    "did": ("identity_core.cli.did", "Create, resolve, update, rotate, recover, deactivate; check logs."),
-    "auth": ("identity_core.cli.auth", "Sign challenges."),
-    "keys": ("identity_core.cli.keys", "API keys: create, list, rotate, revoke."),
-    "plugins": ("identity_core.cli.plugins", "List and check the installed plugins."),
-    "config": ("identity_core.cli.config", "Show the settings in force and where each came from."),
-    "proof": ("identity_core.cli.proof", "Verify proofs without the service."),
-    "doctor": ("identity_core.cli.doctor", "Look at this installation and say what is wrong."),
+    "serve": "Serve the API on an embedded default or a database server.",
+    "demo": "Tell the whole story against an own server, step by step.",
+    "did": "Create, resolve, update, rotate, recover, deactivate; check logs.",
+    "auth": "Sign challenges.",
+    "keys": "API keys: create, list, change, rotate, revoke.",
+    "plugins": "List and check the installed plugins.",
+    "config": "Show the settings in force and where each came from.",
+    "proof": "Verify proofs without the service.",
+    "doctor": "Look at this installation and say what is wrong.",
+    "version": "Show what is installed here.",
 }
 
 
@@ -26,19 +28,30 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and imports them on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order in which one meets them."""
         return list(GROUPS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The ``command`` of the module of that name."""
         if cmd_name not in GROUPS:
             return None
-        if ctx.resilient_parsing or sys.argv[1:] in ([], ["--help"]):
-            return click.Command(cmd_name, help=GROUPS[cmd_name][1])
-        command: click.Command = importlib.import_module(GROUPS[cmd_name][0]).command
+        command: click.Command = importlib.import_module(f"identity_core.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in GROUPS.items()])
+            formatter.write_dl(list(GROUPS.items()))
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Runs the command line; what goes wrong is said in three lines (``failures``)."""
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        from identity_core.cli.failures import told
+
+        with told():
+            status = super().main(*args, standalone_mode=False, **extra)
+        sys.exit(status if isinstance(status, int) else 0)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

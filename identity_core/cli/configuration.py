@@ -1,17 +1,25 @@
-"""What the commands share that work on an installation: its settings, read once, and errors of them in three lines."""
+"""What the commands share that work on an installation: its settings, read once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
+from identity_core.cli.output import fail_start
 from identity_core.settings import Settings, SettingsError, load
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 config_option = click.option(
     "--config", type=click.Path(path_type=Path, dir_okay=False), envvar="IDENTITY_CONFIG", help="Settings file (TOML)."
 )
+data_dir_option = click.option(
+    "--data-dir", type=click.Path(path_type=Path), help="Where files are stored.  [default: ./identity-data]"
+)
+database_url_option = click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
 
 
 def configured(config: Path | None, overrides: Mapping[str, object] | None = None) -> Settings:
@@ -19,5 +27,14 @@ def configured(config: Path | None, overrides: Mapping[str, object] | None = Non
     try:
         return load(file=config, overrides=overrides)
     except SettingsError as error:
-        click.echo(f"error: {error}", err=True)
-        raise SystemExit(2) from None
+        fail_start(error, "settings")
+
+
+def shown_database(settings: Settings) -> str:
+    """The database in words, without a password."""
+    if settings.database_url is None:
+        return f"SQLite files in {settings.data_dir}"
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(settings.database_url)
+    return f"PostgreSQL at {parts.hostname or 'the local socket'}{parts.path}"

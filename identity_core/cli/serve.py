@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+import logging.config
 import os
 import socket
+import stat
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from identity_core.cli.configuration import config_option, configured
-from identity_core.cli.output import fail
+from identity_core.cli.configuration import (
+    config_option,
+    configured,
+    data_dir_option,
+    database_url_option,
+    shown_database,
+)
+from identity_core.cli.output import as_json, fail, fail_start, show
+from identity_core.settings import Settings, StartError
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+log = logging.getLogger("identity")
 
 
 @click.command(name="serve")
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8080]")
-@click.option("--data-dir", type=click.Path(path_type=Path), help="Where files are stored.  [default: ./identity-data]")
-@click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
+@data_dir_option
+@database_url_option
 @click.option("--workers", type=int, help="Server processes.  [default: 1]")
+@as_json
 def command(
     config: Path | None,
     host: str | None,
@@ -26,6 +42,7 @@ def command(
     data_dir: Path | None,
     database_url: str | None,
     workers: int | None,
+    json_output: bool,
 ) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 
@@ -39,53 +56,20 @@ def command(
         "server.workers": workers,
     }
     settings = configured(config, overrides)
-    import asyncio
+    from identity_core.cli.log_lines import logging_config
 
-    import uvicorn
+    logging.config.dictConfig(logging_config(settings.log))
+    with _listen(settings.server.host, settings.server.port) as listening:
+        settings = _settled(settings, listening.getsockname()[1])
+        _open_folder(settings.data_dir)
+        # Imported after all that can go wrong at once.
+        from identity_core.cli.serving import serve
 
-    from identity_core import bootstrap
-    from identity_core.settings import StartError
-
-    listening = _listen(settings.server.host, settings.server.port)
-    origin = settings.server.public_url or _origin(settings.server.host, listening.getsockname()[1])
-    try:
-        first_key = asyncio.run(bootstrap.prepare(settings))
-    except StartError as error:
-        fail(str(error), "start-up", "put it right and start again")
-    click.echo(f"Listening at {origin}  (document: {origin}/docs)")
-    click.echo(f"Data in {(settings.database_url and 'PostgreSQL') or settings.data_dir.resolve()}")
-    if first_key is not None:
-        click.echo(f"First API key, shown once: {first_key}")
-    # Workers are fresh processes; they read the same configuration from here.
-    os.environ.update(_hand_over(overrides | {"server.public_url": origin, "data_dir": settings.data_dir.resolve()}))
-    if config is not None:
-        os.environ["IDENTITY_CONFIG"] = str(config)
-    config_of_uvicorn = uvicorn.Config(
-        "identity_core.bootstrap:application",
-        factory=True,
-        workers=settings.server.workers,
-        fd=listening.fileno() if settings.server.workers > 1 else None,
-        lifespan="on",
-        loop="uvloop" if os.name == "posix" else "asyncio",
-        http="httptools",
-        ws="none",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        log_level=settings.log.level,
-        timeout_graceful_shutdown=int(settings.server.shutdown_seconds),
-        h11_max_incomplete_event_size=None,
-        backlog=2048,
-    )
-    server = uvicorn.Server(config_of_uvicorn)
-    if settings.server.workers > 1:
-        from uvicorn.supervisors import Multiprocess
-
-        Multiprocess(config_of_uvicorn, sockets=[listening]).run()
-    else:
-        server.run(sockets=[listening])
-    if not server.started and settings.server.workers == 1:
-        raise SystemExit(3)
+        try:
+            status = serve(settings, listening, lambda first_key: _announce(settings, first_key, json_output))
+        except StartError as error:
+            fail_start(error, "start-up")
+    raise SystemExit(status)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -96,17 +80,51 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.bind((host, port))
     except OSError as error:
+        listening.close()
         fail(f"cannot listen: {error.strerror}", f"{host}:{port}", "choose another --port or --host")
-    listening.set_inheritable(True)
     return listening
 
 
-def _origin(host: str, port: int) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{'127.0.0.1' if shown == '0.0.0.0' else shown}:{port}"
+def _settled(settings: Settings, port: int) -> Settings:
+    """With the port that was taken, the origin that callers see, and a folder that stays the same in every process."""
+    server = settings.server
+    shown = f"[{server.host}]" if ":" in server.host else server.host
+    origin = server.public_url or f"http://{'127.0.0.1' if shown == '0.0.0.0' else shown}:{port}"  # noqa: S104
+    if server.public_url is None and server.host not in LOOPBACK:
+        log.warning("server.public_url is not set: challenges and tokens name %s", origin)
+    return replace(
+        settings, data_dir=settings.data_dir.resolve(), server=replace(server, port=port, public_url=origin)
+    )
 
 
-def _hand_over(values: dict[str, object]) -> dict[str, str]:
-    from identity_core.settings.fields import variable
+def _open_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(None, "Permission denied")
+    except OSError as error:
+        remedy = "name another with --data-dir, or give this user the right to write there"
+        fail(f"the data directory cannot be used: {error.strerror}", str(folder), remedy)
+    if stat.S_IMODE(folder.stat().st_mode) & 0o007:
+        log.warning("others may look into %s; set its mode to 0700", folder)
 
-    return {variable(key): str(value) for key, value in values.items() if value is not None}
+
+def _announce(settings: Settings, first_key: str | None, json_output: bool) -> None:
+    origin = settings.server.public_url
+    body = {
+        "url": origin,
+        "document": f"{origin}/docs",
+        "dataDir": str(settings.data_dir),
+        "database": "sqlite" if settings.database_url is None else "postgresql",
+        "workers": settings.server.workers,
+        "process": os.getpid(),
+        "firstApiKey": first_key,
+    }
+    lines = [f"Listening at {origin}  (document: {origin}/docs)", f"Data in {settings.data_dir}"]
+    if settings.database_url is not None:
+        lines[1] = f"Data in {shown_database(settings)}; files in {settings.data_dir}"
+    if first_key is not None:
+        lines.append(f"First API key, shown once: {first_key}")
+    show(body, json_output=json_output, text=lambda _: "\n".join(lines))
+    processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
+    log.info("serves at %s with %s, %s", origin, processes, shown_database(settings))

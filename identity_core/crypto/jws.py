@@ -10,10 +10,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from joserfc import errors, jws
 from joserfc.jwk import OKPKey
+from joserfc.registry import JWS_HEADER_REGISTRY, HeaderRegistryDict
 
 # The older name is what most readers still know; RFC 9864 gave the curve a name of its own. Both are Ed25519 here.
 ISSUED_ALGORITHM: Final = "EdDSA"
@@ -25,7 +26,12 @@ class SignatureInvalid(Exception):
 
 
 class _Registry(jws.JWSRegistry):
-    """joserfc warns of the name EdDSA at each use, because it may also mean Ed448; our keys are Ed25519 keys."""
+    """No header member but these three, so that neither a key nor an extension (RFC 7797) comes with a token. And joserfc
+    warns of the name EdDSA at each use, because it may also mean Ed448; our keys are Ed25519 keys."""
+
+    default_header_registry: ClassVar[HeaderRegistryDict] = {
+        name: JWS_HEADER_REGISTRY[name] for name in ("alg", "typ", "kid")
+    }
 
     def get_alg(self, name: str) -> Any:
         if name not in ALGORITHMS:

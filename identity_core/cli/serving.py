@@ -1,0 +1,164 @@
+"""From an installation to a running server: one process, or a parent with workers that share its socket.
+
+One process opens the house once and serves what it opened. With several, the parent opens the house for a moment, so
+that whatever is wrong is said before a worker starts, and each worker opens its own. Signals: SIGTERM and Ctrl-C let the
+requests in flight finish, for at most ``server.shutdown_seconds``; with workers SIGHUP replaces them one by one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
+
+from identity_core import bootstrap
+from identity_core.cli.log_lines import logging_config
+from identity_core.settings import Settings
+
+# What is told once the house stands: the text of a first API key, or None.
+Announce = Callable[[str | None], None]
+
+BACKLOG = 2048
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+# After its requests a worker closes its plugins; one that hangs in that is killed.
+CLOSING_SECONDS = 10.0
+
+log = logging.getLogger("identity")
+
+
+def serve(settings: Settings, listening: socket.socket, announce: Announce) -> int:
+    """Serves until a signal comes. Returns the exit code. Raises ``StartError`` and whatever else opening raises."""
+    # From here on connections wait in the backlog instead of being refused.
+    listening.listen(BACKLOG)
+    if settings.server.workers > 1:
+        return _serve_with_workers(settings, listening, announce)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve_here(settings, listening, announce))
+    return 0
+
+
+async def _serve_here(settings: Settings, listening: socket.socket, announce: Announce) -> None:
+    async with bootstrap.open_house(settings) as house:
+        # The house is open already, so the server has no lifespan to run.
+        server = uvicorn.Server(_server_config(house.app, settings, lifespan="off"))
+        announce(await house.first_key())
+        with _signals_heard_once():
+            await server.serve(sockets=[listening])
+    log.info("stopped")
+
+
+def _serve_with_workers(settings: Settings, listening: socket.socket, announce: Announce) -> int:
+    announce(asyncio.run(_checked(settings)))
+    _share_metrics(settings.data_dir)
+    config = _server_config(partial(worker_application, settings), settings, lifespan="on", factory=True)
+    return Workers(config, [listening], settings.server.shutdown_seconds + CLOSING_SECONDS).serve()
+
+
+async def _checked(settings: Settings) -> str | None:
+    async with bootstrap.open_house(settings) as house:
+        return await house.first_key()
+
+
+def worker_application(settings: Settings) -> bootstrap.Asgi:
+    """What a worker runs. It leaves when its parent is gone, however that ended: nobody else would ever stop it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_after, args=(parent,), daemon=True).start()
+    return bootstrap.Application(settings)
+
+
+def _leave_after(parent: Any) -> None:
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Workers(Multiprocess):
+    """Uvicorn's parent process, which also has an end: a worker that does not stop in time is killed."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], stop_seconds: float) -> None:
+        super().__init__(config, sockets)
+        self._stop_seconds = stop_seconds
+
+    def serve(self) -> int:
+        """Runs until a signal comes or a worker cannot start. Returns the exit code."""
+        self.run()
+        failed = any(worker.exitcode == STARTUP_FAILURE for worker in self.processes)
+        log.info("stopped")
+        return STARTUP_FAILURE if failed else 0
+
+    def join_all(self) -> None:
+        """Waits for the workers, and then no longer."""
+        until = time.monotonic() + self._stop_seconds
+        for worker in self.processes:
+            worker.process.join(max(until - time.monotonic(), 0.0))
+            if worker.process.is_alive():
+                log.error("worker %s did not stop in time and is killed", worker.pid)
+                worker.process.kill()
+                worker.process.join()
+
+
+def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool = False) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=factory,
+        workers=settings.server.workers,
+        lifespan=lifespan,
+        loop="auto",
+        http="httptools",
+        ws="none",
+        log_config=logging_config(settings.log),
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=int(settings.server.shutdown_seconds),
+        backlog=BACKLOG,
+    )
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+@contextlib.contextmanager
+def _signals_heard_once() -> Iterator[None]:
+    """Uvicorn raises a signal once more when it has stopped for it; by then the house has yet to be closed, and there is
+    nothing left to say."""
+    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            # SIGTERM stays unheard, so that a second one does not break off the closing.
+            if one != signal.SIGTERM:
+                signal.signal(one, handler)
+
+
+def _share_metrics(data_dir: Path) -> None:
+    """A fresh folder through which the workers add up their metrics, unless the operator has named one; the values of an
+    earlier run must not count again."""
+    if METRICS_FOLDER not in os.environ:
+        folder = data_dir / "metrics"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        os.environ[METRICS_FOLDER] = str(folder)

@@ -1,0 +1,117 @@
+"""What range and set argument share: a committed vector, its masks, and a polynomial that must lack its top term.
+
+The vector e is in A, its masks a in B, the responses are f = e c + a. A check polynomial F in the challenge c, of degree k,
+lacks its c^k term exactly when e is what it must be; its coefficients are in T_0 … T_(k-1). B and T_0 are not sent: the
+verifier computes them from the responses and the challenge hash decides (PROTOCOL.md §4.2, §4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from identity_core.crypto.bls12381 import G1, ORDER, InvalidPoint
+from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_core.domain.errors import ProofInvalid
+from identity_prover_bbs.generators import Generators
+
+_MISMATCH: Final = "the proof does not match"
+
+
+def octets_of_vector_proof(points: int, responses: int) -> int:
+    """A, T_1 … T_(points-1), that many responses, and the two openings z and zt. Equation (4.9)."""
+    return G1_OCTETS * points + SCALAR_OCTETS * (responses + 2)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProverVector:
+    """The prover's side. All of it but the commitments is secret; ``taus`` has one blinding for each coefficient."""
+
+    generators: Generators
+    digits: Sequence[int]
+    masks: Sequence[int]
+    alpha: int
+    beta: int
+    taus: Sequence[int]
+
+    def first(self) -> tuple[bytes, bytes]:
+        """A and B. Equations (4.2), (4.3)."""
+        encode = self.generators.curve.g1_to_octets
+        a = self.generators.commit_digits(self.digits, self.alpha)
+        b = self.generators.commit_masks(self.masks, self.beta)
+        return encode(a), encode(b)
+
+    def second(self, coefficients: Sequence[int]) -> list[bytes]:
+        """T_0 … T_(k-1). Equation (4.6)."""
+        pairs = zip(coefficients, self.taus, strict=True)
+        commit, encode = self.generators.commit_coefficient, self.generators.curve.g1_to_octets
+        return [encode(commit(coefficient, tau)) for coefficient, tau in pairs]
+
+    def responses(self, c: int, indexes: Sequence[int]) -> bytes:
+        """f at these indexes, z and zt. Equations (4.7), (4.8)."""
+        scalars = [(self.digits[i] * c + self.masks[i]) % ORDER for i in indexes]
+        scalars.append((self.alpha * c + self.beta) % ORDER)
+        scalars.append(evaluate(self.taus, c))
+        return b"".join(scalar.to_bytes(SCALAR_OCTETS, "big") for scalar in scalars)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierVector:
+    """What the verifier received, decoded: every point in the subgroup and not the identity, every scalar below r."""
+
+    generators: Generators
+    octets: bytes
+    a: G1
+    coefficients: tuple[G1, ...]
+    responses: tuple[int, ...]
+    z: int
+    zt: int
+
+    @classmethod
+    def decode(cls, generators: Generators, octets: bytes, *, points: int, responses: int) -> VerifierVector:
+        """Raises ``ProofInvalid`` unless the octets are exactly these points and responses, each canonical."""
+        if len(octets) != octets_of_vector_proof(points, responses):
+            raise ProofInvalid(details={"reason": "a sub-proof has the wrong length"})
+        end = G1_OCTETS * points
+        starts = range(end, len(octets), SCALAR_OCTETS)
+        scalars = [int.from_bytes(octets[start : start + SCALAR_OCTETS], "big") for start in starts]
+        if max(scalars) >= ORDER:
+            raise ProofInvalid(details={"reason": "a scalar of a sub-proof is not below the group order"})
+        decode = generators.curve.octets_to_g1
+        try:
+            a, *coefficients = [decode(octets[start : start + G1_OCTETS]) for start in range(0, end, G1_OCTETS)]
+        except InvalidPoint:
+            raise ProofInvalid(details={"reason": "a point of a sub-proof is not valid"}) from None
+        *sent, z, zt = scalars
+        return cls(generators, octets, a, tuple(coefficients), tuple(sent), z, zt)
+
+    def first(self, c: int, responses: Sequence[int]) -> tuple[bytes, bytes]:
+        """A as received, and B = sum f_i G_i + z H - c A from all the responses. Equation (4.10)."""
+        b = self.generators.commit_masks(responses, self.z, also=[(self.a, -c)])
+        return self.octets[:G1_OCTETS], self._encoded(b)
+
+    def second(self, c: int, value: int) -> list[bytes]:
+        """T_0 = F g + zt h - sum c^k T_k for F = ``value``, and T_1 … as received. Equation (4.11)."""
+        also = []
+        power = 1
+        for point in self.coefficients:
+            power = power * c % ORDER
+            also.append((point, -power))
+        t0 = self.generators.commit_coefficient(value, self.zt, also=also)
+        received = [self.octets[G1_OCTETS * k : G1_OCTETS * (k + 1)] for k in range(1, len(self.coefficients) + 1)]
+        return [self._encoded(t0), *received]
+
+    def _encoded(self, point: G1) -> bytes:
+        # No honest prover makes the identity here, and refusing it keeps all backends alike.
+        if self.generators.curve.g1_is_identity(point):
+            raise ProofInvalid(_MISMATCH)
+        return self.generators.curve.g1_to_octets(point)
+
+
+def evaluate(coefficients: Sequence[int], c: int) -> int:
+    """The polynomial with these coefficients, lowest first, at c."""
+    value = 0
+    for coefficient in reversed(coefficients):
+        value = (value * c + coefficient) % ORDER
+    return value

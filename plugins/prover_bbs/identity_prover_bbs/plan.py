@@ -1,0 +1,46 @@
+"""Mixed-weight digits: one digit vector for the integers 0 … width, exactly (PROTOCOL.md §4.1).
+
+The sums of all digit vectors are all of 0 … width and nothing else, so that a proof about each digit is a proof about the
+number, whatever the width is. The last weight is 1, which lets the verifier derive the last response.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+RADIX: Final = 4
+
+
+class Digit(NamedTuple):
+    """A digit takes 0 … radix - 1 and counts ``weight`` each."""
+
+    weight: int
+    radix: int
+
+
+@lru_cache(maxsize=4096)
+def plan(width: int) -> tuple[Digit, ...]:
+    """The digits for 0 … width, heaviest first; at most 33 for a width below 2^64. Equation (4.1)."""
+    if width < 1:
+        raise ValueError("an interval of one value needs no digits")
+    digits: list[Digit] = []
+    while width >= RADIX - 1:
+        weight = (width + 1) // RADIX
+        digits.append(Digit(weight, RADIX))
+        width -= (RADIX - 1) * weight
+    if width > 0:
+        digits.append(Digit(1, width + 1))
+    return tuple(digits)
+
+
+def decompose(digits: tuple[Digit, ...], value: int) -> list[int]:
+    """The digits of ``value``, greedily from the heaviest. Raises ``ValueError`` for what is outside 0 … width."""
+    chosen: list[int] = []
+    for weight, radix in digits:
+        digit = max(0, min(radix - 1, value // weight))
+        chosen.append(digit)
+        value -= digit * weight
+    if value != 0:
+        raise ValueError("the value is outside the interval")
+    return chosen

@@ -1,0 +1,67 @@
+"""The hook, the settings, and the object that the core gets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from identity_core.crypto.bls12381 import Curve, select
+from identity_core.domain.predicate import PredicateType
+from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.plugin import BuildContext, Provider, hookimpl
+from identity_core.ports.prover import Prover
+from identity_prover_bbs import labels
+from identity_prover_bbs.envelope import Envelope
+from identity_prover_bbs.prover import Proving
+from identity_prover_bbs.verifier import Verifying
+
+
+@dataclass(frozen=True, slots=True)
+class BbsSettings:
+    """``curve`` names a backend (pyblst, arkworks, py_ecc); empty means the first that works."""
+
+    curve: str = ""
+
+
+class BbsProver:
+    """``ports.prover.Prover`` on BBS signatures. Experimental until an outside review (PROTOCOL.md)."""
+
+    suite: Final = labels.SUITE
+    predicate_types: Final = frozenset(kind.value for kind in PredicateType)
+
+    def __init__(self, curve: Curve, random: Callable[[int], bytes]) -> None:
+        self._proving = Proving(curve, random)
+        self._verifying = Verifying(curve)
+
+    def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """See ``ports.prover.Prover.prove``."""
+        return self._proving.prove(statement, witness, context)
+
+    def read(self, proof: str) -> Presented:
+        """See ``ports.prover.Prover.read``."""
+        return Envelope.decode(proof).presented
+
+    def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """See ``ports.prover.Prover.verify``."""
+        self._verifying.verify(statement, proof, context, now)
+
+
+@hookimpl
+def identity_provide_prover() -> Provider[Prover]:
+    """The prover ``bbs``; masks come from the operating system's randomness and nowhere else."""
+    return Provider(
+        "bbs",
+        build=lambda settings, context: build(settings, context),
+        settings=BbsSettings,
+        summary="zero-knowledge predicates over BBS credentials (experimental)",
+    )
+
+
+def build(settings: BbsSettings, context: BuildContext) -> BbsProver:
+    """The prover that the settings ask for. Raises ``BackendUnavailable``."""
+    prover = BbsProver(select(settings.curve or None), os.urandom)
+    context.logger.info("prover bbs on curve backend %s", select(settings.curve or None).name)
+    return prover

@@ -1,0 +1,180 @@
+"""low <= m <= high, exactly, for the hidden messages of several slots at once (PROTOCOL.md §4).
+
+Each slot's distance m - low is written in the mixed-weight digits of ``plan``; all digits stand in one committed vector. The
+check polynomial has no c^4 term exactly when every digit is below its radix. That the digits are those of the message that
+BBS signed needs no commitment of its own: the last response of each slot is derived from the BBS response of the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+from identity_core.crypto.bls12381 import ORDER
+from identity_core.domain.predicate import InRange
+from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
+from identity_prover_bbs.dice import Dice
+from identity_prover_bbs.generators import Generators
+from identity_prover_bbs.plan import RADIX, Digit, decompose, plan
+
+POINTS: Final = RADIX
+"""A and T_1 … T_3 are sent; the coefficients are T_0 … T_3."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeLayout:
+    """The public shape: goals in the order of slots, their digits one after another."""
+
+    goals: tuple[InRange, ...]
+    plans: tuple[tuple[Digit, ...], ...]
+
+    @classmethod
+    def of(cls, goals: Sequence[InRange]) -> RangeLayout:
+        """The layout that prover and verifier both compute."""
+        return cls(tuple(goals), tuple(plan(goal.high - goal.low) for goal in goals))
+
+    @property
+    def digits(self) -> list[Digit]:
+        """All digits of all slots."""
+        return [digit for digits in self.plans for digit in digits]
+
+    @property
+    def sent(self) -> list[int]:
+        """Which responses are sent: all but the last of each slot."""
+        bounds = self.bounds
+        return [index for start, end in pairwise(bounds) for index in range(start, end - 1)]
+
+    @property
+    def bounds(self) -> list[int]:
+        """Where each slot's digits start, and where the last one's end."""
+        bounds = [0]
+        for digits in self.plans:
+            bounds.append(bounds[-1] + len(digits))
+        return bounds
+
+    @property
+    def octets(self) -> int:
+        """The length of a proof: 192 + 32 (N - P + 2) for N digits of P slots."""
+        return octets_of_vector_proof(POINTS, len(self.digits) - len(self.goals))
+
+
+class RangeProver:
+    """The prover's side. ``values`` and ``message_masks`` are the slots' scalars and their BBS masks m~."""
+
+    def __init__(
+        self,
+        generators: Generators,
+        layout: RangeLayout,
+        values: Sequence[int],
+        message_masks: Sequence[int],
+        dice: Dice,
+    ) -> None:
+        digits: list[int] = []
+        masks: list[int] = []
+        for goal, slot_plan, value, message_mask in zip(layout.goals, layout.plans, values, message_masks, strict=True):
+            digits += decompose(slot_plan, value - goal.low)
+            free = dice.scalars(len(slot_plan) - 1)
+            # The last weight is 1, so that its mask can be what makes the weighted masks add up to m~. Equation (4.4).
+            weighted = sum(digit.weight * mask for digit, mask in zip(slot_plan, free, strict=False))
+            masks += [*free, (message_mask - weighted) % ORDER]
+        alpha, beta, *taus = dice.scalars(2 + RADIX)
+        self._layout = layout
+        self._vector = ProverVector(generators, digits, masks, alpha, beta, taus)
+        self._sent_points: list[bytes] = []
+
+    def first(self) -> tuple[bytes, bytes]:
+        """A and B."""
+        a, b = self._vector.first()
+        self._sent_points = [a]
+        return a, b
+
+    def second(self, y: int) -> list[bytes]:
+        """T_0 … T_3."""
+        vector = self._vector
+        commitments = vector.second(check_coefficients(self._layout.digits, vector.digits, vector.masks, y))
+        self._sent_points = [self._sent_points[0], *commitments[1:]]
+        return commitments
+
+    def proof(self, c: int) -> bytes:
+        """A, T_1, T_2, T_3, the responses that are not derived, z, zt."""
+        return b"".join(self._sent_points) + self._vector.responses(c, self._layout.sent)
+
+
+class RangeVerifier:
+    """The verifier's side of one received proof; ``c`` and ``message_responses`` are the BBS challenge and the slots' m^.
+
+    Raises ``ProofInvalid`` where the octets cannot be a proof.
+    """
+
+    def __init__(
+        self, generators: Generators, layout: RangeLayout, octets: bytes, c: int, message_responses: Sequence[int]
+    ) -> None:
+        self._vector = VerifierVector.decode(generators, octets, points=POINTS, responses=len(layout.sent))
+        self._digits = layout.digits
+        self._responses = all_responses(layout, self._vector.responses, message_responses, c)
+        self._c = c
+
+    def first(self) -> tuple[bytes, bytes]:
+        """A and B."""
+        return self._vector.first(self._c, self._responses)
+
+    def second(self, y: int) -> list[bytes]:
+        """T_0 … T_3."""
+        return self._vector.second(self._c, check_value(self._digits, self._responses, y, self._c))
+
+
+def all_responses(layout: RangeLayout, sent: Sequence[int], message_responses: Sequence[int], c: int) -> list[int]:
+    """The sent responses with each slot's derived one: (m^ - low c) - sum w_i f_i. Equation (4.5)."""
+    responses: list[int] = []
+    position = 0
+    for goal, slot_plan, m_hat in zip(layout.goals, layout.plans, message_responses, strict=True):
+        part = sent[position : position + len(slot_plan) - 1]
+        position += len(part)
+        weighted = sum(digit.weight * response for digit, response in zip(slot_plan, part, strict=False))
+        responses += [*part, (m_hat - goal.low * c - weighted) % ORDER]
+    return responses
+
+
+def check_value(digits: Sequence[Digit], responses: Sequence[int], y: int, c: int) -> int:
+    """F(c) = sum y^(i+1) c^(4-u_i) prod_(k<u_i) (f_i - k c). Equation (4.12)."""
+    padding = [c ** (RADIX - radix) % ORDER for radix in range(RADIX + 1)]
+    total = 0
+    power = 1
+    for digit, response in zip(digits, responses, strict=True):
+        power = power * y % ORDER
+        product = response
+        term = response
+        for _ in range(1, digit.radix):
+            term -= c
+            product = product * term % ORDER
+        total += power * (product * padding[digit.radix] % ORDER)
+    return total % ORDER
+
+
+def check_coefficients(digits: Sequence[Digit], values: Sequence[int], masks: Sequence[int], y: int) -> list[int]:
+    """The coefficients t_0 … t_3 of F when f_i = e_i c + a_i and every e_i is a digit. Equation (4.13)."""
+    totals = [0] * RADIX
+    power = 1
+    for digit, value, mask in zip(digits, values, masks, strict=True):
+        power = power * y % ORDER
+        lead = power
+        # prod_k ((e - k) c + a): the symmetric function of degree j goes with c^j and a^(u-j), and then with c^(4-u).
+        for degree, symmetric in reversed(_symmetric(digit.radix, value)):
+            lead = lead * mask % ORDER
+            totals[RADIX - digit.radix + degree] += symmetric * lead
+    return [total % ORDER for total in totals]
+
+
+@lru_cache(maxsize=64)
+def _symmetric(radix: int, value: int) -> tuple[tuple[int, int], ...]:
+    """(j, the elementary symmetric function of degree j of value - 0 … value - (radix - 1)) for j below ``radix``."""
+    functions = [1] + [0] * radix
+    for k in range(radix):
+        for degree in range(k + 1, 0, -1):
+            functions[degree] += functions[degree - 1] * (value - k)
+    if functions[radix] != 0:
+        raise ValueError("not a digit of this radix")
+    return tuple(enumerate(functions[:radix]))

@@ -1,0 +1,137 @@
+"""m is one of s_0 … s_(n-1), for a hidden message and a public set (PROTOCOL.md §5).
+
+The bits of the element's index are the committed vector. The check polynomial folds the set by the responses, subtracts the
+BBS response of the message, and adds the test that each bit is a bit; it has no top term exactly when the bits are bits
+and the element that they choose is the message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from identity_core.crypto.bls12381 import ORDER
+from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
+from identity_prover_bbs.dice import Dice
+from identity_prover_bbs.generators import Generators
+
+
+@dataclass(frozen=True, slots=True)
+class SetLayout:
+    """The public shape: a slot and the set, strictly ascending as scalars; at least two of them."""
+
+    slot: int
+    scalars: tuple[int, ...]
+
+    @property
+    def bits(self) -> int:
+        """Index bits m; two at least, since the bit test has degree two in c. Equation (5.1)."""
+        return max(2, (len(self.scalars) - 1).bit_length())
+
+    @property
+    def padded(self) -> list[int]:
+        """The set, its last element repeated up to 2^m."""
+        return [*self.scalars, *[self.scalars[-1]] * ((1 << self.bits) - len(self.scalars))]
+
+    @property
+    def octets(self) -> int:
+        """The length of a proof: 48 m + 32 (m + 2)."""
+        return octets_of_vector_proof(self.bits, self.bits)
+
+
+class SetProver:
+    """The prover's side. ``value`` and ``message_mask`` are the slot's scalar, one of the set, and its BBS mask m~."""
+
+    def __init__(self, generators: Generators, layout: SetLayout, value: int, message_mask: int, dice: Dice) -> None:
+        index = layout.scalars.index(value)
+        bits = [index >> level & 1 for level in range(layout.bits)]
+        masks = dice.scalars(layout.bits)
+        alpha, beta, *taus = dice.scalars(2 + layout.bits)
+        self._layout = layout
+        self._message_mask = message_mask
+        self._vector = ProverVector(generators, bits, masks, alpha, beta, taus)
+        self._sent_points: list[bytes] = []
+
+    def first(self) -> tuple[bytes, bytes]:
+        """A and B."""
+        a, b = self._vector.first()
+        self._sent_points = [a]
+        return a, b
+
+    def second(self, y: int) -> list[bytes]:
+        """T_0 … T_(m-1)."""
+        vector = self._vector
+        coefficients = check_coefficients(self._layout.padded, vector.digits, vector.masks, self._message_mask, y)
+        commitments = vector.second(coefficients)
+        self._sent_points = [self._sent_points[0], *commitments[1:]]
+        return commitments
+
+    def proof(self, c: int) -> bytes:
+        """A, T_1 … T_(m-1), all responses, z, zt."""
+        return b"".join(self._sent_points) + self._vector.responses(c, range(self._layout.bits))
+
+
+class SetVerifier:
+    """The verifier's side of one received proof; ``c`` and ``message_response`` are the BBS challenge and the slot's m^.
+
+    Raises ``ProofInvalid`` where the octets cannot be a proof.
+    """
+
+    def __init__(self, generators: Generators, layout: SetLayout, octets: bytes, c: int, message_response: int) -> None:
+        self._vector = VerifierVector.decode(generators, octets, points=layout.bits, responses=layout.bits)
+        self._layout = layout
+        self._message_response = message_response
+        self._c = c
+
+    def first(self) -> tuple[bytes, bytes]:
+        """A and B."""
+        return self._vector.first(self._c, self._vector.responses)
+
+    def second(self, y: int) -> list[bytes]:
+        """T_0 … T_(m-1)."""
+        value = check_value(self._layout.padded, self._vector.responses, self._message_response, y, self._c)
+        return self._vector.second(self._c, value)
+
+
+def check_value(padded: Sequence[int], responses: Sequence[int], message_response: int, y: int, c: int) -> int:
+    """W(c) = fold(s; f) - c^(m-1) m^ + c^(m-2) sum y^(j+1) f_j (c - f_j). Equation (5.2)."""
+    level = padded
+    bit_tests = 0
+    power = 1
+    for f in responses:
+        unchosen = c - f
+        level = [(low * unchosen + high * f) % ORDER for low, high in zip(level[::2], level[1::2], strict=True)]
+        power = power * y % ORDER
+        bit_tests += power * (f * unchosen % ORDER)
+    lead = pow(c, len(responses) - 2, ORDER)
+    return (level[0] + lead * (bit_tests - c * message_response)) % ORDER
+
+
+def check_coefficients(
+    padded: Sequence[int], bits: Sequence[int], masks: Sequence[int], message_mask: int, y: int
+) -> list[int]:
+    """The coefficients t_0 … t_(m-1) of W when f_j = b_j c + a_j and every b_j is a bit. Equation (5.3).
+
+    ``by_degree[d]`` holds the coefficient of c^d of each folded pair, so that one pass over a list does a level.
+    """
+    by_degree = [list(padded)]
+    linear = 0
+    square = 0
+    power = 1
+    for bit, mask in zip(bits, masks, strict=True):
+        chosen = [column[bit::2] for column in by_degree]
+        shifted = [
+            [(high - low) * mask % ORDER for low, high in zip(column[::2], column[1::2], strict=True)]
+            for column in by_degree
+        ]
+        inner = [
+            [a + b for a, b in zip(up, down, strict=True)] for up, down in zip(chosen[:-1], shifted[1:], strict=True)
+        ]
+        by_degree = [shifted[0], *inner, chosen[-1]]
+        power = power * y % ORDER
+        linear += power * mask * (1 - 2 * bit)
+        square += power * (mask * mask % ORDER)
+    coefficients = [column[0] for column in by_degree[:-1]]
+    coefficients[-1] += linear - message_mask
+    coefficients[-2] -= square
+    return [coefficient % ORDER for coefficient in coefficients]

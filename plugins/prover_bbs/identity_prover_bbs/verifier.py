@@ -1,0 +1,98 @@
+"""Verifying, against the verifier's own request (PROTOCOL.md §6.4).
+
+Cheap checks first: envelope, comparison with the request, lengths; then the curve; the pairing, dearest, last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.ciphersuite import Ciphersuite, ciphersuite
+from identity_core.crypto.bbs.elements import ProofInvalid as BbsProofInvalid
+from identity_core.crypto.bbs.utilities import octets_to_proof, octets_to_public_key
+from identity_core.crypto.bls12381 import ORDER, Curve
+from identity_core.crypto.bls12381.keys import InvalidKey
+from identity_core.domain.errors import PredicateUnsupported, ProofInvalid
+from identity_core.domain.proof import Context, Presented, Statement, ZkProof, public_signals
+from identity_prover_bbs import labels
+from identity_prover_bbs.envelope import Envelope
+from identity_prover_bbs.generators import Generators, generators
+from identity_prover_bbs.prover import predicate_type
+from identity_prover_bbs.range_argument import RangeVerifier
+from identity_prover_bbs.relation import Relation
+from identity_prover_bbs.set_argument import SetVerifier
+
+
+class Verifying:
+    """Checks proofs on one curve. Needs no randomness and keeps nothing."""
+
+    def __init__(self, curve: Curve) -> None:
+        self._suite: Final[Ciphersuite] = ciphersuite(curve)
+        self._generators: Final[Generators] = generators(curve)
+
+    def verify(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> None:
+        """See ``ports.prover.Prover.verify``."""
+        try:
+            relation = Relation.of(statement)
+        except PredicateUnsupported as unsupported:
+            raise ProofInvalid(details=unsupported.details) from None
+        asked = Presented(statement.issuer.verification_method, statement.schema, statement.predicates, context)
+        envelope = Envelope.decode_expected(proof.proof, asked, relation.shown)
+        _check_signals(statement, proof, context)
+        context.check_time(now)
+        if tuple(map(len, envelope.predicate_proofs)) != relation.argument_octets:
+            raise _refused("the sub-proofs are not those of the statement")
+        try:
+            self._check(relation, envelope, context)
+        except (BbsProofInvalid, InvalidKey) as refused:
+            raise _refused(str(refused)) from None
+
+    def _check(self, relation: Relation, envelope: Envelope, context: Context) -> None:
+        statement = relation.statement
+        key = octets_to_public_key(self._suite, statement.issuer.public_key)
+        proof = octets_to_proof(self._suite, envelope.bbs_proof)
+        if len(proof.m_hats) != len(relation.hidden):
+            raise _refused("the BBS proof hides another number of messages")
+        c = proof.challenge
+        m_hats = dict(zip(relation.hidden, proof.m_hats, strict=True))
+        for slot, scalar in relation.equal.items():
+            # Equation (3.2): only the message b with the mask 1 answers two challenges so.
+            if m_hats[slot] != (scalar * c + 1) % ORDER:
+                raise _refused("the proof does not match")
+        init = core.proof_verify_init(self._suite, key, proof, statement.schema.header, relation.disclosed)
+        arguments = self._arguments(relation, envelope.predicate_proofs, c, m_hats)
+        commitments = [octets for argument in arguments for octets in argument.first()]
+        transcript = relation.first_challenge(context, init.points_octets, init.domain, commitments)
+        coefficients = [octets for argument in arguments for octets in argument.second(transcript.y)]
+        core.check_challenge(init, proof, relation.disclosed, transcript.presentation_header(coefficients))
+        core.check_pairing(self._suite, key, proof)
+
+    def _arguments(
+        self, relation: Relation, proofs: Sequence[bytes], c: int, m_hats: Mapping[int, int]
+    ) -> list[RangeVerifier | SetVerifier]:
+        remaining = iter(proofs)
+        arguments: list[RangeVerifier | SetVerifier] = []
+        slots = [goal.slot for goal in relation.ranges.goals]
+        if slots:
+            responses = [m_hats[slot] for slot in slots]
+            arguments.append(RangeVerifier(self._generators, relation.ranges, next(remaining), c, responses))
+        for layout in relation.sets:
+            arguments.append(SetVerifier(self._generators, layout, next(remaining), c, m_hats[layout.slot]))
+        return arguments
+
+
+def _check_signals(statement: Statement, proof: ZkProof, context: Context) -> None:
+    signals = public_signals(labels.SUITE, statement, context)
+    if (proof.public_signals, proof.predicate_type, proof.proof_id) != (
+        signals,
+        predicate_type(statement),
+        context.proof_id,
+    ):
+        raise _refused("the public signals are not those of the proof")
+
+
+def _refused(reason: str) -> ProofInvalid:
+    return ProofInvalid(details={"reason": reason})
