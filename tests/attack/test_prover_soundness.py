@@ -19,6 +19,7 @@ from identity_core.domain.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, At
 from identity_core.domain.errors import PredicateNotSatisfied, PredicateUnsupported
 from identity_core.domain.schema import Schema
 from tests.attack.prover_forge import (
+    CURVE,
     CheatingRange,
     Forger,
     Vector,
@@ -231,6 +232,49 @@ def test_errors_of_two_digits_do_not_cancel():
     assert verdict(asked, forger.forge([cheating(forger, digits)])) == MISMATCH
 
 
+def square_root(value):
+    """Tonelli and Shanks; None for a non-residue."""
+    odd, twos = (ORDER - 1) >> 32, 32
+    if pow(value, (ORDER - 1) // 2, ORDER) != 1:
+        return None
+    nonresidue = next(n for n in range(2, 99) if pow(n, (ORDER - 1) // 2, ORDER) == ORDER - 1)
+    generator, root, rest = pow(nonresidue, odd, ORDER), pow(value, (odd + 1) // 2, ORDER), pow(value, odd, ORDER)
+    while rest != 1:
+        order = next(i for i in range(1, twos) if pow(rest, 1 << i, ORDER) == 1)
+        factor = pow(generator, 1 << (twos - order - 1), ORDER)
+        generator, root = factor * factor % ORDER, root * factor % ORDER
+        rest, twos = rest * generator % ORDER, order
+    return root
+
+
+def test_errors_that_cancel_for_a_predicted_y_are_refused():
+    """The forger learns y from a first run and solves the digits for it. They are under A, so y is another the next time."""
+    asked = ask(("n", "lte", 10), schema=mixed_schema())
+    (plan,) = Forger(asked, messages=[b"", b"", OFFSET, OFFSET]).relation.ranges.plans
+    assert [digit.radix for digit in plan] == [4, 4, 2]
+
+    class Listening(CheatingRange):
+        def second(self, y):
+            self.y = y
+            return super().second(y)
+
+    def attempt(digits):
+        value = sum(digit.weight * e for digit, e in zip(plan, digits, strict=True)) % ORDER
+        forger = Forger(asked, messages=[b"", b"", (OFFSET + value) % ORDER, OFFSET])
+        argument = Listening(forger.gens, forger.relation.ranges, digits, [forger.masks[2]], forger.dice)
+        return verdict(asked, forger.forge([argument])), argument.y
+
+    _, y = attempt([0, 0, 0])
+    for wrong in range(77, 99):
+        error = wrong * (wrong - 1) * (wrong - 2) * (wrong - 3)
+        root = square_root((1 - 4 * error * pow(y, -2, ORDER)) % ORDER)
+        if root is not None:
+            break
+    bit = (1 + root) * pow(2, -1, ORDER) % ORDER
+    assert (y * error + pow(y, 3, ORDER) * bit * (bit - 1)) % ORDER == 0
+    assert attempt([wrong, 0, bit])[0] == MISMATCH
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     value=st.integers(-(2**63), 2**63 - 1),
@@ -408,6 +452,23 @@ def test_recomputed_points_that_are_the_identity_are_refused(backend):
     fourth.masks = dict.fromkeys(fourth.masks, 0)
     fourth.scalars[4] = 0
     assert verdict(asked, fourth.forge([cheating(fourth, [1])]), curve=curve) == MISMATCH
+
+
+# Credentials that nobody issued.
+
+
+def test_a_signature_that_the_issuer_did_not_make_is_refused():
+    """Everything fits together but the pairing: the messages are the forger's own."""
+    asked = ask(("score", "gte", 250), ("country", "eq", "DE"))
+    messages = list(SCHEMA.messages({**HANA, "score": 255, "country": "DE"}))
+    own = BbsIssuer("mallory").sign(SCHEMA, tuple(messages))
+    random_point = CURVE.g1_to_octets(CURVE.g1_mul(CURVE.g1_generator(), 12345)) + (7).to_bytes(32, "big")
+    hanas = BbsIssuer().sign(SCHEMA, SCHEMA.messages(HANA))
+    for signature in (own, random_point, hanas):
+        forger = Forger(asked, messages=messages, signature=signature)
+        assert verdict(asked, forger.forge()) == MISMATCH
+    forger = Forger(asked, messages=messages)
+    assert verdict(asked, forger.forge()) is True
 
 
 # Frozen Heart: what is chosen after the challenge that should have hashed it.
