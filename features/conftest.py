@@ -26,6 +26,7 @@ pytest_plugins = [
     "features.steps.dids",
     "features.steps.faults",
     "features.steps.requests",
+    "features.steps.tokens",
 ]
 
 

@@ -68,6 +68,7 @@ class Servers:
     def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
         self._running: dict[str, Server] = {}
+        self._failed: dict[str, BaseException] = {}
 
     def __enter__(self) -> Servers:
         return self
@@ -76,8 +77,15 @@ class Servers:
         self._stack.close()
 
     def __getitem__(self, kind: str) -> Server:
+        if kind in self._failed:
+            raise RuntimeError(f"the {kind} server did not start before") from self._failed[kind]
         if kind not in self._running:
-            self._running[kind] = self._stack.enter_context(_start(kind))
+            try:
+                self._running[kind] = self._stack.enter_context(_start(kind))
+            except SystemExit as error:
+                # Every story of this kind would wait for the same failure.
+                self._failed[kind] = error
+                raise RuntimeError(f"the {kind} server did not start") from error
         return self._running[kind]
 
 

@@ -21,6 +21,7 @@ from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
 
 PREFIX = "/api/v1"
 PURPOSES = {"updateDid": "update", "deactivateDid": "deactivate", "rotateDidKey": "rotate", "recoverDid": "recover"}
+TOKEN_PURPOSE = "token"
 _addresses = itertools.count(1)
 
 
@@ -160,7 +161,7 @@ class World:
 
     def signed(self, person: Person, operation_id: str, body: Any, *, key: str = "authentication") -> dict[str, str]:
         """The Authorization header for exactly this operation and body."""
-        purpose, digest = PURPOSES[operation_id], challenge.hash_body(body)
+        purpose, digest = PURPOSES.get(operation_id, TOKEN_PURPOSE), challenge.hash_body(body)
         text = self.challenge(person.did, purpose=purpose, body_hash=digest)
         scheme = RECOVERY_KEY if operation_id == "recoverDid" else DID_AUTH
         return {"Authorization": person.signer(key).header(text, purpose=purpose, digest=digest, scheme=scheme)}
@@ -184,9 +185,8 @@ class World:
         if found.schemes:
             draft.headers = self.key_header()
         if found.has_body:
-            draft.body = (
-                {"method": "ids"} if operation_id == "createDid" else {"name": "story", "scopes": ["dids:create"]}
-            )
+            story = {"name": "story", "scopes": ["dids:create"]}
+            draft.body = {"createDid": {"method": "ids"}, "issueToken": {}}.get(operation_id, story)
         if "{keyId}" in found.path:
             made = self.call(
                 "createApiKey",

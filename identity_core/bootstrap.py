@@ -37,7 +37,7 @@ from identity_core.use_cases.api_keys.rotate import RotateApiKey
 from identity_core.use_cases.api_keys.update import UpdateApiKey
 from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
 from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
-from identity_core.use_cases.dids.catch_up import CatchUp
+from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.deactivate import DeactivateDid
 from identity_core.use_cases.dids.get_log import GetDidLog
@@ -108,9 +108,16 @@ def _desk(stores: tuple[KeyStore, ...], known: KnownKeys, clock: SystemClock) ->
 async def key_desk(settings: Settings) -> AsyncIterator[KeyDesk]:
     """The use cases on API keys, without a server around them."""
     clock = SystemClock()
-    plugins = _plugins(settings, clock)
+    async with open_key_stores(settings) as stores:
+        yield _desk(stores, KnownKeys(clock), clock)
+
+
+@contextlib.asynccontextmanager
+async def open_key_stores(settings: Settings) -> AsyncIterator[tuple[KeyStore, ...]]:
+    """The stores of API keys, and nothing else."""
+    plugins = _plugins(settings, SystemClock())
     try:
-        yield _desk(plugins.key_stores(settings.key_stores), KnownKeys(clock), clock)
+        yield plugins.key_stores(settings.key_stores)
     finally:
         await plugins.close()
 
@@ -174,7 +181,10 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         custodian = plugins.custodian(settings.custodian.backend)
         store = Store.open(settings.data_dir, settings.database_url, processes=settings.server.workers)
         stack.push_async_callback(store.close)
-        await CatchUp(methods, ledger, store.documents)()
+        catch_up = CatchUp(methods, ledger, store.documents)
+        await catch_up()
+        repair = IndexRepair(catch_up)
+        stack.push_async_callback(repair.close)
         public = await custodian.generate(LOG_KEY, multikey.ED25519, did="-", purpose=LOG_KEY)
         await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
         # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
@@ -193,8 +203,9 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         desk = _desk(stores, known, clock)
         reader = DidReader(methods, store.documents, clock)
         signer = LogSigner(custodian, LOG_KEY, public)
+        hourly = settings.did.writes_per_hour
         writer = DidWriter(
-            reader, methods, ledger, store.documents, store.audit, signer, clock, settings.did.writes_per_hour
+            reader, methods, ledger, store.documents, store.audit, signer, clock, repair, hourly
         )
         visible = settings.history.after_deactivation == "visible"
         random = secrets.token_bytes

@@ -34,6 +34,12 @@ def programs() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
 
 
+# The server ends with the tests even when those are killed: then nobody holds the other end of its standard input.
+WATCHED = (
+    'exec 3<&0; "$@" </dev/null & server=$!; { cat <&3 >/dev/null; kill -QUIT $server; } 2>/dev/null & wait $server'
+)
+
+
 @dataclass
 class PostgresServer:
     """A server on loopback. ``stop`` and ``start`` may be called in turns; the data stays."""
@@ -42,11 +48,13 @@ class PostgresServer:
     bin: Path
     port: int
     user: str | None
+    fsync: bool = False
     process: subprocess.Popen[bytes] | None = None
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     @classmethod
-    def create(cls, folder: Path) -> PostgresServer:
+    def create(cls, folder: Path, *, fsync: bool = False) -> PostgresServer:
+        """A running server with its data in ``folder``. Without ``fsync`` it is fast, and no test of a loss of power."""
         found = programs()
         if found is None:
             raise FileNotFoundError("PostgreSQL's programs are not installed (Debian: apt-get install postgresql)")
@@ -54,7 +62,7 @@ class PostgresServer:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         user = _unprivileged() if os.geteuid() == 0 else None
-        server = cls(folder, found, port, user)
+        server = cls(folder, found, port, user, fsync)
         if user is not None:
             os.chmod(folder, 0o755)
             shutil.chown(folder, user)
@@ -92,11 +100,19 @@ class PostgresServer:
             f"unix_socket_directories={self.folder}",
             "max_connections=50",
             "shared_buffers=32MB",
+            f"fsync={'on' if self.fsync else 'off'}",
         )
         options = [part for setting in settings for part in ("-c", setting)]
         with (self.folder / "log").open("ab") as log:
             command = self._command("postgres", "-D", f"{self.folder}/data", *options)
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", start_new_session=True)
+            self.process = subprocess.Popen(
+                ["sh", "-c", WATCHED, "sh", *command],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                start_new_session=True,
+            )
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -114,7 +130,9 @@ class PostgresServer:
         pid_file = self.folder / "data" / "postmaster.pid"
         if pid_file.exists():
             os.kill(int(pid_file.read_text().split()[0]), how)
-        self.process.wait(30)
+        self.process.wait(60)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         self.process = None
 
 
@@ -142,7 +160,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     try:
         yield server
     finally:
-        server.stop()
+        server.stop(signal.SIGQUIT)
         shutil.rmtree(folder, ignore_errors=True)
 
 

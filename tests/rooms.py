@@ -19,7 +19,7 @@ from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
 from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
 from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
-from identity_core.use_cases.dids.catch_up import CatchUp
+from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.create import Created, CreateDid, Creation
 from identity_core.use_cases.dids.deactivate import DeactivateDid
 from identity_core.use_cases.dids.get_log import GetDidLog
@@ -88,8 +88,10 @@ class Rooms:
         index = self.store.documents
         self.reader = DidReader(self.methods, index, self.clock)
         signer = LogSigner(self.custodian, "log", self.custodian.pair.public)  # type: ignore[arg-type]
+        self.catch_up = CatchUp(self.methods, self.ledger, index)
+        self.repair = IndexRepair(self.catch_up)
         self.writer = DidWriter(
-            self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, None
+            self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, self.repair, None
         )
         self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
         self.resolve = ResolveDid(self.reader)
@@ -99,13 +101,13 @@ class Rooms:
         self.deactivate = DeactivateDid(self.writer)
         self.history = ListDidHistory(self.reader, True)
         self.log = GetDidLog(self.reader, self.ledger, True)
-        self.catch_up = CatchUp(self.methods, self.ledger, index)
         self.challenge = GetDidAuthChallenge(
             self.reader, self.store.challenges, self.clock, os.urandom, ORIGIN, timedelta(minutes=5), 16
         )
         self.authenticate = AuthenticateDid(self.reader, self.store.challenges, self.clock, ORIGIN)
 
     async def close(self) -> None:
+        await self.repair.close()
         await self.store.close()
         await self.ledger.close()
 

@@ -20,6 +20,8 @@ Feature: The door is the same for every operation
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -50,6 +52,8 @@ Feature: The door is the same for every operation
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -75,6 +79,7 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
+      | issueToken          |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -96,6 +101,7 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
+      | issueToken          |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -122,6 +128,8 @@ Feature: The door is the same for every operation
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -146,6 +154,7 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
+      | issueToken          |
       | createApiKey        |
       | updateApiKey        |
       | rotateApiKey        |
@@ -163,6 +172,7 @@ Feature: The door is the same for every operation
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
+      | issueToken          |
       | createApiKey        |
       | updateApiKey        |
       | rotateApiKey        |
@@ -203,6 +213,8 @@ Feature: The door is the same for every operation
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -233,6 +245,8 @@ Feature: The door is the same for every operation
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |

@@ -21,6 +21,8 @@ Feature: What no client can cause is answered in the same shape
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -68,6 +70,8 @@ Feature: What no client can cause is answered in the same shape
       | getDidLog           |
       | listEvents          |
       | getDidAuthChallenge |
+      | issueToken          |
+      | getJwks             |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -96,6 +100,7 @@ Feature: What no client can cause is answered in the same shape
       | listDidHistory      |
       | getDidLog           |
       | getDidAuthChallenge |
+      | issueToken          |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -118,6 +123,7 @@ Feature: What no client can cause is answered in the same shape
       | deactivateDid       |
       | rotateDidKey        |
       | recoverDid          |
+      | issueToken          |
       | getDidLog           |
       | createApiKey        |
       | listApiKeys         |

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -45,12 +46,13 @@ class LazyGroup(click.Group):
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Runs the command line; what goes wrong is said in three lines (``failures``)."""
+        run: Callable[..., Any] = super().main
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return run(*args, standalone_mode=False, **extra)
         from identity_core.cli.failures import told
 
         with told():
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = run(*args, standalone_mode=False, **extra)
         sys.exit(status if isinstance(status, int) else 0)
 
 

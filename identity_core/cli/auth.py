@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from identity_core.cli.output import as_json, fail, show
-from identity_core.cli.remote import keys_option, read_wallet, session, signer, url_option
+from identity_core.cli.remote import keys_option, session, url_option
+from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet
 
 
 @click.group(name="auth")
@@ -20,27 +21,35 @@ def command() -> None:
 @command.command()
 @keys_option
 @url_option
-@click.option("--purpose", type=click.Choice(["update", "deactivate", "rotate", "recover", "token"]))
-@click.option("--body", type=click.File("r"), help="The JSON body that the signature shall be bound to.")
+@click.option(
+    "--purpose",
+    type=click.Choice(["update", "deactivate", "rotate", "recover", "token"]),
+    help="What the signature shall authorise; anything by default.",
+)
+@click.option("--body", type=click.File("rb"), help="The JSON body that it shall be bound to, - for standard input.")
 @click.option("--challenge", help="Sign this text instead of fetching a challenge.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
 @as_json
 def sign(
     wallet: Path, url: str, purpose: str | None, body: Any, challenge: str | None, recovery: bool, json_output: bool
 ) -> None:
-    """Print an Authorization header. It serves once."""
+    """Print an Authorization header. It serves once, for what --purpose and --body say."""
     from identity_core.client import hash_body
     from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
 
-    keys = read_wallet(wallet)
+    holder = Wallet.open(wallet)
     try:
-        digest = None if body is None else hash_body(json.load(body))
-        if challenge is None:
-            with session(url) as opened:
-                challenge = opened.challenge(keys["did"], purpose=purpose, digest=digest)["challenge"]
-        holder = signer(keys, wallet, "recovery" if recovery else "authentication")
-        scheme = RECOVERY_KEY if recovery else DID_AUTH
-        header = holder.header(challenge or "", purpose=purpose, digest=digest, scheme=scheme)
+        digest = None if body is None else hash_body(json.loads(body.read()))
     except ValueError as error:
-        fail(str(error), "the challenge or the body", "check --purpose, --body and the keys file")
-    show({"authorization": header, "challenge": challenge}, json_output=json_output, text=lambda body: header)
+        fail(f"the body is not JSON that can be bound: {error}", body.name, "check --body")
+    if challenge is None:
+        with session(url) as opened:
+            holder.settle(opened)
+            challenge = str(opened.challenge(holder.named_did(), purpose=purpose, digest=digest)["challenge"])
+    signer = holder.signer(RECOVERY if recovery else AUTHENTICATION)
+    try:
+        scheme = RECOVERY_KEY if recovery else DID_AUTH
+        header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme)
+    except ValueError as error:
+        fail(str(error), "the challenge", "sign only what you asked for: check --purpose, --body and the keys file")
+    show({"authorization": header, "challenge": challenge}, json_output=json_output, text=lambda _: header)

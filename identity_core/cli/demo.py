@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,30 +15,36 @@ import orjson
 
 from identity_core.cli.local_server import local_server
 from identity_core.cli.output import as_json, fail, show
-from identity_core.client import Refused, Session, Signer
+from identity_core.cli.remote import session as connected
+from identity_core.client import Exchange, Refused, Session, Signer
 from identity_core.domain.log import verify
 
 
 @dataclass(slots=True)
 class Story:
-    """Tells steps as they happen, and remembers them for ``--json``."""
+    """Tells steps as they happen, and remembers them for ``--json``. Private keys are masked, also those of a demo."""
 
     session: Session
+    exchanges: list[Exchange]
     quiet: bool
     verbose: bool
     steps: list[dict[str, Any]] = field(default_factory=list)
 
     def tell(self, title: str, act: Callable[[], Any], point: Callable[[Any], str]) -> Any:
         """Runs one step and says in a line what it showed."""
+        self.exchanges.clear()
         started = time.perf_counter()
         answer = act()
         milliseconds = (time.perf_counter() - started) * 1000
         shown = point(answer)
-        self.steps.append({"step": title, "shows": shown, "milliseconds": round(milliseconds, 1), "answer": answer})
+        step = {"step": title, "shows": shown, "milliseconds": round(milliseconds, 1), "answer": _masked(answer)}
+        if self.verbose:
+            step["exchanges"] = [_recorded(one) for one in self.exchanges]
+        self.steps.append(step)
         if not self.quiet:
             click.echo(f"{len(self.steps):>3}. {title}\n     {shown}  ({milliseconds:.0f} ms)")
-            if self.verbose:
-                click.echo(_indented(answer))
+            for one in self.exchanges if self.verbose else ():
+                click.echo(_told(one))
         return answer
 
     def refused(self, title: str, act: Callable[[], Any], code: str) -> None:
@@ -59,31 +66,58 @@ class Story:
             )
 
 
-def _indented(answer: Any) -> str:
-    text = answer if isinstance(answer, str) else orjson.dumps(answer, option=orjson.OPT_INDENT_2).decode()
-    return "\n".join("       " + line for line in text.splitlines())
+def _masked(value: Any) -> Any:
+    """``value`` with the private keys in it shortened beyond use."""
+    if isinstance(value, dict):
+        return {name: f"{str(inner)[:4]}…" if name == "privateKey" else _masked(inner) for name, inner in value.items()}
+    return [_masked(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _recorded(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "method": exchange.method,
+        "path": exchange.path,
+        "body": _masked(exchange.sent),
+        "status": exchange.status,
+        "answer": _masked(exchange.answer),
+        "milliseconds": round(exchange.milliseconds, 1),
+    }
+
+
+def _told(exchange: Exchange) -> str:
+    lines = [f"     > {exchange.method} {exchange.path}"]
+    lines += _indented(exchange.sent)
+    lines.append(f"     < {exchange.status}  ({exchange.milliseconds:.0f} ms)")
+    return "\n".join(lines + _indented(exchange.answer))
+
+
+def _indented(body: Any) -> list[str]:
+    if body is None:
+        return []
+    text = body if isinstance(body, str) else orjson.dumps(_masked(body), option=orjson.OPT_INDENT_2).decode()
+    return ["       " + line for line in text.splitlines()]
 
 
 @contextlib.contextmanager
-def _somewhere(url: str | None, api_key: str | None) -> Iterator[Session]:
-    if url is not None:
-        with Session(url, api_key=api_key) as session:
-            yield session
-    else:
-        with local_server() as server, Session(server.url, api_key=server.api_key) as session:
-            yield session
+def _somewhere(url: str | None, api_key: str | None, exchanges: list[Exchange]) -> Iterator[Session]:
+    with contextlib.ExitStack() as stack:
+        if url is None:
+            server = stack.enter_context(local_server())
+            url, api_key = server.url, server.api_key
+        yield stack.enter_context(connected(url, api_key, on_exchange=exchanges.append))
 
 
 @click.command(name="demo")
 @click.option("--url", help="Use this running service instead of an own one.")
 @click.option("--api-key", envvar="IDENTITY_API_KEY", help="API key for --url.")
-@click.option("--verbose", "-v", is_flag=True, help="Show every answer.")
+@click.option("--verbose", "-v", is_flag=True, help="Show every request and its answer.")
 @as_json
 def command(url: str | None, api_key: str | None, verbose: bool, json_output: bool) -> None:
     """Tell the life of a DID: create, resolve, change, rotate, recover, deactivate, and check it all offline."""
     started = time.perf_counter()
-    with _somewhere(url, api_key) as session:
-        story = Story(session, quiet=json_output, verbose=verbose)
+    exchanges: list[Exchange] = []
+    with _somewhere(url, api_key, exchanges) as session:
+        story = Story(session, exchanges, quiet=json_output, verbose=verbose)
         if not json_output:
             click.echo(f"A service listens at {session.url}. Hana wants a DID.\n")
         lifecycle(story)
@@ -185,8 +219,6 @@ def _replay(story: Story, did: str, hana: Signer) -> None:
 
 
 def _recover(story: Story, did: str, recovery: Signer) -> Signer:
-    import os
-
     from identity_core.domain import keys
 
     pair = keys.generate("Ed25519", os.urandom)

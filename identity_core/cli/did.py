@@ -1,24 +1,20 @@
-"""``identity did``: the lifecycle against a running service, and logs checked without one."""
+"""``identity did``: the lifecycle against a running service. What has to do with a log stands in ``did_log``, with the
+keys file in ``wallet``."""
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import click
 
+from identity_core.cli.did_create import create
+from identity_core.cli.did_log import log
 from identity_core.cli.output import as_json, fail, show
-from identity_core.cli.remote import (
-    api_key_option,
-    keys_option,
-    read_wallet,
-    session,
-    signer,
-    url_option,
-    write_wallet,
-)
+from identity_core.cli.remote import keys_option, session, url_option
+from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
+from identity_core.client import Refused
 
 
 @click.group(name="did")
@@ -26,60 +22,18 @@ def command() -> None:
     """Create, resolve, update, rotate, recover and deactivate DIDs; read and check their logs."""
 
 
-@command.command()
-@url_option
-@api_key_option
-@click.option("--method", default="ids", show_default=True, help="DID method.")
-@click.option("--key-type", default="Ed25519", show_default=True)
-@click.option(
-    "--key", "additional", nargs=2, multiple=True, metavar="TYPE PURPOSE", help="A further key, made for you."
-)
-@click.option("--service", "services", nargs=2, multiple=True, metavar="TYPE URL", help="A service endpoint.")
-@click.option("--recovery-key/--no-recovery-key", default=True, show_default=True)
-@click.option("--keys", "wallet", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
-@as_json
-def create(
-    url: str,
-    api_key: str | None,
-    method: str,
-    key_type: str,
-    additional: tuple[tuple[str, str], ...],
-    services: tuple[tuple[str, str], ...],
-    recovery_key: bool,
-    wallet: Path | None,
-    json_output: bool,
-) -> None:
-    """Create a DID. Its private keys are shown once, or written to a file with --keys."""
-    if wallet is not None and wallet.exists():
-        fail("the keys file exists", str(wallet), "name a new file: keys are not overwritten")
-    options: dict[str, Any] = {"recoveryKey": recovery_key}
-    if additional:
-        options["additionalKeys"] = [{"type": kind, "purpose": [purpose]} for kind, purpose in additional]
-    if services:
-        options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
-    with session(url, api_key) as opened:
-        created = opened.create({"method": method, "keyType": key_type, "options": options})
-    if wallet is not None:
-        write_wallet(wallet, {"did": created["did"], "keys": created["keys"]})
-        for key in created["keys"].values():
-            for one in key if isinstance(key, list) else [key]:
-                one.pop("privateKey", None)
-    note = f"\nkeys    {wallet}" if wallet else "\nThe private keys above are shown once and kept nowhere: store them."
-    show(
-        created,
-        json_output=json_output or wallet is None,
-        text=lambda body: f"{body['did']}\nblock   {body['blockNumber']}\ntx      {body['transactionHash']}{note}",
-    )
+command.add_command(create)
+command.add_command(log)
 
 
 @command.command()
 @click.argument("did")
 @url_option
-@click.option("--version-id", type=int)
-@click.option("--version-time", help="RFC 3339 time, such as 2026-01-01T00:00:00Z.")
+@click.option("--version-id", type=click.IntRange(1), help="The document as it was at this version.")
+@click.option("--version-time", help="The document as it was at this RFC 3339 time.")
 @as_json
 def resolve(did: str, url: str, version_id: int | None, version_time: str | None, json_output: bool) -> None:
-    """Resolve a DID, now, at a version, or at a time."""
+    """Resolve a DID, now, at a version, or at a time. Prints JSON in any case."""
     with session(url) as opened:
         show(opened.resolve(did, versionId=version_id, versionTime=version_time), json_output=True)
 
@@ -87,11 +41,15 @@ def resolve(did: str, url: str, version_id: int | None, version_time: str | None
 @command.command()
 @keys_option
 @url_option
-@click.option("--add-service", nargs=3, multiple=True, metavar="ID TYPE URL")
-@click.option("--update-service", nargs=3, multiple=True, metavar="ID TYPE URL")
-@click.option("--remove-service", multiple=True, metavar="ID")
-@click.option("--add-key", nargs=3, multiple=True, metavar="TYPE MULTIBASE RELATIONSHIPS", help="Comma-separated.")
-@click.option("--remove-key", multiple=True, metavar="KEY_ID")
+@click.option("--add-service", nargs=3, multiple=True, metavar="ID TYPE URL", help="A new service endpoint.")
+@click.option(
+    "--update-service", nargs=3, multiple=True, metavar="ID TYPE URL", help="In place of the one with this id."
+)
+@click.option("--remove-service", multiple=True, metavar="ID", help="Service to drop.")
+@click.option(
+    "--add-key", nargs=3, multiple=True, metavar="TYPE MULTIBASE RELATIONSHIPS", help="Relationships comma-separated."
+)
+@click.option("--remove-key", multiple=True, metavar="KEY_ID", help="Key to drop.")
 @click.option("--also-known-as", multiple=True, metavar="URI", help="Replaces the whole list.")
 @as_json
 def update(
@@ -120,11 +78,12 @@ def update(
     if also_known_as:
         operations.append({"operation": "setAlsoKnownAs", "alsoKnownAs": list(also_known_as)})
     if not operations:
-        fail("there is nothing to change", "identity did update", "name at least one operation, see --help")
-    keys = read_wallet(wallet)
+        fail("there is nothing to change", "identity did update", "name at least one operation, see --help", status=2)
+    holder = Wallet.open(wallet)
     body = operations[0] if len(operations) == 1 else {"operations": operations}
     with session(url) as opened:
-        answer = opened.update(keys["did"], body, signer(keys, wallet))
+        holder.settle(opened)
+        answer = opened.update(holder.named_did(), body, holder.signer())
     show(answer, json_output=json_output, text=_version)
 
 
@@ -138,42 +97,65 @@ def _version(body: dict[str, Any]) -> str:
 @keys_option
 @url_option
 @click.option("--old-key", metavar="KEY_ID", help="Key to replace; the authentication key of the file by default.")
-@click.option("--key-type", default="Ed25519", show_default=True)
+@click.option("--key-type", help="Type of the new key; that of the old one by default.")
 @click.option("--purpose", multiple=True, help="Relationships of the new key; those of the old one by default.")
-@click.option("--grace-hours", type=float, default=0, show_default=True, help="How long the old key stays valid.")
+@click.option(
+    "--grace-hours", type=click.FloatRange(0), default=0, show_default=True, help="How long the old key stays valid."
+)
 @as_json
 def rotate(
     wallet: Path,
     url: str,
     old_key: str | None,
-    key_type: str,
+    key_type: str | None,
     purpose: tuple[str, ...],
     grace_hours: float,
     json_output: bool,
 ) -> None:
-    """Replace a key. The new private key goes into the keys file."""
-    keys = read_wallet(wallet)
-    current = keys["keys"].get("authentication", {})
-    body: dict[str, Any] = {"oldKeyId": old_key or current.get("keyId", ""), "newKeyType": key_type}
-    if purpose:
-        body["purpose"] = list(purpose)
-    if grace_hours:
-        end = datetime.now(UTC) + timedelta(hours=grace_hours)
-        body["revokeOldAfter"] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    """Replace a key. The new one is made here; its private half goes into the keys file and nowhere else."""
+    holder = Wallet.open(wallet)
+    did = holder.named_did()
     with session(url) as opened:
-        answer = opened.rotate(keys["did"], body, signer(keys, wallet))
-    if old_key in (None, current.get("keyId")):
-        keys["keys"]["authentication"] = answer["newKey"]
-        keys["keys"].setdefault("retired", []).append(current)
-    else:
-        keys["keys"].setdefault("additional", []).append(answer["newKey"])
-    write_wallet(wallet, keys)
-    answer["newKey"] = {name: value for name, value in answer["newKey"].items() if name != "privateKey"}
+        holder.settle(opened)
+        signer = holder.signer()
+        old = holder.keys[AUTHENTICATION]["keyId"] if old_key is None else old_key
+        old = did + old if old.startswith("#") else old
+        kind = key_type or _type_of(holder, old)
+        fresh = make_key(kind, did)
+        body: dict[str, Any] = {"oldKeyId": old, "newKeyType": kind, "newPublicKeyMultibase": fresh["publicKey"]}
+        if purpose:
+            body["purpose"] = list(purpose)
+        if grace_hours:
+            end = datetime.now(UTC) + timedelta(hours=grace_hours)
+            body["revokeOldAfter"] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
+        holder.begin("rotate", {"new": fresh}, oldKeyId=old)
+        try:
+            answer = opened.rotate(did, body, signer)
+        except Refused as error:
+            _let_go(holder, error)
+            raise
+    holder.finish()
     show(
         answer,
         json_output=json_output,
         text=lambda body: f"new key {body['newKey']['keyId']}\nold key valid until {body['gracePeriodEnd']}",
     )
+
+
+def _type_of(holder: Wallet, key_id: str) -> str:
+    where = holder.find(key_id)
+    if where is None:
+        fail("the keys file does not hold this key", key_id, "say which type the new key has with --key-type")
+    purpose, place = where
+    key = holder.keys[purpose] if place is None else holder.keys[purpose][place]
+    kind: str = key.get("type", "Ed25519")
+    return kind
+
+
+def _let_go(holder: Wallet, error: Refused) -> None:
+    """A refusal says that nothing changed; after a 5xx nobody knows, and the next command finds out."""
+    if error.status < 500:
+        holder.abandon()
 
 
 @command.command()
@@ -182,29 +164,31 @@ def rotate(
 @click.option("--revoke-all/--keep-keys", default=True, show_default=True, help="Drop every existing key.")
 @as_json
 def recover(wallet: Path, url: str, revoke_all: bool, json_output: bool) -> None:
-    """Take the DID back with its recovery key. A new authentication key is made here and written to the keys file."""
-    import os
-
-    from identity_core.domain import keys as domain_keys
-
-    keys = read_wallet(wallet)
-    pair = domain_keys.generate("Ed25519", os.urandom)
-    body = {
-        "newAuthenticationKey": {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public},
-        "revokeAllExistingKeys": revoke_all,
-    }
-    fresh = {"keyId": f"{keys['did']}#{pair.public}", "publicKey": pair.public, "privateKey": pair.secret}
-    # The new key is on disk before the service knows it: a crash in between must not lock the owner out.
-    write_wallet(wallet, keys | {"keys": keys["keys"] | {"pending": fresh}})
+    """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
+    to the keys file."""
+    holder = Wallet.open(wallet)
+    did = holder.named_did()
     with session(url) as opened:
-        answer = opened.recover(keys["did"], body, signer(keys, wallet, "recovery"))
-    keys["keys"] = (keys["keys"] if not revoke_all else {}) | {
-        "authentication": fresh,
-        "recovery": answer["keys"]["recovery"],
-    }
-    write_wallet(wallet, keys)
-    answer["keys"]["recovery"].pop("privateKey", None)
+        holder.settle(opened)
+        signer = holder.signer(RECOVERY)
+        fresh = {AUTHENTICATION: make_key("Ed25519", did), RECOVERY: make_key("Ed25519", did)}
+        body = {
+            "newAuthenticationKey": _public(fresh[AUTHENTICATION]),
+            "newRecoveryKey": _public(fresh[RECOVERY]),
+            "revokeAllExistingKeys": revoke_all,
+        }
+        holder.begin("recover", fresh, revokeAll=revoke_all)
+        try:
+            answer = opened.recover(did, body, signer)
+        except Refused as error:
+            _let_go(holder, error)
+            raise
+    holder.finish()
     show(answer, json_output=json_output, text=_version)
+
+
+def _public(key: dict[str, Any]) -> dict[str, str]:
+    return {"type": key["type"], "publicKeyMultibase": key["publicKey"]}
 
 
 @command.command()
@@ -215,10 +199,13 @@ def recover(wallet: Path, url: str, revoke_all: bool, json_output: bool) -> None
 @as_json
 def deactivate(wallet: Path, url: str, confirm: bool, reason: str, json_output: bool) -> None:
     """End a DID, for good."""
-    keys = read_wallet(wallet)
-    body: dict[str, Any] = {"confirm": confirm, "reason": reason}
+    if not confirm:
+        fail("a deactivation is final", "identity did deactivate", "add --confirm if you mean it", status=2)
+    holder = Wallet.open(wallet)
+    body: dict[str, Any] = {"confirm": True, "reason": reason}
     with session(url) as opened:
-        answer = opened.deactivate(keys["did"], body, signer(keys, wallet))
+        holder.settle(opened)
+        answer = opened.deactivate(holder.named_did(), body, holder.signer())
     show(
         answer,
         json_output=json_output,
@@ -229,9 +216,10 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str, json_output: 
 @command.command()
 @click.argument("did")
 @url_option
-@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="Versions to a page.")
+@click.option("--cursor", help="The nextCursor of the page before.")
 @as_json
-def history(did: str, url: str, limit: int, json_output: bool) -> None:
+def history(did: str, url: str, limit: int, cursor: str | None, json_output: bool) -> None:
     """List the versions of a DID."""
 
     def text(body: dict[str, Any]) -> str:
@@ -239,45 +227,7 @@ def history(did: str, url: str, limit: int, json_output: bool) -> None:
             f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
             for item in body["items"]
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *([f"more: --cursor {body['nextCursor']}"] if body.get("nextCursor") else [])])
 
     with session(url) as opened:
-        show(opened.history(did, limit=limit), json_output=json_output, text=text)
-
-
-@command.group()
-def log() -> None:
-    """The hash-chained, signed log of a DID."""
-
-
-@log.command(name="get")
-@click.argument("did")
-@url_option
-def log_get(did: str, url: str) -> None:
-    """Print the log as JSON lines."""
-    with session(url) as opened:
-        click.echo(opened.log(did), nl=False)
-
-
-@log.command(name="verify")
-@click.argument("file", type=click.File("rb"))
-@as_json
-def log_verify(file: Any, json_output: bool) -> None:
-    """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input."""
-    from identity_core.domain.log import LogInvalid, verify
-
-    try:
-        checked = verify(file.read())
-    except LogInvalid as error:
-        fail(
-            f"the log is not valid: {error}",
-            f"{file.name}, {json.dumps(error.details)}",
-            "do not trust this DID's history",
-        )
-    show(
-        checked.summary(),
-        json_output=json_output,
-        text=lambda body: (
-            f"{body['did']}\nvalid, {body['versions']} versions, {'deactivated' if body['deactivated'] else 'active'}"
-        ),
-    )
+        show(opened.history(did, limit=limit, cursor=cursor), json_output=json_output, text=text)

@@ -22,9 +22,7 @@ from identity_core.settings import StartError
 
 INTERRUPTED = 130
 # Called without a command, a group shows its help; click has a class for that since 8.2.
-_NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(
-    filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)])
-)
+_NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
 
 @contextlib.contextmanager

@@ -10,15 +10,18 @@ from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.configuration import config_option, configured
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.configuration import config_option, configured, data_dir_option, database_url_option
+from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import IdentityError
 from identity_core.domain.times import printed
+from identity_core.settings import Settings, StartError
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
-data_dir_option = click.option("--data-dir", type=click.Path(path_type=Path), help="Where files are stored.")
+PAGE = 1_000
+UNLIMITED = "none"
 
 
 @click.group(name="keys")
@@ -29,12 +32,26 @@ def command() -> None:
     """
 
 
-def _run(config: Path | None, data_dir: Path | None, job: Callable[[Any], Awaitable[T]]) -> T:
-    """Runs ``job`` on the key desk of the installation."""
-    from identity_core import bootstrap
-    from identity_core.settings import StartError
+def of_installation(decorated: F) -> F:
+    """The options that say which installation; the command gets its ``settings``."""
 
-    settings = configured(config, {"data_dir": data_dir})
+    def wrapped(config: Path | None, data_dir: Path | None, database_url: str | None, **rest: Any) -> None:
+        decorated(configured(config, {"data_dir": data_dir, "database_url": database_url}), **rest)
+
+    wrapped.__doc__ = decorated.__doc__
+    wrapped.__name__ = decorated.__name__
+    wrapped.__click_params__ = getattr(decorated, "__click_params__", [])  # type: ignore[attr-defined]
+    return config_option(data_dir_option(database_url_option(wrapped)))  # type: ignore[return-value]
+
+
+def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: bool = False) -> T:
+    """Runs ``job`` on the key desk of the installation; only one that ``may_begin`` makes a new data directory, so that
+    a misspelt one is seen."""
+    from identity_core import bootstrap
+
+    if settings.database_url is None and not may_begin and not settings.data_dir.is_dir():
+        remedy = "name the one of the service with --data-dir; `identity serve` makes it"
+        fail("there is no such data directory", str(settings.data_dir), remedy)
 
     async def opened() -> T:
         async with bootstrap.key_desk(settings) as desk:
@@ -45,7 +62,7 @@ def _run(config: Path | None, data_dir: Path | None, job: Callable[[Any], Awaita
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(settings.data_dir), "see `identity keys list` for the ids")
     except StartError as error:
-        fail(str(error), str(settings.data_dir), "put it right and try again")
+        fail_start(error, str(settings.data_dir), "put it right and try again")
 
 
 def _record(key: ApiKey) -> dict[str, Any]:
@@ -70,26 +87,40 @@ def _line(record: dict[str, Any]) -> str:
     return f"{record['id']}  {record['fingerprint']}  {record['name']:<20} {role}{end}"
 
 
+def _whole(record: dict[str, Any]) -> str:
+    return "\n".join(f"{name:<18} {_word(value)}" for name, value in record.items())
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(value)
+    return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _minted(record: dict[str, Any]) -> str:
     return f"{_line(record)}\n{record['apiKey']}\nThe key above is shown once: store it."
 
 
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def _end(days: float | None) -> datetime | None:
+    return None if days is None else datetime.now(UTC) + timedelta(days=days)
+
+
 @command.command()
-@config_option
-@data_dir_option
-@click.option("--name", required=True)
+@of_installation
+@click.option("--name", required=True, help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything.")
 @click.option("--scopes", help="Comma-separated, such as dids:create,dids:list.")
-@click.option(
-    "--allowed-target", "targets", multiple=True, metavar="DID", help="DIDs that it may act for; all by default."
-)
-@click.option("--requests-per-second", type=float)
-@click.option("--burst", type=int)
-@click.option("--days", type=float, help="How long it is valid; for ever by default.")
+@click.option("--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; default all.")
+@click.option("--requests-per-second", type=click.FloatRange(0.001, 1e6), help="Its rate; the setting's by default.")
+@click.option("--burst", type=click.IntRange(1, 1_000_000), help="Requests at once; the setting's by default.")
+@click.option("--days", type=click.FloatRange(0, 36_500), help="How long it is valid; for ever by default.")
 @as_json
 def create(
-    config: Path | None,
-    data_dir: Path | None,
+    settings: Settings,
     name: str,
     admin: bool,
     scopes: str | None,
@@ -103,52 +134,134 @@ def create(
     from identity_core.use_cases.api_keys.create import NewApiKey
 
     if admin == (scopes is not None):
-        fail("say --admin or --scopes", "identity keys create", "--scopes dids:create,dids:list, or --admin")
+        remedy = "--scopes dids:create,dids:list, or --admin"
+        fail("say --admin or --scopes, one of them", "identity keys create", remedy, status=2)
     wanted = NewApiKey(
         name=name,
-        scopes=None if admin else frozenset((scopes or "").split(",")),
+        scopes=None if admin else _listed(scopes or ""),
         allowed_targets=frozenset(targets) or None,
         requests_per_second=requests_per_second,
         burst=burst,
-        expires_at=None if days is None else datetime.now(UTC) + timedelta(days=days),
+        expires_at=_end(days),
     )
-    minted = _run(config, data_dir, lambda desk: desk.create(wanted))
+    minted = _run(settings, lambda desk: desk.create(wanted), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, json_output=json_output, text=_minted)
 
 
 @command.command(name="list")
-@config_option
-@data_dir_option
+@of_installation
 @as_json
-def list_keys(config: Path | None, data_dir: Path | None, json_output: bool) -> None:
+def list_keys(settings: Settings, json_output: bool) -> None:
     """List the keys of the SQL store, revoked ones included."""
-    keys = _run(config, data_dir, lambda desk: desk.list(after=None, limit=10_000))
+
+    async def all_of(desk: Any) -> list[ApiKey]:
+        keys: list[ApiKey] = []
+        while page := await desk.list(after=keys[-1].id if keys else None, limit=PAGE):
+            keys += page
+        return keys
+
     show(
-        [_record(key) for key in keys],
+        [_record(key) for key in _run(settings, all_of)],
         json_output=json_output,
         text=lambda records: "\n".join(map(_line, records)) or "no keys",
     )
 
 
-@command.command()
-@config_option
-@data_dir_option
+@command.command(name="show")
+@of_installation
 @click.argument("key_id")
-@click.option("--grace-hours", type=float, default=0, show_default=True, help="How long the old key still works.")
 @as_json
-def rotate(config: Path | None, data_dir: Path | None, key_id: str, grace_hours: float, json_output: bool) -> None:
+def show_key(settings: Settings, key_id: str, json_output: bool) -> None:
+    """Show one key, without its text, which nobody has."""
+    key = _run(settings, lambda desk: desk.get(key_id))
+    show(_record(key), json_output=json_output, text=_whole)
+
+
+@command.command()
+@of_installation
+@click.argument("key_id")
+@click.option("--name", help="What people call it.")
+@click.option("--admin", is_flag=True, help="May do everything from now on.")
+@click.option("--scopes", help="Comma-separated; in place of what it may do now.")
+@click.option("--allowed-targets", help="Comma-separated DIDs, or none for every DID.")
+@click.option("--requests-per-second", help="Its rate, or none for the setting's.")
+@click.option("--burst", help="Requests at once, or none for the setting's.")
+@click.option("--days", help="How long from now it is valid, or none for ever.")
+@as_json
+def update(
+    settings: Settings,
+    key_id: str,
+    name: str | None,
+    admin: bool,
+    scopes: str | None,
+    allowed_targets: str | None,
+    requests_per_second: str | None,
+    burst: str | None,
+    days: str | None,
+    json_output: bool,
+) -> None:
+    """Change what is named, keep the rest."""
+    from identity_core.use_cases.api_keys.update import KeyChanges
+
+    if admin and scopes is not None:
+        fail("--admin and --scopes exclude each other", "identity keys update", "say one of them", status=2)
+    changes: dict[str, Any] = {} if name is None else {"name": name}
+    if admin or scopes is not None:
+        changes["scopes"] = None if admin else _listed(scopes or "")
+    limits: tuple[tuple[str, str | None, Callable[[str], Any]], ...] = (
+        ("allowed_targets", allowed_targets, _listed),
+        ("requests_per_second", requests_per_second, _positive(float)),
+        ("burst", burst, _positive(int)),
+        ("expires_at", days, lambda text: _end(_positive(float)(text))),
+    )
+    try:
+        changes |= {
+            field: None if text == UNLIMITED else read(text) for field, text, read in limits if text is not None
+        }
+    except ValueError as error:
+        fail(str(error), "identity keys update", "give a positive number, or none", status=2)
+    if not changes:
+        fail("there is nothing to change", "identity keys update", "name at least one option, see --help", status=2)
+    key = _run(settings, lambda desk: desk.update(key_id, KeyChanges(**changes)))
+    show(_record(key), json_output=json_output, text=_whole)
+
+
+def _positive(kind: type[float]) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = kind(0)
+        if not 0 < number <= 1_000_000:
+            raise ValueError(f"{text!r} is no number from 0 to 1000000")
+        return number
+
+    return read
+
+
+@command.command()
+@of_installation
+@click.argument("key_id")
+@click.option(
+    "--grace-hours",
+    type=click.FloatRange(0, 24 * 90),
+    default=0,
+    show_default=True,
+    help="How long the old key still works.",
+)
+@as_json
+def rotate(settings: Settings, key_id: str, grace_hours: float, json_output: bool) -> None:
     """Make a successor with the same rights."""
-    rotated = _run(config, data_dir, lambda desk: desk.rotate(key_id, grace=timedelta(hours=grace_hours)))
+    rotated = _run(settings, lambda desk: desk.rotate(key_id, grace=timedelta(hours=grace_hours)))
     minted = rotated.successor
     show(_record(minted.key) | {"apiKey": minted.text}, json_output=json_output, text=_minted)
 
 
 @command.command()
-@config_option
-@data_dir_option
+@of_installation
 @click.argument("key_id")
 @as_json
-def revoke(config: Path | None, data_dir: Path | None, key_id: str, json_output: bool) -> None:
+def revoke(settings: Settings, key_id: str, json_output: bool) -> None:
     """End a key."""
-    key = _run(config, data_dir, lambda desk: desk.revoke(key_id))
+    key = _run(settings, lambda desk: desk.revoke(key_id))
     show(_record(key), json_output=json_output, text=_line)

@@ -1,7 +1,8 @@
 """``identity plugins``: what is installed, and whether what the settings choose can be had.
 
 ``list`` imports plugins and builds nothing. ``check`` builds what the settings choose, as a start would, and closes it
-again; where there is no data directory yet it works in a temporary one, so that it leaves nothing behind.
+again; where there is no data directory yet it works in a temporary one, so that it leaves nothing behind. ``new`` is in
+``plugins_new``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import click
 
 from identity_core.cli.configuration import config_option, configured
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugins_new import command as new_command
 from identity_core.plugin.inventory import InstalledPlugin
 from identity_core.settings import Settings, StartError
 
@@ -76,7 +78,10 @@ async def _check(settings: Settings, logger: logging.Logger) -> PluginCheck:
 
 @click.group(name="plugins")
 def command() -> None:
-    """List and check the installed plugins."""
+    """List and check the installed plugins, and make new ones."""
+
+
+command.add_command(new_command)
 
 
 @command.command(name="list")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from identity_core.cli.output import fail
-from identity_core.client import Refused, Session, Signer, Unreachable
-
-F = TypeVar("F", bound=Callable[..., Any])
+from identity_core.client import Exchange, Refused, Session, Unreachable
 
 url_option = click.option(
     "--url",
@@ -34,10 +31,12 @@ keys_option = click.option(
 
 
 @contextlib.contextmanager
-def session(url: str, api_key: str | None = None) -> Iterator[Session]:
+def session(
+    url: str, api_key: str | None = None, *, on_exchange: Callable[[Exchange], None] | None = None
+) -> Iterator[Session]:
     """A session whose refusals end the command with a readable error."""
     try:
-        with Session(url, api_key=api_key) as opened:
+        with Session(url, api_key=api_key, on_exchange=on_exchange) as opened:
             yield opened
     except Refused as error:
         details = {name: value for name, value in error.details.items() if name != "requestId"}
@@ -57,35 +56,3 @@ def remedy(error: Refused, details: dict[str, Any]) -> str:
         "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
     }
     return hints.get(error.code, json.dumps(details) if details else "see the message above")
-
-
-def read_wallet(path: Path) -> dict[str, Any]:
-    """The keys file: {did, keys}."""
-    try:
-        wallet: dict[str, Any] = json.loads(path.read_text())
-        wallet["keys"].items()
-    except FileNotFoundError:
-        fail("there is no such keys file", str(path), "name the file that `identity did create --keys FILE` wrote")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        fail(f"the keys file cannot be read: {error}", str(path), "it holds {did, keys} as JSON")
-    return wallet
-
-
-def write_wallet(path: Path, wallet: dict[str, Any]) -> None:
-    """Replaces the keys file, readable for its owner only, in one step."""
-    fresh = path.with_name(path.name + ".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(wallet, file, indent=2)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-
-
-def signer(wallet: dict[str, Any], path: Path, purpose: str = "authentication") -> Signer:
-    """The signer for the DID of the keys file."""
-    key = wallet["keys"].get(purpose, {})
-    if "privateKey" not in key:
-        fail(f"the keys file holds no private {purpose} key", str(path), "name the file that holds it")
-    return Signer(wallet["did"], key["privateKey"])

@@ -92,9 +92,7 @@ def _settled(settings: Settings, port: int) -> Settings:
     origin = server.public_url or f"http://{'127.0.0.1' if shown == '0.0.0.0' else shown}:{port}"  # noqa: S104
     if server.public_url is None and server.host not in LOOPBACK:
         log.warning("server.public_url is not set: challenges and tokens name %s", origin)
-    return replace(
-        settings, data_dir=settings.data_dir.resolve(), server=replace(server, port=port, public_url=origin)
-    )
+    return replace(settings, data_dir=settings.data_dir.resolve(), server=replace(server, port=port, public_url=origin))
 
 
 def _open_folder(folder: Path) -> None:

@@ -10,7 +10,7 @@ Generated clients speak every operation; what no generator makes is the signatur
 """
 
 from identity_core.client.did_auth import Signer
-from identity_core.client.session import Refused, Session, Unreachable
+from identity_core.client.session import Exchange, Refused, Session, Unreachable
 from identity_core.domain.challenge import hash_body
 
-__all__ = ["Refused", "Session", "Signer", "Unreachable", "hash_body"]
+__all__ = ["Exchange", "Refused", "Session", "Signer", "Unreachable", "hash_body"]

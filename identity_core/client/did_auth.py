@@ -18,13 +18,17 @@ class Signer:
     secret: str = field(repr=False)
 
     def sign(self, challenge: str, *, purpose: str | None = None, digest: str | None = None) -> str:
-        """``base64(did.base64url(signature))`` for the header. Raises ``ValueError`` when the text is no challenge for this DID, or is
-        bound to another purpose or body than the caller means to authorise: a signer that signs anything is an oracle."""
+        """``base64(did.base64url(signature))`` for the header.
+
+        ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, None for anything. Raises ``ValueError``
+        when the text is no challenge for this DID, or is not bound to exactly that: a signer that signs anything is an
+        oracle, and a service that leaves out a binding that was asked for wants more than it was given.
+        """
         read = Challenge.parse(challenge)
         if read.did != self.did:
             raise ValueError("the challenge is for another DID")
-        if read.purpose not in (None, purpose) or read.body_hash not in (None, digest):
-            raise ValueError("the challenge authorises something else")
+        if (read.purpose, read.body_hash) != (purpose, digest):
+            raise ValueError("the challenge authorises something else than what was asked for")
         kind, secret = multikey.decode_secret(self.secret)
         if kind != multikey.ED25519:
             raise ValueError("DIDAuth signs with an Ed25519 key")

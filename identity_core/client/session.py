@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +16,19 @@ from identity_core.domain.challenge import hash_body
 from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
 
 PREFIX = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and its answer. ``sent`` and ``answer`` are parsed JSON, text for other media types, None for nothing;
+    either may hold private keys."""
+
+    method: str
+    path: str
+    sent: Any = field(repr=False)
+    status: int
+    answer: Any = field(repr=False)
+    milliseconds: float
 
 
 class Refused(Exception):
@@ -32,10 +47,19 @@ class Unreachable(Exception):
 
 
 class Session:
-    """Calls the service at ``url`` (without the prefix), with ``api_key`` where an operation wants one."""
+    """Calls the service at ``url`` (without the prefix), with ``api_key`` where an operation wants one; ``on_exchange`` is
+    told of every request that was answered."""
 
-    def __init__(self, url: str, *, api_key: str | None = None, timeout_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout_seconds: float = 30.0,
+        on_exchange: Callable[[Exchange], None] | None = None,
+    ) -> None:
         self.url = url.rstrip("/")
+        self._on_exchange = on_exchange
         self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False)
         self._api_key = api_key
 
@@ -68,23 +92,19 @@ class Session:
             content = orjson.dumps(body)
             sent["Content-Type"] = "application/json"
         params = {name: value for name, value in (query or {}).items() if value is not None}
+        started = perf_counter()
         try:
             answer = self._http.request(method, PREFIX + path, content=content, params=params, headers=sent)
-        except httpx.TransportError as error:
+        except (httpx.TransportError, httpx.InvalidURL) as error:
             raise Unreachable(f"{self.url} does not answer: {error}") from error
-        return self._read(answer)
-
-    @staticmethod
-    def _read(answer: httpx.Response) -> Any:
-        kind = answer.headers.get("content-type", "")
+        milliseconds = (perf_counter() - started) * 1000
+        value = _value(answer)
+        if self._on_exchange is not None:
+            asked = answer.request.url.raw_path.decode("ascii", "replace")
+            self._on_exchange(Exchange(method, asked, body, answer.status_code, value, milliseconds))
         if answer.status_code < 400:
-            return orjson.loads(answer.content) if "json" in kind and "jsonl" not in kind else answer.text
-        try:
-            error = orjson.loads(answer.content)["error"]
-            code, message, details = error["code"], error["message"], error.get("details", {})
-        except (ValueError, KeyError, TypeError):
-            code, message, details = "UNREADABLE", answer.text[:200], {}
-        raise Refused(answer.status_code, code, message, details)
+            return value
+        raise _refusal(answer.status_code, value)
 
     def signed(self, method: str, path: str, body: Any, signer: Signer, purpose: str, *, scheme: str = DID_AUTH) -> Any:
         """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body, signs, sends."""
@@ -109,9 +129,10 @@ class Session:
         body = {name: value for name, value in wanted.items() if value is not None}
         return self.call("POST", "/auth/token", body=body)
 
-    def create(self, body: Any) -> Any:
-        """createDid."""
-        return self.call("POST", "/dids", body=body)
+    def create(self, body: Any, *, idempotency_key: str | None = None) -> Any:
+        """createDid; sent again with the same ``idempotency_key``, it gives the same DID."""
+        headers = {} if idempotency_key is None else {"Idempotency-Key": idempotency_key}
+        return self.call("POST", "/dids", body=body, headers=headers)
 
     def resolve(self, did: str, **query: Any) -> Any:
         """resolveDid."""
@@ -142,3 +163,24 @@ class Session:
         """getDidLog, as text of JSON lines."""
         text: str = self.call("GET", f"/dids/{quote(did, safe='')}/log", signed_in=False)
         return text
+
+
+def _value(answer: httpx.Response) -> Any:
+    """The parsed body; text that is not JSON, or says so wrongly, as it is."""
+    kind = answer.headers.get("content-type", "")
+    if not answer.content:
+        return None
+    if "json" not in kind or "jsonl" in kind:
+        return answer.text
+    try:
+        return orjson.loads(answer.content)
+    except ValueError:
+        return answer.text
+
+
+def _refusal(status: int, value: Any) -> Refused:
+    try:
+        error = value["error"]
+        return Refused(status, error["code"], error["message"], error.get("details") or {})
+    except (KeyError, TypeError):
+        return Refused(status, "UNREADABLE", str(value)[:200], {})

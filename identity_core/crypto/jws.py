@@ -10,11 +10,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from joserfc import errors, jws
 from joserfc.jwk import OKPKey
-from joserfc.registry import JWS_HEADER_REGISTRY, HeaderRegistryDict
+from joserfc.registry import JWS_HEADER_REGISTRY
 
 # The older name is what most readers still know; RFC 9864 gave the curve a name of its own. Both are Ed25519 here.
 ISSUED_ALGORITHM: Final = "EdDSA"
@@ -29,9 +29,9 @@ class _Registry(jws.JWSRegistry):
     """No header member but these three, so that neither a key nor an extension (RFC 7797) comes with a token. And joserfc
     warns of the name EdDSA at each use, because it may also mean Ed448; our keys are Ed25519 keys."""
 
-    default_header_registry: ClassVar[HeaderRegistryDict] = {
-        name: JWS_HEADER_REGISTRY[name] for name in ("alg", "typ", "kid")
-    }
+    def __init__(self) -> None:
+        super().__init__(algorithms=ALGORITHMS)
+        self.header_registry = {name: JWS_HEADER_REGISTRY[name] for name in ("alg", "typ", "kid")}
 
     def get_alg(self, name: str) -> Any:
         if name not in ALGORITHMS:
@@ -39,7 +39,7 @@ class _Registry(jws.JWSRegistry):
         return self.algorithms[name]
 
 
-_REGISTRY: Final = _Registry(algorithms=ALGORITHMS)
+_REGISTRY: Final = _Registry()
 
 
 @dataclass(frozen=True, slots=True)

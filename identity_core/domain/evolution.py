@@ -60,7 +60,7 @@ def create(did: Did, change: Create, at: datetime, *, strict_grace: bool) -> Did
     revision.also_known_as = change.also_known_as
     document = _finished(revision)
     if change.recovery_key is not None:
-        _check_recovery_key(change.recovery_key, document)
+        check_recovery_key(change.recovery_key, document)
     if not 0 < len(change.update_keys) <= MAX_UPDATE_KEYS or len(set(change.update_keys)) != len(change.update_keys):
         raise InvalidDocument("The keys that may sign entries are missing, too many, or there twice.")
     for key_text in change.update_keys:
@@ -133,7 +133,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
         key_id=f"{state.did}#{change.authorization.key}",
         # Nothing follows a deactivation, so nothing needs to be remembered.
         spent_challenges=() if over else (*history.unexpired(state.spent_challenges, at), spent),
-        retired_keys=() if over else state.retired_keys + _retired(state, document, recovery_key),
+        retired_keys=() if over else state.retired_keys + retired(state, document, recovery_key),
     )
 
 
@@ -155,7 +155,7 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
         case RemoveService(fragment):
             revision.remove_service(fragment)
         case AddVerificationMethod(key):
-            _require_new(state, key.multibase)
+            require_new(state, key.multibase)
             revision.add_key(key)
         case RemoveVerificationMethod(key_id):
             revision.remove_key(key_id)
@@ -168,7 +168,7 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> Docu
     old = revision.key(change.old_key_id)
     if old.revoked is not None:
         raise InvalidDocument("The key is in its grace period: it has been rotated already.", details={"keyId": old.id})
-    _require_new(state, change.new_key.multibase)
+    require_new(state, change.new_key.multibase)
     purposes = change.new_key.purposes or revision.purposes(old.id)
     revision.add_key(NewKey(change.new_key.type, change.new_key.multibase, purposes), before=old.id)
     end = None if change.revoke_at is None else change.revoke_at.replace(microsecond=0)
@@ -185,28 +185,33 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> Docu
 
 def _recover(state: DidState, change: Recover) -> Document:
     revision = Revision.of(state.document)
-    _require_new(state, change.new_key.multibase)
+    require_new(state, change.new_key.multibase)
     if change.revoke_all:
         for method in state.document.methods:
             revision.remove_key(method.id)
     revision.add_key(change.new_key)
     document = _finished(revision)
-    _require_new(state, change.recovery_key)
-    _check_recovery_key(change.recovery_key, document)
+    require_new(state, change.recovery_key)
+    check_recovery_key(change.recovery_key, document)
     return document
 
 
 def _finished(revision: Revision) -> Document:
-    """The revised document, checked; somebody must be left who controls it, and a key in grace does not count."""
     document = revision.document()
+    check(document)
+    return document
+
+
+def check(document: Document) -> None:
+    """Raises ``InvalidDocument`` unless the document keeps its rules and somebody is left who controls it; a key in grace does not
+    count."""
     documents.check(document)
     related = document.related(keys.AUTHENTICATION)
     if not any(method.id in related and method.revoked is None for method in document.methods):
         raise InvalidDocument("The document needs an authentication key; to replace the last one, rotate it.")
-    return document
 
 
-def _require_new(state: DidState, multibase: str) -> None:
+def require_new(state: DidState, multibase: str) -> None:
     """Forward security: a key that has been in the document, or was the recovery key, never comes back."""
     known = [method.multibase for method in state.document.methods]
     if multibase in known or multibase == state.recovery_key or digest(multibase) in state.retired_keys:
@@ -215,13 +220,14 @@ def _require_new(state: DidState, multibase: str) -> None:
         )
 
 
-def _check_recovery_key(multibase: str, document: Document) -> None:
+def check_recovery_key(multibase: str, document: Document) -> None:
+    """Raises ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
     PublicKey.parse(keys.ED25519.name, multibase)
     if any(method.multibase == multibase for method in document.methods):
         raise InvalidDocument("The recovery key must not be in the document.")
 
 
-def _retired(before: DidState, document: Document, recovery_key: str | None) -> tuple[str, ...]:
+def retired(before: DidState, document: Document, recovery_key: str | None) -> tuple[str, ...]:
     """Digests of the keys that are gone, the spent recovery key among them."""
     left = {method.multibase for method in document.methods}
     gone = [method.multibase for method in before.document.methods if method.multibase not in left]

@@ -191,7 +191,17 @@ def _check(multibase: str) -> PublicKey:
 
             bls.check_public_key(raw)
     except ValueError as error:
+        _refuse_secret(multibase)
         raise InvalidDocument(
             f"The public key is not valid: {error}.", details={"publicKeyMultibase": multibase[:160]}
         ) from error
     return PublicKey(name, multibase, raw)
+
+
+def _refuse_secret(multibase: str) -> None:
+    """Raises ``InvalidDocument`` without showing the text when somebody has mixed up the two halves of a key."""
+    try:
+        multikey.decode_secret(multibase)
+    except ValueError:
+        return
+    raise InvalidDocument("This is a private key. Give its public key; take the private one as exposed.") from None

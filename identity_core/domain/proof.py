@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.errors import InternalError, JsonValue, ProofInvalid
+from identity_core.domain.errors import InternalError, JsonValue, PredicateUnsupported, ProofInvalid
 from identity_core.domain.predicate import Predicate
 from identity_core.domain.schema import Schema
 
@@ -214,9 +214,11 @@ class Expectation:
         for asked in self.predicates or ():
             if asked.keys() != {"attributeName", "type", "value"}:
                 raise ProofInvalid(details={"reason": "an expected predicate has attributeName, type and value"})
-            canonical.append(
-                Predicate.parse(schema, str(asked["attributeName"]), str(asked["type"]), asked["value"]).json
-            )
+            name, kind = str(asked["attributeName"]), str(asked["type"])
+            try:
+                canonical.append(Predicate.parse(schema, name, kind, asked["value"]).json)
+            except PredicateUnsupported:
+                raise ProofInvalid(details={"reason": "the proof's schema has no such predicate as expected"}) from None
         return canonical
 
 

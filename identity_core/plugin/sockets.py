@@ -56,7 +56,7 @@ DID_METHOD = Socket(
     "identity_provide_did_method",
     "DID method",
     (DidMethod,),
-    Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, LogInvalid)),
+    Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid)),
 )
 LEDGER = Socket(
     "identity_provide_ledger_backend",

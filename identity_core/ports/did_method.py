@@ -61,9 +61,11 @@ class DidMethod(Protocol):
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> UnsignedEntry:
         """The entry for ``change`` at the time ``at`` (aware UTC, microseconds, later than the state's).
 
-        ``state`` is None for a ``Create``, which mints the DID. ``signer`` is the Ed25519 multikey that will sign.
+        ``state`` is None for a ``Create``, which mints the DID. ``signer`` is the Ed25519 multikey that will sign. A method whose
+        entries tell times more coarsely records its own next step.
         Raises ``InvalidDocument`` when a rule forbids the change, ``Forbidden`` or ``AuthFailed`` when the key that authorised it
-        may not do this, ``DidDeactivated`` after a deactivation.
+        may not do this, ``DidDeactivated`` after a deactivation, ``VersionConflict`` when a grace period has ended by then and its
+        version is not written.
         """
         ...
 

@@ -19,16 +19,6 @@ from tests.attack.prover_forge import ISSUER, Forger, ask, b64, fixed_random, ho
 ASKED = ask(("balance", "gte", 5), ("country", "eq", "JP"), ("score", "set_member", [1, 211]))
 
 
-class NoCurve:
-    """A curve on which nothing may be computed."""
-
-    name = "none"
-    constant_time = False
-
-    def __getattr__(self, name):
-        raise AssertionError(f"{name} was called")
-
-
 @pytest.fixture(scope="module")
 def proof():
     return honest(ASKED)

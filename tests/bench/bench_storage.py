@@ -126,7 +126,7 @@ def on_postgresql(folder: Path, callers: Sequence[int], seconds: float, replicas
     """The same on a private server, then with several processes."""
     from tests.postgres_server import PostgresServer
 
-    server = PostgresServer.create(Path(tempfile.mkdtemp(dir=folder)))
+    server = PostgresServer.create(Path(tempfile.mkdtemp(dir=folder)), fsync=True)
     try:
         for number in callers:
             uvloop.run(appends(folder, server.new_database(), number, seconds))

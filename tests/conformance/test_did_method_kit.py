@@ -143,3 +143,14 @@ def test_the_kit_fails_what_is_broken(broken: type[Good]) -> None:
 @pytest.mark.parametrize("name", [name for broken, name in BROKEN.items() if broken is not Immutable])
 def test_the_kit_passes_what_is_not(name: str) -> None:
     run(Good(), name)
+
+
+class ShowsNoEvidence(DidMethodConformance):
+    carries_evidence = False
+
+
+def test_a_draft_that_checks_no_signature_fails_where_entries_cannot_show_it() -> None:
+    controller, signer = Controller("kit"), Signer("kit")
+    life = Life(Good(), controller.creation(signer), controller, signer)
+    with pytest.raises(pytest.fail.Exception):
+        ShowsNoEvidence().test_a_forged_signature_of_the_controller_is_refused(life)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,11 +13,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from identity_core.cli.local_server import free_port
 from tests.attack.stranger import GENEROUS, Stranger, Wire
 
+ROOT = Path(__file__).parents[2]
 API_KEY = "fault-test-key-0000000000000000000000000000"
 START_SECONDS = 30.0
+# With JSON on standard output and with text.
+LISTENING = re.compile(rb"(http://127\.0\.0\.1:[1-9][0-9]*)")
 
 
 @dataclass
@@ -42,25 +45,28 @@ def start(
     before: Sequence[str] = (),
 ) -> Running:
     """Runs ``identity serve`` on ``data_dir`` and a free port until it is ready; ``before`` are the words of a command that runs it."""
-    port = free_port()
     log = data_dir.parent / f"{data_dir.name}.log"
     command = [*before, sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
-    command += ["--port", str(port), "--data-dir", str(data_dir), *arguments]
+    command += ["--port", "0", "--data-dir", str(data_dir), *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
     inherited |= {"API_KEY": API_KEY} | GENEROUS | dict(environment or {})
+    # Plugins in the making are found from the root of the checkout.
+    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     began = time.monotonic()
     with log.open("ab") as output:
+        earlier = output.tell()
         process = subprocess.Popen(command, stdout=output, stderr=output, env=inherited, start_new_session=True)
-    wire = Wire(f"http://127.0.0.1:{port}")
-    running = Running(process, wire, Stranger(wire, API_KEY), log, 0.0)
     while time.monotonic() - began < START_SECONDS and process.poll() is None:
+        said = LISTENING.search(log.read_bytes(), earlier)
+        wire = Wire("http://127.0.0.1:0" if said is None else said[1].decode())
         with contextlib.suppress(OSError):
-            if wire.call("GET", "/ready").status == 200:
-                running.seconds = time.monotonic() - began
-                return running
+            if said is not None and wire.call("GET", "/ready").status == 200:
+                return Running(process, wire, Stranger(wire, API_KEY), log, time.monotonic() - began)
+        wire.close()
         time.sleep(0.02)
     with contextlib.suppress(ProcessLookupError):
-        running.kill()
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(10)
     raise RuntimeError(f"the service did not become ready: {log.read_text(errors='replace')[-3000:]}")
 
 

@@ -127,7 +127,9 @@ def check(running: Running, written: Written, data_dir: Path) -> int:
 
 @pytest.mark.parametrize("count", [ROUNDS], ids=[f"{ROUNDS}_kills"])
 @pytest.mark.parametrize("workers", [1, 2], ids=["1_process", "2_processes"])
-def test_no_acknowledged_write_is_lost(tmp_path: Path, workers: int, count: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_acknowledged_write_is_lost(
+    tmp_path: Path, workers: int, count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     data_dir, written, dice = tmp_path / "data", Written(), random.Random(20260101 + workers)
     restarts, unacknowledged = [], 0
     failures.clear()

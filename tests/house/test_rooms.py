@@ -26,6 +26,7 @@ ROOMS = {
     "limits": ("identity_core/throttle/",),
     "redis": ("identity_core/throttle/",),
     "nacl": ("identity_core/crypto/",),
+    "joserfc": ("identity_core/crypto/",),
     "pyblst": ("identity_core/crypto/",),
     "py_arkworks_bls12381": ("identity_core/crypto/",),
     "py_ecc": ("identity_core/crypto/",),

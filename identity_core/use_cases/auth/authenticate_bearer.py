@@ -98,7 +98,7 @@ class AuthenticateBearer:
     async def _alive(self, did: Did) -> DidState:
         try:
             return (await self.reader.active(did)).head.state
-        except (DidNotFound, DidDeactivated) as error:
+        except (InvalidDid, DidNotFound, DidDeactivated) as error:
             raise AuthFailed from error
 
 

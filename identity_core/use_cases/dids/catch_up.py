@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
+from identity_core.domain.errors import IdentityError
 from identity_core.domain.history import DidState
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 
 PAGE = 500
+RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +46,32 @@ class CatchUp:
             cursor = lines[-1].receipt.sequence
             done += len(lines)
         return done
+
+
+@dataclass(slots=True)
+class IndexRepair:
+    """Catches up in the background after an entry was recorded and its row in the index was not (disk full, overload): what is on
+    the ledger must not stay invisible until the next start. Tries again every second until it is done."""
+
+    catch_up: CatchUp
+    _task: asyncio.Task[None] | None = field(default=None)
+
+    def begin(self) -> None:
+        """Starts, unless it is under way."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._repeat())
+
+    async def close(self) -> None:
+        """Stops; the next start does the rest."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _repeat(self) -> None:
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            try:
+                await self.catch_up()
+            except IdentityError:
+                continue
+            return

@@ -157,6 +157,8 @@ def test_what_was_not_compared_is_said(expected, unchecked):
         {"verification_method": "did:example:mallory#bbs"},
         {"header_digest": bytes(32)},
         {"predicates": ()},
+        {"predicates": ({"attributeName": "nonesuch", "type": "gte", "value": 18},) * 2},
+        {"predicates": ({"attributeName": "score", "type": "gte", "value": "18"},) * 2},
         {"predicates": ({"attributeName": "score", "type": "gte", "value": 18},)},
         {
             "predicates": (

@@ -20,6 +20,7 @@ from identity_core.domain.errors import (
     Forbidden,
     InvalidDocument,
     InvalidRequest,
+    PluginUnavailable,
     VersionConflict,
 )
 from identity_core.domain.log import verify
@@ -247,6 +248,32 @@ async def test_the_index_is_rebuilt_from_the_ledger(rooms: Rooms) -> None:
     other = AddService(NewService("LinkedDomains", "https://other.example/", "other"))
     assert (await add_service(rooms, did, secret_of(created), other)).state.version_id == 3
     assert (await rooms.resolve(did, version_id=2, version_time=None)).version.state.operation == "update"
+
+
+@on_rooms
+async def test_an_index_that_failed_is_repaired_while_the_service_runs(rooms: Rooms) -> None:
+    created = await rooms.new_did()
+    did = created.version.state.did
+    index = rooms.writer.index
+
+    class Full:
+        """An index on a disk that is full."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(index, name)
+
+        async def record(self, *_: Any, **__: Any) -> None:
+            raise PluginUnavailable
+
+    object.__setattr__(rooms.writer, "index", Full())
+    with pytest.raises(PluginUnavailable):
+        await add_service(rooms, did, secret_of(created))
+    assert (await rooms.resolve(did, version_id=None, version_time=None)).version.state.version_id == 1
+    for _ in range(100):
+        await asyncio.sleep(0.05)
+        if (await rooms.resolve(did, version_id=None, version_time=None)).version.state.version_id == 2:
+            return
+    pytest.fail("the index stayed behind the ledger")
 
 
 @on_rooms

@@ -1,0 +1,148 @@
+"""``identity did create``: keys made at this machine, on disk before the service hears of them.
+
+A creation that was broken off is finished by running the same command again: the keys file remembers the request and its
+Idempotency-Key, so the service answers with the DID that it may already have made.
+"""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.remote import api_key_option, session, url_option
+from identity_core.cli.wallet import RECOVERY, Wallet, make_key
+from identity_core.client import Refused, Session, Unreachable
+
+METHODS_WITHOUT_RECOVERY = ("key",)
+
+
+@click.command()
+@url_option
+@api_key_option
+@click.option("--method", default="ids", show_default=True, help="DID method.")
+@click.option("--key-type", default="Ed25519", show_default=True, help="Type of the first key.")
+@click.option("--key", "additional", nargs=2, multiple=True, metavar="TYPE PURPOSE", help="A further key, made here.")
+@click.option(
+    "--public-key",
+    "foreign",
+    nargs=3,
+    multiple=True,
+    metavar="TYPE MULTIBASE PURPOSE",
+    help="A key of your own, from elsewhere; with it none is made here.",
+)
+@click.option("--service", "services", nargs=2, multiple=True, metavar="TYPE URL", help="A service endpoint.")
+@click.option(
+    "--recovery-key/--no-recovery-key",
+    default=None,
+    help="Make a recovery key.  [default: yes, where the method knows them]",
+)
+@click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
+@click.option("--show-secrets", is_flag=True, help="Print the private keys instead; they are kept nowhere.")
+@as_json
+def create(
+    url: str,
+    api_key: str | None,
+    method: str,
+    key_type: str,
+    additional: tuple[tuple[str, str], ...],
+    foreign: tuple[tuple[str, str, str], ...],
+    services: tuple[tuple[str, str], ...],
+    recovery_key: bool | None,
+    path: Path | None,
+    show_secrets: bool,
+    json_output: bool,
+) -> None:
+    """Create a DID with keys that are made here. Say where they shall go: --keys FILE, or --show-secrets."""
+    if sum((path is not None, show_secrets, bool(foreign))) != 1:
+        remedy = "--keys FILE, --show-secrets, or your own with --public-key"
+        fail("say where the private keys shall go", "identity did create", remedy, status=2)
+    if foreign:
+        made: list[tuple[str, dict[str, Any]]] = []
+        public = [{"type": kind, "publicKeyMultibase": key, "purpose": [use]} for kind, key, use in foreign]
+    else:
+        wants_recovery = method not in METHODS_WITHOUT_RECOVERY if recovery_key is None else recovery_key
+        made = _make(key_type, additional, with_recovery=wants_recovery)
+        public = [_asked(place, purpose, key) for place, (purpose, key) in enumerate(made)]
+    options: dict[str, Any] = {"publicKeys": public}
+    if services:
+        options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
+    body = {"method": method, "keyType": public[0]["type"], "options": options}
+    with session(url, api_key) as opened:
+        if path is not None:
+            created = _create_and_keep(opened, body, made, path)
+        else:
+            created = opened.create(body, idempotency_key=secrets.token_urlsafe(16))
+    if show_secrets:
+        created["keys"] = _filed(made, created["did"])
+    show(created, json_output=json_output or show_secrets, text=lambda body: _text(body, path))
+
+
+def _text(body: dict[str, Any], path: Path | None) -> str:
+    note = f"\nkeys    {path}" if path is not None else ""
+    return f"{body['did']}\nblock   {body['blockNumber']}\ntx      {body['transactionHash']}{note}"
+
+
+def _make(
+    key_type: str, additional: tuple[tuple[str, str], ...], *, with_recovery: bool
+) -> list[tuple[str, dict[str, Any]]]:
+    """(purpose, key) of the first key, the further ones and the recovery key."""
+    from identity_core.domain import keys
+
+    first = make_key(key_type)
+    made = [(keys.default_purposes(first["type"], primary=True)[0], first)]
+    made += [(purpose, make_key(kind)) for kind, purpose in additional]
+    return made + ([(RECOVERY, make_key("Ed25519"))] if with_recovery else [])
+
+
+def _asked(place: int, purpose: str, key: dict[str, Any]) -> dict[str, Any]:
+    from identity_core.domain import keys
+
+    purposes = list(keys.default_purposes(key["type"], primary=True)) if place == 0 else [purpose]
+    return {"type": key["type"], "publicKeyMultibase": key["publicKey"], "purpose": purposes}
+
+
+def _filed(made: list[tuple[str, dict[str, Any]]], did: str | None) -> dict[str, Any]:
+    """The keys by purpose; several of one purpose go to ``additional``."""
+    filed: dict[str, Any] = {}
+    for purpose, key in made:
+        whole = key if did is None else {"keyId": f"{did}#{key['publicKey']}"} | key
+        if purpose in filed:
+            filed.setdefault("additional", []).append(whole)
+        else:
+            filed[purpose] = whole
+    return filed
+
+
+def _create_and_keep(
+    opened: Session, body: dict[str, Any], made: list[tuple[str, dict[str, Any]]], path: Path
+) -> dict[str, Any]:
+    if path.exists():
+        wallet = Wallet.read(path)
+        if wallet.did is not None or wallet.pending is None:
+            fail("the keys file exists", str(path), "name a new file: keys are not overwritten")
+        click.echo(f"Finishing the creation that {path} began; other options do not count.", err=True)
+    else:
+        key = secrets.token_urlsafe(32)
+        wallet = Wallet(path, None, _filed(made, None), {"operation": "create", "body": body, "idempotencyKey": key})
+        wallet.save(new=True)
+    begun = wallet.pending or {}
+    try:
+        created = cast(dict[str, Any], opened.create(begun["body"], idempotency_key=begun["idempotencyKey"]))
+    except Refused as error:
+        if error.status < 500 and error.code != "REQUEST_IN_PROGRESS":
+            # Nothing was made for these keys.
+            path.unlink()
+        raise
+    except Unreachable as error:
+        fail(str(error), opened.url, "run the same command again when it answers: it finishes what it began")
+    did = created["did"]
+    for filed in wallet.keys.values():
+        for key_of_did in filed if isinstance(filed, list) else [filed]:
+            key_of_did["keyId"] = f"{did}#{key_of_did['publicKey']}"
+    wallet.did, wallet.pending = did, None
+    wallet.save()
+    return created

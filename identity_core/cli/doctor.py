@@ -1,0 +1,204 @@
+"""``identity doctor``: what an operator should know about an installation before a user finds out.
+
+Plugins are tried as a start would build them: in the data directory where that holds an installation of this user, else
+in a temporary one, so that looking leaves no file behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from identity_core.cli.configuration import (
+    config_option,
+    configured,
+    data_dir_option,
+    database_url_option,
+    shown_database,
+)
+from identity_core.cli.output import as_json, show
+from identity_core.settings import Settings, StartError
+
+State = Literal["ok", "warn", "fail"]
+LOW_DISK_BYTES = 256 * 1024 * 1024
+REDIS_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. ``remedy`` says what to do unless it is ok."""
+
+    check: str
+    state: State
+    says: str
+    remedy: str = ""
+
+
+@click.command(name="doctor")
+@config_option
+@data_dir_option
+@database_url_option
+@as_json
+def command(config: Path | None, data_dir: Path | None, database_url: str | None, json_output: bool) -> None:
+    """Look at this installation and say what is wrong. Exit code 1 when something is."""
+    settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
+    findings = list(examine(settings))
+    healthy = all(one.state != "fail" for one in findings)
+    body = {"healthy": healthy, "findings": [dataclasses.asdict(one) for one in findings]}
+    show(body, json_output=json_output, text=lambda _: "\n".join(map(_line, findings)))
+    if not healthy:
+        raise SystemExit(1)
+
+
+def _line(finding: Finding) -> str:
+    remedy = f"\n      {'':<18} do: {finding.remedy}" if finding.remedy else ""
+    return f"{finding.state:<5} {finding.check:<18} {finding.says}{remedy}"
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Every finding, in the order in which a start would meet what they are about."""
+    yield from _data_directory(settings.data_dir)
+    yield _curves()
+    yield Finding("database", "ok", shown_database(settings))
+    yield _throttle(settings)
+    yield from _server(settings)
+    folder = settings.data_dir
+    ours = folder.is_dir() and folder.stat().st_uid == os.geteuid() and any(folder.iterdir())
+    tried = settings if ours else dataclasses.replace(settings, data_dir=folder / "nowhere")
+    yield from _plugins(tried)
+    try:
+        yield from _keys(settings, look_inside=ours)
+    except StartError as error:
+        yield Finding("API keys", "fail", str(error), "put it right, then look again")
+
+
+def _data_directory(folder: Path) -> Iterator[Finding]:
+    check = "data directory"
+    if not folder.exists():
+        yield Finding(check, "warn", f"{folder} does not exist yet", "nothing: `identity serve` makes it")
+        return
+    status = folder.stat()
+    if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        yield Finding(check, "fail", f"{folder} cannot be written", "name another with --data-dir, or change its owner")
+        return
+    if status.st_uid != os.geteuid():
+        yield Finding(check, "warn", f"{folder} belongs to user {status.st_uid}", "run the service as that user")
+    elif stat.S_IMODE(status.st_mode) & 0o077:
+        yield Finding(check, "warn", f"others may look into {folder}", f"chmod 700 {folder}")
+    else:
+        yield Finding(check, "ok", f"{folder}, for its owner only")
+    for path in sorted(folder.iterdir()):
+        # SQLite files hold sealed keys and documents; the rest is worse.
+        if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077 and stat.S_IMODE(status.st_mode) & 0o077:
+            yield Finding(check, "warn", f"others may read {path.name}", f"chmod 600 {path}")
+    free = shutil.disk_usage(folder).free
+    if free < LOW_DISK_BYTES:
+        yield Finding(
+            "disk", "warn", f"{free // 2**20} MiB are left at {folder}", "make room: a full disk stops writes"
+        )
+
+
+def _curves() -> Finding:
+    from identity_core.crypto.bls12381 import available
+
+    states = available()
+    usable = [one.name for one in states if one.curve is not None]
+    lacking = [f"{one.name}: {one.reason}" for one in states if one.curve is None]
+    says = f"BLS12-381 by {', '.join(usable) or 'nobody'}" + (f" (not {'; '.join(lacking)})" if lacking else "")
+    if not usable:
+        return Finding("curves", "fail", says, "pip install pyblst")
+    if usable == ["py_ecc"]:
+        return Finding("curves", "warn", says, "pip install pyblst: py_ecc is a hundred times slower")
+    return Finding("curves", "ok", says)
+
+
+def _throttle(settings: Settings) -> Finding:
+    throttle = settings.throttle
+    store = throttle.store
+    if store == "auto":
+        store = "redis" if throttle.redis_url is not None else "sql" if settings.server.workers > 1 else "memory"
+    if store == "memory" and settings.server.workers > 1:
+        remedy = 'set throttle.store to "sql"'
+        return Finding("throttle", "warn", "each worker has limits of its own, in memory", remedy)
+    if store == "redis":
+        reason = asyncio.run(_redis_fault(str(throttle.redis_url)))
+        if reason is not None:
+            remedy = "start it, or correct throttle.redis_url; until then each process limits for itself"
+            return Finding("throttle", "fail", f"Redis does not answer: {reason}", remedy)
+    return Finding("throttle", "ok", f"buckets in {store}")
+
+
+async def _redis_fault(url: str) -> str | None:
+    try:
+        from identity_core.throttle.redis import TokenBucketRedisStorage
+    except ImportError:
+        return "its client is not installed (pip install 'identity-service[redis]')"
+    try:
+        storage = TokenBucketRedisStorage(f"async+tokenbucket+{url}")
+        answers = await asyncio.wait_for(storage.check(), REDIS_SECONDS)
+    except Exception as error:  # noqa: BLE001  (whatever the client raises is the finding)
+        return type(error).__name__
+    return None if answers else "no connection"
+
+
+def _server(settings: Settings) -> Iterator[Finding]:
+    server = settings.server
+    if server.public_url is None and server.host not in ("127.0.0.1", "::1", "localhost"):
+        remedy = "set server.public_url to the origin that callers see"
+        yield Finding("server", "warn", f"listens at {server.host} without a public_url", remedy)
+    else:
+        yield Finding("server", "ok", server.public_url or f"http://{server.host}:{server.port}, for this machine")
+    if server.workers > (os.cpu_count() or 1):
+        yield Finding("server", "warn", f"{server.workers} workers on {os.cpu_count()} processors", "take fewer")
+
+
+def _plugins(settings: Settings) -> Iterator[Finding]:
+    from identity_core.cli.plugins import check_plugins
+
+    try:
+        check = check_plugins(settings)
+    except StartError as error:
+        yield Finding("plugins", "fail", str(error), "uninstall it, put it right, or name it in plugins.disabled")
+        return
+    for problem in check.problems:
+        yield Finding("plugins", "fail", problem, "see `identity plugins check`")
+    for one in check.plugins:
+        if one.state == "failed" and not any(one.reason in problem for problem in check.problems):
+            yield Finding("plugins", "warn", f"{one.name} failed: {one.reason}", "see `identity plugins list`")
+    if not check.problems:
+        active = [one.name for one in check.plugins if one.state == "active"]
+        yield Finding("plugins", "ok", f"{len(active)} in use: {', '.join(active)}")
+
+
+def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Finding]:
+    from identity_core.cli.config import show_settings
+
+    values = {row.key: row.value for row in show_settings(settings)}
+    if settings.custodian.backend == "sealed" and values.get("plugins.sealed.passphrase") is None:
+        remedy = "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, and keep a copy of custodian.key until then"
+        yield Finding("master key", "warn", "a file beside the keys that it seals, without a passphrase", remedy)
+    else:
+        yield Finding("master key", "ok", f"custodian {settings.custodian.backend}")
+    stores = ", ".join(settings.key_stores)
+    if not look_inside:
+        yield Finding("API keys", "ok", f"in {stores}")
+    elif asyncio.run(_any_key(settings)):
+        yield Finding("API keys", "ok", f"in {stores}; there are some")
+    else:
+        yield Finding("API keys", "warn", f"in {stores}; there is none yet", "nothing: the first start makes one")
+
+
+async def _any_key(settings: Settings) -> bool:
+    from identity_core import bootstrap
+
+    async with bootstrap.open_key_stores(settings) as stores:
+        return await bootstrap.has_api_keys(stores)

@@ -1,0 +1,118 @@
+"""``identity plugins new``: the beginning of a plugin, as a distribution of its own whose tests are green at once.
+
+The template is ``identity_core/plugin_templates``; copier renders it and is an extra, since only authors need it. Left out on
+purpose: updating a plugin that was made before, because from then on it is its author's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from importlib import metadata
+from pathlib import Path
+from typing import Final
+
+import click
+
+import identity_core
+from identity_core.cli.output import fail
+
+KINDS: Final = {
+    "did-method": "did",
+    "ledger": "ledger",
+    "prover": "prover",
+    "key-store": "keys",
+    "custodian": "custodian",
+}
+"""What a plugin can provide, and the word for it in the name of a distribution."""
+
+MOST_CHARACTERS: Final = 32
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
+_METHOD: Final = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
+
+
+class CannotMake(Exception):
+    """The plugin was not made: what is wrong, where, and what to do about it."""
+
+    def __init__(self, what: str, where: str, remedy: str) -> None:
+        super().__init__(what)
+        self.what, self.where, self.remedy = what, where, remedy
+
+
+def new_plugin(kind: str, name: str, into: Path) -> Path:
+    """Makes the distribution ``identity-<kind>-<name>`` in a new folder of this name below ``into`` and returns the folder.
+
+    ``kind`` is a key of ``KINDS``, ``name`` what operators will write. Raises ``CannotMake``; then nothing was written.
+    """
+    _check_name(kind, name)
+    distribution = f"identity-{KINDS[kind]}-{name}"
+    folder = into / distribution
+    if folder.exists():
+        raise CannotMake(f"{distribution} is there already", str(folder), "choose another name or another --into")
+    _refuse_installed(distribution)
+    try:
+        from copier import run_copy
+    except ImportError as error:
+        raise CannotMake(
+            "copier is not installed, and the template is written in it",
+            "identity plugins new",
+            "pip install 'identity-service[template]'",
+        ) from error
+    said = {
+        "kind": kind,
+        "name": name,
+        "distribution": distribution,
+        "module": distribution.replace("-", "_"),
+        "title": "".join(word.capitalize() for word in name.split("-")),
+    }
+    template = Path(identity_core.__file__).parent / "plugin_templates"
+    try:
+        run_copy(str(template), folder, data=said, defaults=True, quiet=True)
+    except OSError as error:
+        raise CannotMake(f"cannot write: {error.strerror}", str(folder), "choose another --into") from error
+    return folder
+
+
+def _check_name(kind: str, name: str) -> None:
+    from identity_core.settings.tree import Plugins
+
+    what = None
+    # A method name has no hyphen (DID Core §3.1).
+    form = _METHOD if kind == "did-method" else _NAME
+    if len(name) > MOST_CHARACTERS or form.fullmatch(name) is None:
+        hyphens = "" if form is _METHOD else " and single hyphens"
+        what = f"a name is at most {MOST_CHARACTERS} lower-case letters, digits{hyphens}, a letter first"
+    elif name in {field.name for field in dataclasses.fields(Plugins)}:
+        what = f"[plugins] {name} is a setting of the service itself"
+    if what is not None:
+        raise CannotMake(what, name[:64], "choose another name")
+
+
+def _refuse_installed(distribution: str) -> None:
+    """Two providers of one kind and name stop every start, so none is made that could not live beside the others."""
+    try:
+        version = metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return
+    raise CannotMake(f"{distribution} {version} is installed already", distribution, "choose another name")
+
+
+@click.command(name="new")
+@click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What the plugin provides.")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Where its folder goes.  [default: .]",
+)
+@click.argument("name")
+def command(kind: str, into: Path, name: str) -> None:
+    """Make a plugin that works, to be changed into yours. NAME is what operators will write, such as vault."""
+    try:
+        folder = new_plugin(kind, name, into)
+    except CannotMake as refused:
+        fail(refused.what, refused.where, refused.remedy)
+    shown = shlex.quote(str(folder))
+    click.echo(f"Made {folder}. Its README says what to change. Now:")
+    click.echo(f"  pip install -e {shown}\n  python -m pytest {shown}\n  identity plugins list")

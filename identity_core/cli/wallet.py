@@ -1,0 +1,181 @@
+"""The keys file: the DID of a person at this machine, and its private keys.
+
+It is JSON: ``{did, keys, pending}``. ``keys`` maps a purpose to ``{type, keyId, publicKey, privateKey}``; ``additional``
+and ``retired`` are lists of such. Keys are made here, so the service never sees a private one. Before an operation that
+brings a new key is sent, the key is on disk under ``pending``; when a crash leaves it there, ``settle`` asks the service
+what became of it. The file is replaced in one step, durable, readable for its owner only.
+
+Left out: a passphrase around the file, and a lock against two commands on one file at the same time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from identity_core.cli.output import fail
+from identity_core.client import Session, Signer
+
+AUTHENTICATION, RECOVERY = "authentication", "recovery"
+_LISTS = ("additional", "retired")
+
+
+@dataclass(slots=True)
+class Wallet:
+    """An open keys file. ``pending`` is ``{operation, keys, …}`` of an operation whose outcome is not known yet."""
+
+    path: Path
+    did: str | None
+    keys: dict[str, Any] = field(repr=False)
+    pending: dict[str, Any] | None = field(default=None, repr=False)
+
+    @classmethod
+    def read(cls, path: Path) -> Wallet:
+        """The file at ``path``; a missing or unreadable one ends the command."""
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+            did, keys, pending = value.get("did"), value["keys"], value.get("pending")
+            if not isinstance(keys, dict) or not isinstance(did, str | None) or not isinstance(pending, dict | None):
+                raise TypeError("its members are of other types")
+        except FileNotFoundError:
+            fail("there is no such keys file", str(path), "name the file that `identity did create --keys FILE` wrote")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+            fail(f"the keys file cannot be read: {reason}", str(path), "it holds {did, keys} as JSON, see the README")
+        return cls(path, did, keys, pending)
+
+    @classmethod
+    def open(cls, path: Path) -> Wallet:
+        """Like ``read``, of a DID that exists."""
+        wallet = cls.read(path)
+        if wallet.did is None:
+            remedy = f"run `identity did create --keys {path}` again: it finishes what it began"
+            fail("the keys file holds keys, but no DID yet", str(path), remedy)
+        return wallet
+
+    def named_did(self) -> str:
+        """The DID. Raises ``ValueError`` while there is none."""
+        if self.did is None:
+            raise ValueError("the DID is not created yet")
+        return self.did
+
+    def signer(self, purpose: str = AUTHENTICATION) -> Signer:
+        """Signs with the key of ``purpose``; a file without it ends the command."""
+        key = self.keys.get(purpose)
+        if not isinstance(key, dict) or "privateKey" not in key:
+            fail(f"the keys file holds no private {purpose} key", str(self.path), "name the file that holds it")
+        return Signer(self.named_did(), key["privateKey"])
+
+    def save(self, *, new: bool = False) -> None:
+        """Replaces the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
+        value = {"did": self.did, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
+        with _draft(self.path, (json.dumps(value, indent=2) + "\n").encode()) as draft:
+            if new:
+                self.path.hardlink_to(draft)
+            else:
+                draft.replace(self.path)
+
+    def find(self, key_id: str) -> tuple[str, int | None] | None:
+        """Where the key with this id is filed: the purpose, and the place in it where that is a list."""
+        for purpose, filed in self.keys.items():
+            if isinstance(filed, dict) and filed.get("keyId") == key_id:
+                return purpose, None
+            if isinstance(filed, list) and purpose != "retired":
+                for place, one in enumerate(filed):
+                    if one.get("keyId") == key_id:
+                        return purpose, place
+        return None
+
+    def replace_key(self, old_key_id: str, key: dict[str, Any]) -> None:
+        """Files ``key`` where the old one was, and the old one under ``retired``; a key that is not filed is added."""
+        where = self.find(old_key_id)
+        if where is None:
+            self.keys.setdefault("additional", []).append(key)
+            return
+        purpose, place = where
+        if place is None:
+            old, self.keys[purpose] = self.keys[purpose], key
+        else:
+            old, self.keys[purpose][place] = self.keys[purpose][place], key
+        self.retire(old)
+
+    def retire(self, key: dict[str, Any]) -> None:
+        """Keeps a key that serves no more: a private key is never thrown away by the program."""
+        self.keys.setdefault("retired", []).append(key)
+
+    def begin(self, operation: str, fresh: dict[str, dict[str, Any]], **more: Any) -> None:
+        """Puts ``fresh`` keys on disk before the service hears of them."""
+        self.pending = {"operation": operation, "keys": fresh} | more
+        self.save()
+
+    def finish(self) -> None:
+        """The pending operation was done: its keys take their places."""
+        pending = self.pending or {}
+        fresh = pending.get("keys", {})
+        if pending.get("operation") == "rotate":
+            self.replace_key(pending["oldKeyId"], fresh["new"])
+        elif pending.get("operation") == "recover":
+            spent = self.keys if pending["revokeAll"] else {one: self.keys[one] for one in fresh if one in self.keys}
+            for purpose, filed in list(spent.items()):
+                if purpose != "retired":
+                    for key in filed if purpose in _LISTS else [filed]:
+                        self.retire(key)
+                    del self.keys[purpose]
+            self.keys |= fresh
+        self.pending = None
+        self.save()
+
+    def abandon(self) -> None:
+        """The pending operation was refused: it changed nothing."""
+        for key in (self.pending or {}).get("keys", {}).values():
+            self.retire(key)
+        self.pending = None
+        self.save()
+
+    def settle(self, session: Session) -> None:
+        """Finds out what became of an operation that was broken off, by whether its key stands in the document."""
+        if self.pending is None:
+            return
+        methods = session.resolve(self.named_did())["didDocument"].get("verificationMethod", [])
+        fresh = self.pending["keys"]
+        telling = fresh.get("new") or fresh[AUTHENTICATION]
+        if any(method.get("publicKeyMultibase") == telling["publicKey"] for method in methods):
+            self.finish()
+        else:
+            self.abandon()
+
+
+def make_key(kind: str, did: str | None = None) -> dict[str, Any]:
+    """A new key pair of this machine's dice, as it is filed; without ``did`` its id is not known yet. Raises
+    ``InvalidDocument`` for an unknown type."""
+    from identity_core.domain import keys
+
+    pair = keys.generate(kind, os.urandom)
+    filed = {"type": pair.type, "publicKey": pair.public, "privateKey": pair.secret}
+    return filed if did is None else {"keyId": f"{did}#{pair.public}"} | filed
+
+
+@contextlib.contextmanager
+def _draft(path: Path, octets: bytes) -> Iterator[Path]:
+    """A file beside ``path`` with these octets on disk (0600), and the folder on disk when it has got its name."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(octets)
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,23 @@
+"""The DID method ``did:webvh`` 1.0: this installation publishes its logs in the form that every reader of the standard accepts."""
+
+from __future__ import annotations
+
+from identity_core.plugin import BuildContext, PluginError, Provider, hookimpl
+from identity_core.ports.did_method import DidMethod
+from identity_did_webvh.method import DidWebvh
+from identity_did_webvh.settings import WebvhSettings
+
+__all__ = ["DidWebvh", "WebvhSettings", "identity_provide_did_method"]
+
+
+def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
+    """The method. Raises ``PluginError`` without a host: it becomes a part of every DID, so nobody can guess it."""
+    if settings.host is None:
+        raise PluginError('plugins.webvh.host is not set; name the host that publishes the logs, such as "id.example"')
+    return DidWebvh(settings.location, settings.rules)
+
+
+@hookimpl
+def identity_provide_did_method() -> Provider[DidMethod]:
+    """Hands over the method."""
+    return Provider("webvh", build, WebvhSettings, "DIDs whose logs every did:webvh reader accepts")

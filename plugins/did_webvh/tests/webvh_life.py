@@ -1,0 +1,90 @@
+"""A DID of did:webvh that lived through every kind of change, and the key that signed its log."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from identity_did_webvh import DidWebvh, WebvhSettings
+
+from identity_core.codec import multikey
+from identity_core.conformance.controller import Controller, Life, Signer
+from identity_core.domain import evidence
+from identity_core.domain.change import (
+    AddService,
+    AddVerificationMethod,
+    Deactivate,
+    Expire,
+    NewService,
+    Recover,
+    Rotate,
+    SetAlsoKnownAs,
+    Update,
+)
+from identity_core.domain.log import entry as entries
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def make(**table: Any) -> DidWebvh:
+    settings = WebvhSettings(**({"host": "id.example"} | table))
+    return DidWebvh(settings.location, settings.rules)
+
+
+def begin(seed: str = "hana", *, recovery: bool = True, method: DidWebvh | None = None) -> Life:
+    controller, signer = Controller(seed), Signer("log")
+    return Life(method or make(), controller.creation(signer, recovery=recovery), controller, signer)
+
+
+def whole_life(seed: str = "hana", method: DidWebvh | None = None) -> Life:
+    """Create, two updates, a rotation with grace, its end, a recovery, the deactivation."""
+    life = begin(seed, method=method)
+    for operation in (
+        (AddService(NewService("DIDCommMessaging", "https://agent.example/didcomm")),),
+        (SetAlsoKnownAs(("https://hana.example/",)), AddVerificationMethod(life.controller.new_key("X25519KeyAgreementKey2020"))),
+    ):
+        at = life.later()
+        life.change(Update(operation, life.authorize(at)), at)
+    at = life.later()
+    old = life.state.document.related("authentication")[0]
+    end = (at + timedelta(hours=1)).replace(microsecond=0)
+    life.change(Rotate(old, life.controller.new_key(), end, life.authorize(at)), at)
+    life.change(Expire(), end)
+    at = life.later()
+    recovery_key = life.state.recovery_key
+    assert recovery_key is not None
+    spent = life.authorize(at, key=recovery_key, scheme=evidence.RECOVERY_KEY)
+    life.change(Recover(life.controller.new_key(), True, life.controller.key().public, spent), at)
+    at = life.later()
+    life.change(Deactivate(life.authorize(at)), at)
+    return life
+
+
+def resealed(lines: list[bytes], place: int, change: Change, signer: Signer) -> list[bytes]:
+    """The log with one entry changed, and that and all later ones hashed and signed anew, as a holder of the log key could."""
+    done = list(lines[:place])
+    predecessor = json.loads(lines[place - 1])["versionId"] if place else None
+    for number, line in enumerate(lines[place:], start=place):
+        body = {name: value for name, value in json.loads(line).items() if name != "proof"}
+        if number == place:
+            change(body)
+        previous = body["parameters"]["scid"] if predecessor is None else predecessor
+        digest = entries.multihash(entries.canonical(copy.deepcopy(body) | {"versionId": previous}))
+        predecessor = body["versionId"] = f"{number + 1}-{digest}"
+        done.append(sealed(body, signer))
+    return done
+
+
+def sealed(body: dict[str, Any], signer: Signer, **config: Any) -> bytes:
+    """``body`` with a good proof of ``signer``, whose configuration ``config`` changes."""
+    said = entries.proof_config(signer.multikey, body["versionTime"]) | config
+    signature = signer._pair.sign(entries.proof_input(said, body))
+    return entries.canonical(body | {"proof": [said | {"proofValue": entries.proof_value(signature)}]})
+
+
+def weak_key() -> str:
+    """An Ed25519 key of small order."""
+    return multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))

@@ -1,0 +1,153 @@
+"""Lock-out by a flood of challenges: whatever a stranger asks for, the owner gets in, and a bad attempt stays cheap.
+
+reliability-ux.md §2.4, A3. ``IDENTITY_ROUNDS`` multiplies the flood. What a bad attempt costs is printed; the limit that the
+test holds is wide, for machines with other work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from nacl.signing import SigningKey
+
+from tests.attack.stranger import Answer, Holder, add_key, base64url, body_hash, header, public, rounds, service
+from tests.fault import service_process
+from tests.fault.service_process import Running
+
+FLOOD = 1000 * rounds(2)
+ATTEMPTS = 100
+# CPU of the server for one attempt with a bad signature.
+MOST_SECONDS = 0.02
+PURPOSES = ("update", "deactivate", "rotate", "recover", "token")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with service_process.service(tmp_path_factory.mktemp("flood") / "data") as found:
+        yield found
+
+
+def digests() -> Iterator[str]:
+    number = 0
+    while True:
+        yield base64url(hashlib.sha256(b"flood %d" % number).digest())
+        number += 1
+
+
+def unbound(hana: Holder) -> Iterator[Answer]:
+    while True:
+        yield hana.ask()
+
+
+def distinct_bodies(hana: Holder) -> Iterator[Answer]:
+    for digest in digests():
+        yield hana.ask("update", digest)
+
+
+def distinct_bodies_without_purpose(hana: Holder) -> Iterator[Answer]:
+    for digest in digests():
+        yield hana.ask(None, digest)
+
+
+def purposes(hana: Holder) -> Iterator[Answer]:
+    while True:
+        for purpose in PURPOSES:
+            yield hana.ask(purpose)
+
+
+def the_owners_own_body(hana: Holder) -> Iterator[Answer]:
+    """A stranger may guess what the owner is going to ask for."""
+    while True:
+        for purpose in (None, "update"):
+            for digest in (None, body_hash(service())):
+                yield hana.ask(purpose, digest)
+
+
+FLOODS = [unbound, distinct_bodies, distinct_bodies_without_purpose, purposes, the_owners_own_body]
+
+
+@pytest.mark.parametrize("flood", FLOODS, ids=lambda flood: f"{flood.__name__}_{FLOOD}")
+def test_the_owner_gets_in_through_a_flood(
+    running: Running, flood: Callable[[Holder], Iterator[Answer]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    hana, other = running.stranger.holder(), running.stranger.holder()
+    quiet = cost_of_bad_attempts(running, hana)
+    answers = flood(hana)
+    outcomes = {next(answers).outcome for _ in range(FLOOD)}
+    assert outcomes <= {(200, None), (503, "OVERLOADED")}, outcomes
+    flooded = cost_of_bad_attempts(running, hana)
+    with capsys.disabled():
+        print(
+            f"\n{flood.__name__}: a bad attempt costs {quiet * 1000:.2f} ms before, {flooded * 1000:.2f} ms after {FLOOD}"
+        )
+    assert flooded <= MOST_SECONDS
+    assert get_in(hana, service()).status == 200
+    for place in range(16):
+        next(answers)
+        assert get_in(hana, service(f"s{place}")).status == 200
+    assert other.act("update", service()).status == 200
+
+
+def get_in(hana: Holder, body: object) -> Answer:
+    """As a careful client does: bound to purpose and body where there is room, else unbound."""
+    for purpose, digest in (("update", body_hash(body)), (None, None)):
+        offered = hana.ask(purpose, digest)
+        if offered.status == 200:
+            signature = hana.key.sign(offered.json["challenge"].encode()).signature
+            return hana.send("update", body, header(hana.did, signature))
+        assert offered.outcome == (503, "OVERLOADED")
+        assert int(offered.headers["retry-after"]) > 0
+    raise AssertionError("the owner is locked out")
+
+
+def cost_of_bad_attempts(running: Running, hana: Holder) -> float:
+    """Seconds of the server's CPU for one attempt with a well-formed signature that is none."""
+    value = header(hana.did, SigningKey.generate().sign(b"x").signature)
+    before = cpu_seconds(running)
+    for _ in range(ATTEMPTS):
+        assert hana.send("update", service(), value).outcome == (401, "AUTH_FAILED")
+    return (cpu_seconds(running) - before) / ATTEMPTS
+
+
+def cpu_seconds(running: Running) -> float:
+    fields = Path(f"/proc/{running.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_many_keys_and_many_challenges_do_not_multiply_without_end(
+    running: Running, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The worst that a stranger can prepare: every kind of challenge at its cap, for a document with as many keys as it may have."""
+    hana = running.stranger.holder()
+    for _ in range(9):
+        pair = [add_key(public(SigningKey.generate())) for _ in range(2)]
+        assert hana.act("update", {"operations": pair}).status == 200
+    answers = the_owners_own_body(hana)
+    for _ in range(100):
+        next(answers)
+    cost = cost_of_bad_attempts(running, hana)
+    with capsys.disabled():
+        print(f"\n19 keys, every challenge at its cap: a bad attempt costs {cost * 1000:.2f} ms")
+    assert cost <= 10 * MOST_SECONDS
+    assert get_in(hana, service()).status == 200
+
+
+def test_challenges_are_limited_by_address() -> None:
+    """With the limits as they come: a burst, then 429 with Retry-After, and the owner's other requests go on."""
+    from identity_core.cli.local_server import local_server
+    from tests.attack.stranger import Stranger, Wire
+
+    with local_server() as server:
+        wire = Wire(server.url)
+        hana = Stranger(wire, server.api_key).holder()
+        answers = [hana.ask() for _ in range(40)]
+        refused = [answer for answer in answers if answer.status != 200]
+        assert refused
+        assert {answer.outcome for answer in refused} == {(429, "RATE_LIMITED")}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        assert hana.resolve().status == 200
+        wire.close()

@@ -1,0 +1,53 @@
+"""A ledger and a key store that break on demand: those of the features, which raise and hang, and further vices.
+
+The file that ``IDENTITY_TEST_FAULT`` names holds words: ``ledger:junk`` answers with something else, ``ledger:late``
+raises after the work is done, ``keys:junk`` answers with something else, ``ledger:spill`` and ``keys:spill`` raise with
+what ``IDENTITY_TEST_SPILL_LEDGER`` and ``IDENTITY_TEST_SPILL_KEYS`` hold.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import identity_ledger_sql
+
+from features.faults import plugin as stock
+from identity_core.plugin import NoSettings, Provider, hookimpl
+
+
+def spill(word: str) -> None:
+    """Raises with a message that no log should repeat."""
+    if word in stock.faults():
+        raise stock.Broken(os.environ[f"IDENTITY_TEST_SPILL_{word.partition(':')[0].upper()}"])
+
+
+class Ledger(stock.Ledger):
+    async def append(self, did: str, entry: bytes, *, expected_version: int) -> Any:
+        spill("ledger:spill")
+        receipt = await super().append(did, entry, expected_version=expected_version)
+        if "ledger:late" in stock.faults():
+            raise stock.Broken("the answer was lost")
+        return {"junk": receipt} if "ledger:junk" in stock.faults() else receipt
+
+    async def entries(self, did: str) -> Any:
+        return [1, "junk", None] if "ledger:junk" in stock.faults() else await super().entries(did)
+
+
+class KeyStore(stock.KeyStore):
+    async def find(self, digest: str) -> Any:
+        spill("keys:spill")
+        return {"admin": True} if "keys:junk" in stock.faults() else await super().find(digest)
+
+
+@hookimpl
+def identity_provide_ledger_backend() -> Provider[Any]:
+    real = identity_ledger_sql.identity_provide_ledger_backend()
+    return Provider(
+        "faulty", build=lambda _, context: Ledger(real.build(real.settings(), context)), settings=NoSettings
+    )
+
+
+@hookimpl
+def identity_provide_key_store() -> Provider[Any]:
+    return Provider("faulty", build=lambda _settings, _context: KeyStore())

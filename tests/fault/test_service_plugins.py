@@ -1,0 +1,162 @@
+"""A ledger or a key store that raises, hangs, or answers junk costs its own requests; resolving goes on.
+
+reliability-ux.md §2.2, F11. ``test_plugins`` has every port and vice in one process; this is the running service.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from identity_core.domain.log import verify
+from tests.attack.stranger import Answer, Holder, Stranger, at_once, did_path, service
+from tests.fault import service_process
+from tests.fault.service_process import Running
+
+DEADLINE_SECONDS = 0.5
+ENVIRONMENT = {
+    "IDENTITY_PLUGINS_MODULES": "tests.fault.faulty_plugin",
+    "IDENTITY_LEDGER_BACKEND": "faulty",
+    "IDENTITY_KEY_STORES": "faulty,sql,env",
+    "IDENTITY_LEDGER_DEADLINE_SECONDS": str(DEADLINE_SECONDS),
+    "IDENTITY_PLUGINS_DEADLINE_SECONDS": str(DEADLINE_SECONDS),
+    "IDENTITY_PLUGINS_RETRY_SECONDS": "0.3",
+}
+# What a broken plugin's own requests may be told.
+TOLD = {(500, "BLOCKCHAIN_ERROR"), (503, "PLUGIN_UNAVAILABLE"), (504, "PLUGIN_TIMEOUT"), (503, "OVERLOADED")}
+CREATE = {"method": "ids"}
+
+
+@dataclass
+class Stage:
+    """A service with plugins that break, and a DID that was made while they worked."""
+
+    running: Running
+    fault: Path
+    hana: Holder
+
+    def breaks(self, *words: str) -> None:
+        self.fault.write_text(" ".join(words))
+
+    def heals(self) -> None:
+        """Waits until a write goes through: circuits that have opened try again after a while."""
+        self.fault.write_text("")
+        for _ in range(100):
+            if self.running.stranger.create(CREATE).status == 201:
+                return
+            time.sleep(0.1)
+        raise AssertionError("the service did not recover")
+
+    def ask(self, word: str) -> Answer:
+        """A request that needs the plugin which ``word`` breaks. A key store is asked about keys that the service has not
+        seen lately; those that it knows go on working."""
+        key = os.urandom(16).hex() if word.startswith("keys") else self.running.stranger.api_key
+        return Stranger(self.running.wire, key).create(CREATE)
+
+    def lives(self) -> None:
+        """Everything that needs no plugin's help."""
+        wire = self.running.wire
+        assert wire.call("GET", "/health").status == 200
+        assert self.hana.resolve().status == 200
+        assert self.hana.resolve("?versionId=1").status == 200
+        assert self.hana.ask().status == 200
+        assert wire.call("GET", self.hana.path() + "/history").status == 200
+        assert wire.call("GET", "/metrics").status == 200
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    folder = tmp_path_factory.mktemp("plugins")
+    fault = folder / "fault"
+    environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault)}
+    with service_process.service(folder / "data", environment=environment) as running:
+        yield Stage(running, fault, running.stranger.holder())
+
+
+@pytest.mark.parametrize(
+    "word", ["ledger:raise", "ledger:junk", "ledger:hang", "ledger:late", "keys:raise", "keys:junk", "keys:hang"]
+)
+def test_a_broken_plugin_costs_its_own_requests(stage: Stage, word: str) -> None:
+    stage.breaks(word)
+    try:
+        for _ in range(8):
+            answer = stage.ask(word)
+            assert answer.outcome in TOLD, answer.body
+            assert "Broken" not in answer.body.decode()
+            assert "junk" not in answer.body.decode()
+            stage.lives()
+    finally:
+        stage.heals()
+    assert stage.hana.resolve().status == 200
+
+
+@pytest.mark.parametrize("word", ["ledger:hang", "keys:hang"])
+def test_resolving_goes_on_while_many_requests_hang(stage: Stage, word: str) -> None:
+    """Forty requests that hang hold up nobody: a resolution is answered while all of them still wait."""
+    stage.breaks(word)
+    answers: list[object] = []
+    began = time.monotonic()
+    hanging = threading.Thread(
+        target=lambda: answers.extend(at_once(stage.running.wire, [lambda: stage.ask(word)] * 40))
+    )
+    hanging.start()
+    try:
+        resolved = 0
+        while hanging.is_alive() and time.monotonic() - began < 30:
+            assert stage.hana.resolve().status == 200
+            resolved += 1
+        hanging.join(30)
+    finally:
+        stage.heals()
+    assert len(answers) == 40
+    assert {answer.outcome for answer in answers} <= TOLD  # type: ignore[attr-defined]
+    # One resolution would be possible if each had waited for a hung request.
+    assert resolved > 5
+
+
+def test_a_ledger_whose_answer_is_lost_leaves_no_gap(stage: Stage) -> None:
+    """The entry was appended and nobody was told. The next change finds it, and the chain goes on behind it."""
+    hana = stage.running.stranger.holder()
+    stage.breaks("ledger:late")
+    lost = hana.act("update", service("lost"))
+    assert lost.outcome in TOLD
+    stage.heals()
+    assert hana.act("update", service("found")).status == 200
+    verified = verify(hana.log(), now=datetime.now(UTC))
+    assert verified.versions == 3
+    services = {one["id"].partition("#")[2] for one in hana.resolve().json["didDocument"]["service"]}
+    assert services == {"lost", "found"}
+
+
+def test_a_lost_answer_is_seen_after_a_restart(tmp_path: Path) -> None:
+    fault = tmp_path / "fault"
+    environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault)}
+    with service_process.service(tmp_path / "data", environment=environment) as running:
+        hana = running.stranger.holder()
+        fault.write_text("ledger:late")
+        assert hana.act("update", service("lost")).outcome in TOLD
+        fault.write_text("")
+    with service_process.service(tmp_path / "data", environment=environment) as running:
+        answer = running.wire.call("GET", did_path(hana.did))
+        assert answer.json["didDocumentMetadata"]["versionId"] == 2
+        found = Holder(running.wire, hana.did, hana.key, hana.recovery, hana.created)
+        assert found.act("update", service("next")).status == 200
+        assert verify(found.log()).versions == 3
+
+
+def test_a_signature_is_spent_though_the_ledger_failed(stage: Stage) -> None:
+    """Consumed before the append, it stays consumed whatever becomes of the operation."""
+    hana = stage.running.stranger.holder()
+    value = hana.signed("update", service())
+    stage.breaks("ledger:raise")
+    assert hana.send("update", service(), value).outcome in TOLD
+    stage.heals()
+    assert hana.send("update", service(), value).outcome == (401, "AUTH_FAILED")
+    assert verify(hana.log()).versions == 1

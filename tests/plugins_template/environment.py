@@ -1,0 +1,61 @@
+"""A fresh environment beside this one's packages: what is installed into it, this one does not see."""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+import subprocess
+import sys
+import venv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Environment:
+    """``python`` runs in it. ``folder`` is a place of its own, so that nothing is imported from where a command runs."""
+
+    folder: Path
+    python: str
+
+    @classmethod
+    def fresh(cls, folder: Path) -> Environment:
+        """An environment without pip, which finds the packages of this one after its own."""
+        venv.EnvBuilder(symlinks=True).create(folder)
+        (own,) = folder.glob("lib/python*/site-packages")
+        lines = [f"import site; site.addsitedir({path!r})\n" for path in site.getsitepackages()]
+        (own / "beside.pth").write_text("".join(lines))
+        return cls(folder, str(folder / "bin" / "python"))
+
+    def install(self, project: Path) -> None:
+        """Builds the wheel of ``project`` and installs it; its requirements must be met by what is there."""
+        wheels = self.folder / "wheels"
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        self._run(*pip, "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", str(wheels), str(project))
+        (wheel,) = wheels.glob("*.whl")
+        self._run(*pip, "--python", self.python, "install", "--no-index", str(wheel))
+
+    def run(self, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
+        """``python`` with these arguments; what it prints. It must succeed."""
+        return self._run(self.python, *arguments, settings=settings)
+
+    def identity(self, *arguments: str, settings: Mapping[str, str] | None = None) -> Any:
+        """The JSON that ``identity … --json`` prints."""
+        return json.loads(self.run("-m", "identity_core", *arguments, "--json", settings=settings))
+
+    def _run(self, *command: str, settings: Mapping[str, str] | None = None) -> str:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=variables | dict(settings or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if "--json" not in command else None,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+        return done.stdout

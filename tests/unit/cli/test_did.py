@@ -1,0 +1,253 @@
+"""identity did and identity auth against a running service."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from identity_core.cli import did_create
+from identity_core.cli.local_server import LocalServer
+from identity_core.cli.wallet import Wallet, make_key
+from identity_core.client import Session
+from tests.unit.cli.conftest import Commands
+
+Held = Callable[[], dict[str, Any]]
+
+
+def test_create_keeps_the_keys_in_the_file(remote: Commands, here: Path) -> None:
+    path = here / "hana.json"
+    keys = ("--key", "X25519KeyAgreementKey2020", "keyAgreement", "--key", "Bls12381G2Key2020", "assertionMethod")
+    said = remote.ok("did", "create", "--keys", path, *keys, "--service", "LinkedDomains", "https://hana.example/")
+    held = json.loads(path.read_text())
+    assert held["did"] in said
+    assert set(held["keys"]) == {"authentication", "keyAgreement", "assertionMethod", "recovery"}
+    assert all(key["keyId"] == f"{held['did']}#{key['publicKey']}" for key in held["keys"].values())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not [key["privateKey"] for key in held["keys"].values() if key["privateKey"] in said]
+    assert list(here.iterdir()) == [path]
+    document = remote.json("did", "resolve", held["did"])["didDocument"]
+    shown = {method["publicKeyMultibase"] for method in document["verificationMethod"]}
+    assert shown == {key["publicKey"] for name, key in held["keys"].items() if name != "recovery"}
+    assert document["service"][0]["serviceEndpoint"] == "https://hana.example/"
+
+
+def test_create_prints_secrets_only_when_asked(remote: Commands, here: Path) -> None:
+    assert "z3u2" not in remote.ok("did", "create", "--keys", here / "a.json", "--json")
+    body = json.loads(remote.ok("did", "create", "--show-secrets"))
+    assert body["keys"]["authentication"]["privateKey"].startswith("z3u2")
+    assert body["keys"]["recovery"]["keyId"].startswith(body["did"])
+
+
+def test_create_with_a_key_from_elsewhere(remote: Commands) -> None:
+    key = make_key("Ed25519")
+    given = ("--public-key", "Ed25519VerificationKey2020", key["publicKey"], "authentication")
+    body = remote.json("did", "create", *given)
+    assert body["didDocument"]["authentication"] == [f"{body['did']}#{key['publicKey']}"]
+
+
+def test_create_of_another_method(remote: Commands, here: Path) -> None:
+    remote.ok("did", "create", "--method", "key", "--keys", here / "key.json")
+    assert json.loads((here / "key.json").read_text())["did"].startswith("did:key:z6Mk")
+
+
+def test_create_overwrites_no_keys(remote: Commands, wallet: Path) -> None:
+    before = wallet.read_bytes()
+    assert "exists" in remote.refused("did", "create", "--keys", wallet)[0]
+    assert wallet.read_bytes() == before
+
+
+def test_a_refused_creation_leaves_no_file(server: LocalServer, here: Path) -> None:
+    lines = Commands({"IDENTITY_URL": server.url}).refused("did", "create", "--keys", here / "hana.json")
+    assert "AUTH_REQUIRED" in lines[0]
+    assert "--api-key" in lines[2]
+    assert list(here.iterdir()) == []
+
+
+def test_a_creation_that_was_broken_off_is_finished(
+    remote: Commands, server: LocalServer, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = here / "hana.json"
+    with monkeypatch.context() as patched:
+        patched.setattr(did_create, "_filed", lambda made, did: {purpose: key for purpose, key in made})
+        save, saves = Wallet.save, []
+
+        def dies_the_second_time(self: Wallet, *, new: bool = False) -> None:
+            saves.append(new)
+            if len(saves) == 2:
+                raise OSError(28, "No space left on device")
+            save(self, new=new)
+
+        patched.setattr(Wallet, "save", dies_the_second_time)
+        remote.refused("did", "create", "--keys", path)
+    half = json.loads(path.read_text())
+    assert half["did"] is None
+    remote.refused("did", "rotate", "--keys", path)
+    made = owned(server)
+    remote.ok("did", "create", "--keys", path)
+    whole = json.loads(path.read_text())
+    # The DID that the service had made already, not a second one.
+    assert whole["did"] in made
+    assert owned(server) == made
+    assert "pending" not in whole
+    remote.ok("did", "update", "--keys", path, "--also-known-as", "https://hana.example/")
+
+
+def owned(server: LocalServer) -> set[str]:
+    answer = httpx.get(f"{server.url}/api/v1/dids?limit=200", headers={"X-API-Key": server.api_key})
+    return {item["did"] for item in answer.json()["items"]}
+
+
+def test_update_in_one_version(remote: Commands, wallet: Path, held: Held) -> None:
+    one, other = ("LinkedDomains", "https://one.example/"), ("LinkedDomains", "https://other.example/")
+    key = make_key("X25519KeyAgreementKey2020")["publicKey"]
+    added = ("--add-key", "X25519KeyAgreementKey2020", key, "keyAgreement")
+    said = remote.ok("did", "update", "--keys", wallet, "--add-service", "files", *one, *added)
+    assert "version 2\n" in said
+    body = remote.json("did", "update", "--keys", wallet, "--update-service", "files", *other)
+    assert body["versionId"] == 3
+    assert body["didDocument"]["service"][0]["serviceEndpoint"] == other[1]
+    key_id = f"{held()['did']}#{key}"
+    gone = remote.json("did", "update", "--keys", wallet, "--remove-service", "files", "--remove-key", key_id)
+    assert "service" not in gone["didDocument"]
+
+
+def test_rotate_files_the_new_key(remote: Commands, wallet: Path, held: Held) -> None:
+    old = held()["keys"]["authentication"]
+    said = remote.ok("did", "rotate", "--keys", wallet, "--grace-hours", "24")
+    now = held()["keys"]
+    assert now["authentication"]["keyId"] in said
+    assert now["retired"] == [old]
+    assert "privateKey" not in json.dumps(remote.json("did", "rotate", "--keys", wallet))
+    assert len(held()["keys"]["retired"]) == 2
+    assert "pending" not in held()
+    remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
+
+
+def test_rotate_of_another_key(remote: Commands, here: Path) -> None:
+    path = here / "hana.json"
+    remote.ok("did", "create", "--keys", path, "--key", "X25519KeyAgreementKey2020", "keyAgreement")
+    old = json.loads(path.read_text())["keys"]["keyAgreement"]
+    remote.ok("did", "rotate", "--keys", path, "--old-key", f"#{old['publicKey']}")
+    filed = json.loads(path.read_text())["keys"]
+    assert filed["keyAgreement"]["type"] == "X25519KeyAgreementKey2020"
+    assert filed["keyAgreement"] != old
+    assert filed["retired"] == [old]
+
+
+def test_a_refused_rotation_changes_nothing_and_loses_nothing(remote: Commands, wallet: Path, held: Held) -> None:
+    before = held()["keys"]
+    unknown = ("--old-key", "#z6MkjXRqfv2JsNWMeoQuZ9m8uWzyt6GoLQgeYLVyj7UJuiBi", "--key-type", "Ed25519")
+    assert "INVALID_DOCUMENT" in remote.refused("did", "rotate", "--keys", wallet, *unknown)[0]
+    after = held()["keys"]
+    assert len(after.pop("retired")) == 1
+    assert after == before
+
+
+def test_recover_spends_and_replaces_the_recovery_key(remote: Commands, wallet: Path, held: Held) -> None:
+    before = held()["keys"]
+    said = remote.ok("did", "recover", "--keys", wallet)
+    assert "version 2\n" in said
+    after = held()["keys"]
+    assert after["retired"] == [before["authentication"], before["recovery"]]
+    assert remote.json("did", "recover", "--keys", wallet)["versionId"] == 3
+    remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
+
+
+def test_recover_may_keep_the_other_keys(remote: Commands, wallet: Path, held: Held) -> None:
+    before = held()["keys"]["authentication"]
+    body = remote.json("did", "recover", "--keys", wallet, "--keep-keys")
+    assert before["publicKey"] in json.dumps(body["didDocument"])
+
+
+@pytest.mark.parametrize("operation", ["rotate", "recover"])
+@pytest.mark.parametrize("sent", [True, False], ids=["sent", "not_sent"])
+def test_an_operation_that_was_broken_off_is_settled(
+    remote: Commands, wallet: Path, held: Held, monkeypatch: pytest.MonkeyPatch, operation: str, sent: bool
+) -> None:
+    """The process dies between the answer and the file, or before the request."""
+
+    def dies(self: Wallet | Session, *_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    before = held()["keys"]["authentication"]
+    with monkeypatch.context() as patched:
+        patched.setattr(*((Wallet, "finish", dies) if sent else (Session, operation, dies)))
+        remote.refused("did", operation, "--keys", wallet)
+    pending = held()["pending"]["keys"]
+    fresh = (pending.get("new") or pending["authentication"])["publicKey"]
+    remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
+    after = held()
+    assert "pending" not in after
+    assert (after["keys"]["authentication"]["publicKey"] == fresh) is sent
+    assert (after["keys"]["authentication"] == before) is not sent
+    # Nothing is thrown away, whichever way it went.
+    assert fresh in json.dumps(after)
+    assert before["privateKey"] in json.dumps(after)
+
+
+def test_deactivate_resolve_and_history(remote: Commands, wallet: Path, held: Held) -> None:
+    did = held()["did"]
+    assert "final" in remote.refused("did", "deactivate", "--keys", wallet, status=2)[0]
+    assert "is deactivated" in remote.ok("did", "deactivate", "--keys", wallet, "--confirm", "--reason", "done")
+    lines = remote.refused("did", "resolve", did)
+    assert "DID_DEACTIVATED" in lines[0]
+    assert "request " in lines[1]
+    assert [item["operation"] for item in remote.json("did", "history", did)["items"]] == ["create", "deactivated"]
+    page = remote.ok("did", "history", did, "--limit", "1")
+    cursor = page.splitlines()[-1].removeprefix("more: --cursor ")
+    assert "deactivated" in remote.ok("did", "history", did, "--limit", "1", "--cursor", cursor)
+
+
+def test_the_log_is_checked_without_the_service(remote: Commands, identity: Commands, wallet: Path, held: Held) -> None:
+    did = held()["did"]
+    remote.ok("did", "rotate", "--keys", wallet)
+    text = remote.ok("did", "log", "get", did)
+    assert len(remote.json("did", "log", "get", did)) == 2
+    assert identity.ok("did", "log", "verify", "-", input=text).startswith(f"{did}\nvalid, 2 versions")
+    assert identity.json("did", "log", "verify", "-", input=text)["versions"] == 2
+    forged = text.replace('"updateKeys"', '"updatekeys"', 1)
+    assert "not valid" in identity.refused("did", "log", "verify", "-", input=forged)[0]
+
+
+def test_auth_sign_serves_once_for_what_it_was_bound_to(
+    remote: Commands, server: LocalServer, wallet: Path, held: Held, here: Path
+) -> None:
+    body = {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://hana.example/"]}
+    (here / "body.json").write_text(json.dumps(body))
+    header = remote.ok("auth", "sign", "--keys", wallet, "--purpose", "update", "--body", "body.json").strip()
+    url = f"{server.url}/api/v1/dids/{held()['did']}"
+    headers = {"Authorization": header}
+    assert httpx.patch(url, json=body | {"alsoKnownAs": []}, headers=headers).status_code == 401
+    assert httpx.patch(url, json=body, headers=headers).status_code == 200
+    assert httpx.patch(url, json=body, headers=headers).status_code == 401
+
+
+def test_auth_sign_signs_nothing_else(remote: Commands, wallet: Path, held: Held, here: Path) -> None:
+    said = remote.json("auth", "sign", "--keys", wallet)
+    again = ("auth", "sign", "--keys", wallet, "--challenge")
+    assert remote.ok(*again, said["challenge"]).strip() == said["authorization"]
+    for text in ("", "hello", '{"did": "x"}', said["challenge"] + " ", said["challenge"].replace("did:ids", "did:web")):
+        lines = remote.refused(*again, text)
+        assert "z3u2" not in "".join(lines)
+    assert "something else" in remote.refused(*again, said["challenge"], "--purpose", "deactivate")[0]
+    (here / "body.json").write_text("{")
+    assert "not JSON" in remote.refused("auth", "sign", "--keys", wallet, "--body", "body.json")[0]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"did": 1, "keys": {}}', '{"did": "x", "keys": []}', '{"keys": {}}'])
+def test_a_file_that_holds_no_keys(identity: Commands, here: Path, text: str) -> None:
+    (here / "hana.json").write_text(text)
+    identity.refused("did", "rotate", "--keys", "hana.json")
+
+
+def test_a_file_without_the_private_key(remote: Commands, wallet: Path, held: Held) -> None:
+    value = held()
+    del value["keys"]["recovery"]["privateKey"]
+    wallet.write_text(json.dumps(value))
+    assert "no private recovery key" in remote.refused("did", "recover", "--keys", wallet)[0]

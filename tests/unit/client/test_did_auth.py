@@ -1,0 +1,90 @@
+"""The signer signs what it was asked to authorise and nothing else."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from identity_core.client import Signer, hash_body
+from identity_core.crypto import ed25519
+from identity_core.domain import challenge, keys
+
+PAIR = keys.generate("Ed25519", lambda size: bytes(range(size)))
+DID = "did:key:" + PAIR.public
+OTHER = "did:key:" + keys.generate("Ed25519", lambda size: bytes(size)).public
+BODY = {"operation": "removeService", "serviceId": "files"}
+SIGNER = Signer(DID, PAIR.secret)
+
+
+def text(did: str = DID, purpose: str | None = "update", body: object = BODY) -> str:
+    return challenge.build(
+        origin="https://id.example",
+        did=did,
+        purpose=purpose,
+        body_hash=None if body is None else hash_body(body),
+        nonce=b"n" * 32,
+        expires_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def test_it_signs_what_was_asked_for() -> None:
+    value = SIGNER.sign(text(), purpose="update", digest=hash_body(BODY))
+    did, signature = challenge.parse_header(value)
+    assert str(did) == DID
+    ed25519.verify(keys.PublicKey.parse("Ed25519", PAIR.public).raw, text().encode(), signature)
+
+
+def test_the_header_names_its_scheme() -> None:
+    asked = {"purpose": "recover", "digest": hash_body(BODY)}
+    assert SIGNER.header(text(purpose="recover"), scheme="RecoveryKey", **asked).startswith("RecoveryKey ")
+    assert SIGNER.header(text(purpose="recover"), **asked).startswith("DIDAuth ")
+
+
+def test_an_unbound_challenge_is_signed_only_for_an_unbound_wish() -> None:
+    unbound = text(purpose=None, body=None)
+    assert SIGNER.sign(unbound)
+    with pytest.raises(ValueError, match="something else"):
+        SIGNER.sign(unbound, purpose="update", digest=hash_body(BODY))
+
+
+@pytest.mark.parametrize(
+    ("offered", "reason"),
+    [
+        (text(did=OTHER), "another DID"),
+        (text(purpose="deactivate"), "something else"),
+        (text(purpose=None), "something else"),
+        (text(body={"operation": "removeService", "serviceId": "other"}), "something else"),
+        (text(body=None), "something else"),
+        ("", "not a DIDAuth challenge"),
+        ("hello", "not a DIDAuth challenge"),
+        (json.dumps({"challenge": text()}), "not a DIDAuth challenge"),
+        (json.dumps({"type": "IBCT", "invoker": DID, "nonce": "1"}), "not a DIDAuth challenge"),
+        (text() + " ", "not a DIDAuth challenge"),
+        (" " + text(), "not a DIDAuth challenge"),
+        (text() + "\n", "expiry"),
+        (text().replace(" ", "\t"), "not a DIDAuth challenge"),
+        (text().replace("didauth:v1", "didauth:v2"), "not a DIDAuth challenge"),
+        (text().replace("didauth:v1", "DIDAUTH:v1"), "not a DIDAuth challenge"),
+        (text().replace(" update ", " everything "), "not a DIDAuth challenge"),
+        (text().replace(DID, "did:"), "no DID"),
+        (text().replace("2026-01-01T00:00:00Z", "2026-01-01"), "expiry"),
+        (text() + "x" * 4096, "not a DIDAuth challenge"),
+    ],
+)
+def test_it_refuses_what_was_not_asked_for(offered: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        SIGNER.sign(offered, purpose="update", digest=hash_body(BODY))
+
+
+def test_only_ed25519_keys_sign() -> None:
+    wrong = keys.generate("X25519KeyAgreementKey2020", lambda size: bytes(range(1, size + 1)))
+    with pytest.raises(ValueError, match="Ed25519"):
+        Signer(DID, wrong.secret).sign(text(), purpose="update", digest=hash_body(BODY))
+    with pytest.raises(ValueError):
+        Signer(DID, PAIR.public).sign(text(), purpose="update", digest=hash_body(BODY))
+
+
+def test_the_secret_does_not_show() -> None:
+    assert PAIR.secret not in repr(SIGNER)

@@ -1,0 +1,149 @@
+"""The session: what it sends, how it reads answers, and what it tells of them. The other side is a bare HTTP server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from identity_core.client import Exchange, Refused, Session, Signer, Unreachable, hash_body
+from identity_core.domain import challenge, keys
+from tests.unit.client.test_did_auth import DID, PAIR, text
+
+SIGNER = Signer(DID, PAIR.secret)
+
+
+@dataclass
+class Other:
+    """Answers as it was told and remembers what it was asked."""
+
+    url: str = ""
+    status: int = 200
+    media_type: str = "application/json"
+    body: bytes = b"{}"
+    challenge: str | None = None
+    asked: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    state = Other()
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            state.asked.append((self.command, self.path, headers, sent))
+            offers = state.challenge is not None and "/auth/challenge" in self.path
+            octets = json.dumps({"challenge": state.challenge}).encode() if offers else state.body
+            self.send_response(200 if offers else state.status)
+            self.send_header("Content-Type", state.media_type)
+            self.send_header("Content-Length", str(len(octets)))
+            self.end_headers()
+            self.wfile.write(octets)
+
+        do_GET = do_POST = do_PATCH = do_DELETE = answer
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        state.url = f"http://127.0.0.1:{server.server_port}"
+        yield state
+        server.shutdown()
+        thread.join()
+
+
+def test_the_api_key_goes_where_nothing_else_speaks(other: Other) -> None:
+    with Session(other.url + "/", api_key="secret") as session:
+        session.create({"method": "ids"}, idempotency_key="once")
+        session.resolve(DID)
+        session.call("PATCH", "/dids/x", headers={"Authorization": "DIDAuth x"})
+    (create, resolve, patch) = other.asked
+    assert create[:2] == ("POST", "/api/v1/dids")
+    assert create[2]["authorization"] == "ApiKey secret"
+    assert create[2]["idempotency-key"] == "once"
+    assert "authorization" not in resolve[2]
+    assert patch[2]["authorization"] == "DIDAuth x"
+
+
+def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
+    with Session(other.url) as session:
+        session.resolve("did:web:id.example%3A8443/../x?y#z", versionId=3)
+    assert other.asked[0][1] == "/api/v1/dids/did%3Aweb%3Aid.example%253A8443%2F..%2Fx%3Fy%23z?versionId=3"
+
+
+def test_a_change_is_signed_for_itself(other: Other) -> None:
+    body = {"operation": "removeService", "serviceId": "files"}
+    other.challenge = text()
+    with Session(other.url) as session:
+        session.update(DID, body, SIGNER)
+    (ask, change) = other.asked
+    assert f"bodyHash={hash_body(body)}" in ask[1]
+    assert "purpose=update" in ask[1]
+    scheme, _, value = change[2]["authorization"].partition(" ")
+    assert scheme == "DIDAuth"
+    assert str(challenge.parse_header(value)[0]) == DID
+    assert json.loads(change[3]) == body
+
+
+@pytest.mark.parametrize("purpose", ["deactivate", None])
+def test_a_service_that_offers_another_challenge_gets_no_signature(other: Other, purpose: str | None) -> None:
+    other.challenge = text(purpose=purpose)
+    with Session(other.url) as session, pytest.raises(ValueError, match="something else"):
+        session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
+    assert len(other.asked) == 1
+
+
+def test_a_refusal_is_read(other: Other) -> None:
+    other.status = 422
+    other.body = b'{"error": {"code": "INVALID_DOCUMENT", "message": "no", "details": {"requestId": "1"}}}'
+    with Session(other.url) as session, pytest.raises(Refused) as refused:
+        session.create({})
+    error = refused.value
+    assert (error.status, error.code, error.message, error.details) == (422, "INVALID_DOCUMENT", "no", {"requestId": "1"})
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff", b'{"error": "no"}', b'{"error": {}}'])
+@pytest.mark.parametrize("media_type", ["text/html", "application/json"])
+def test_any_other_error_is_readable_too(other: Other, body: bytes, media_type: str) -> None:
+    other.status, other.body, other.media_type = 502, body, media_type
+    with Session(other.url) as session, pytest.raises(Refused) as refused:
+        session.create({})
+    assert (refused.value.status, refused.value.code) == (502, "UNREADABLE")
+
+
+def test_text_stays_text(other: Other) -> None:
+    other.media_type, other.body = "application/jsonl", b'{"a":1}\n{"a":2}\n'
+    with Session(other.url) as session:
+        assert session.log(DID) == '{"a":1}\n{"a":2}\n'
+
+
+def test_nobody_there() -> None:
+    with Session("http://127.0.0.1:1") as session, pytest.raises(Unreachable):
+        session.resolve(DID)
+
+
+def test_who_listens_is_told_of_answers_and_refusals(other: Other) -> None:
+    told: list[Exchange] = []
+    with Session(other.url, on_exchange=told.append) as session:
+        session.create({"method": "ids"})
+        other.status, other.body = 404, b'{"error": {"code": "DID_NOT_FOUND", "message": "no"}}'
+        with pytest.raises(Refused):
+            session.resolve(DID)
+    assert [(one.method, one.status, one.sent) for one in told] == [("POST", 200, {"method": "ids"}), ("GET", 404, None)]
+    assert told[1].path.startswith("/api/v1/dids/did%3Akey")
+    assert told[1].answer["error"]["code"] == "DID_NOT_FOUND"
+    # Either may hold keys, so neither shows by accident.
+    assert "ids" not in repr(told[0]).replace("/dids", "")
+
+
+def test_the_key_is_a_real_one() -> None:
+    assert keys.PublicKey.parse("Ed25519", PAIR.public).multibase == PAIR.public
