@@ -167,7 +167,9 @@ def resolution(
             "didDocumentMetadata": metadata(version, result.following),
             "didResolutionMetadata": {"contentType": LD_JSON, "duration": duration},
         }
-    tag = f'"{version.state.version_id}.{media.removeprefix("application/")}"'
+    # A document from elsewhere has no versions to tell apart: its hash does.
+    mark = version.state.entry_hash if version.receipt is None else ""
+    tag = f'"{mark or version.state.version_id}.{media.removeprefix("application/")}"'
     headers = [("ETag", tag), ("Vary", "Accept"), ("Cache-Control", _cache_control(result, query, now))]
     return CachedAnswer(
         version_id=result.head_version_id if result.version.receipt is not None else -1,

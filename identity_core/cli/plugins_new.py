@@ -16,7 +16,7 @@ from typing import Final
 import click
 
 import identity_core
-from identity_core.cli.output import fail
+from identity_core.cli.output import as_json, fail, show
 
 KINDS: Final = {
     "did-method": "did",
@@ -107,12 +107,17 @@ def _refuse_installed(distribution: str) -> None:
     help="Where its folder goes.  [default: .]",
 )
 @click.argument("name")
-def command(kind: str, into: Path, name: str) -> None:
+@as_json
+def command(kind: str, into: Path, name: str, json_output: bool) -> None:
     """Make a plugin that works, to be changed into yours. NAME is what operators will write, such as vault."""
     try:
         folder = new_plugin(kind, name, into)
     except CannotMake as refused:
         fail(refused.what, refused.where, refused.remedy)
     shown = shlex.quote(str(folder))
-    click.echo(f"Made {folder}. Its README says what to change. Now:")
-    click.echo(f"  pip install -e {shown}\n  python -m pytest {shown}\n  identity plugins list")
+    commands = [f"pip install -e {shown}", f"python -m pytest {shown}", "identity plugins list"]
+    show(
+        {"folder": str(folder), "next": commands},
+        json_output=json_output,
+        text=lambda _: "\n  ".join([f"Made {folder}. Its README says what to change. Now:", *commands]),
+    )

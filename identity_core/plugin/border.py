@@ -1,16 +1,18 @@
 """The border between the core and a plugin's plain object: DID methods, provers, bearer verifiers.
 
 Plain code runs on the caller's thread, so there is nothing to time or to bound: what is left of the bulkhead is that a
-foreign exception or a result of another type becomes ``PluginUnavailable``, is counted and is logged.
+foreign exception or a result of another type becomes ``PluginUnavailable``, is counted and is logged. Where such an object has a
+coroutine beside its plain methods (``ResolvingDidMethod``), that one stands behind the whole bulkhead.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, cast, get_type_hints
 
-from identity_core.plugin.bulkhead import Bulkhead, protocol_members
+from identity_core.plugin.bulkhead import Bulkhead, guarded_method, protocol_members
 from identity_core.plugin.results import Check, check_for
 
 T = TypeVar("T")
@@ -18,7 +20,12 @@ T = TypeVar("T")
 
 def bordered(thing: T, protocol: type[Any], bulkhead: Bulkhead) -> T:
     """``thing`` behind the border. Results that are Protocols themselves (a drafted entry) stand behind it too."""
-    return cast(T, _border_class(protocol, bulkhead)(thing))
+    border_class = _border_class(protocol, bulkhead)
+    for name, member in protocol_members(protocol):
+        if inspect.iscoroutinefunction(member):
+            check = check_for(get_type_hints(member).get("return"))
+            setattr(border_class, name, guarded_method(getattr(thing, name), name, check, bulkhead))
+    return cast(T, border_class(thing))
 
 
 def _border_class(protocol: type[Any], bulkhead: Bulkhead) -> type[Any]:

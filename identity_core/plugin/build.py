@@ -50,8 +50,9 @@ def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildCont
         fault = misfit(thing, protocol)
         if fault is not None:
             raise offer.source.error(f"the {socket.kind} {provider.name} does not fit its port: {fault}")
-        is_async = any(inspect.iscoroutinefunction(member) for _, member in protocol_members(protocol))
-        port = (guarded if is_async else bordered)(thing, protocol, bulkhead)
+        members = [member for _, member in protocol_members(protocol)]
+        is_plain = any(inspect.isfunction(one) and not inspect.iscoroutinefunction(one) for one in members)
+        port = (bordered if is_plain else guarded)(thing, protocol, bulkhead)
     except StartError:
         raise
     except Exception as error:

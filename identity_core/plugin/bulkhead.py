@@ -127,7 +127,7 @@ def guarded(thing: T, protocol: type[Any], bulkhead: Bulkhead) -> T:
     for name, member in protocol_members(protocol):
         if inspect.iscoroutinefunction(member):
             check = check_for(get_type_hints(member).get("return"))
-            members[name] = _guarded_method(getattr(thing, name), name, check, bulkhead)
+            members[name] = guarded_method(getattr(thing, name), name, check, bulkhead)
         else:
             members[name] = property(_reader(thing, name, member, bulkhead))
     return cast(T, type(f"Guarded{protocol.__name__}", (), members)())
@@ -138,9 +138,10 @@ def protocol_members(protocol: type[Any]) -> list[tuple[str, Any]]:
     return [(name, getattr(protocol, name)) for name in dir(protocol) if not name.startswith("_")]
 
 
-def _guarded_method(
+def guarded_method(
     method: Callable[..., Coroutine[Any, Any, Any]], name: str, check: Check, bulkhead: Bulkhead
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """One coroutine method behind the bulkhead, as a member of a class."""
     circuit = bulkhead.circuit(name)
     deadline = Deadline(bulkhead.limits.deadline_seconds)
     calls_in_flight = bulkhead.limits.calls_in_flight

@@ -29,7 +29,7 @@ from identity_core.domain.errors import (
 from identity_core.domain.history import LogInvalid
 from identity_core.plugin.bulkhead import Contract
 from identity_core.ports.custodian import Custodian
-from identity_core.ports.did_method import DidMethod
+from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import LedgerBackend
 
@@ -55,8 +55,10 @@ class Socket:
 DID_METHOD = Socket(
     "identity_provide_did_method",
     "DID method",
-    (DidMethod,),
-    Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid)),
+    (ResolvingDidMethod, DidMethod),
+    Contract(
+        (InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)
+    ),
 )
 LEDGER = Socket(
     "identity_provide_ledger_backend",

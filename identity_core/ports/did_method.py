@@ -3,6 +3,7 @@
 A method drafts the next log entry of a DID, applies entries to states, and expands identifiers that say everything
 themselves. It never signs and never stores: the use case obtains the signature between ``draft`` and the ledger's
 append, and the ledger stores the sealed entry as opaque bytes.
+``ResolvingDidMethod`` is the optional Protocol beside it for methods whose DIDs are published elsewhere; it alone does I/O.
 """
 
 from __future__ import annotations
@@ -78,4 +79,17 @@ class DidMethod(Protocol):
 
     def expand(self, did: Did) -> DidState | None:
         """What the identifier alone tells (did:key: everything), or None."""
+        ...
+
+
+@runtime_checkable
+class ResolvingDidMethod(DidMethod, Protocol):
+    """A method that also looks DIDs up elsewhere, over the network. Asked only for what is not recorded here, and only to resolve it:
+    no one signs in with what it finds."""
+
+    async def resolve(self, did: Did) -> DidState | None:
+        """What is published of ``did`` now (``domain.foreign.found`` makes it), or None when there is nothing.
+
+        Raises ``PluginUnavailable`` when that could not be learnt, ``InvalidDocument`` for a document that cannot be shown.
+        """
         ...

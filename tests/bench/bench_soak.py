@@ -145,7 +145,6 @@ async def soak(server: Server, data_dir: Path, made: list[Made], options: argpar
         if late or any(caller.done() and caller.exception() for caller in callers):
             print("the load did not end by itself")
             break
-    samples.append(sample(server, data_dir, began, load.requests))
     for caller in callers:
         caller.cancel()
     for outcome in await asyncio.gather(*callers, return_exceptions=True):

@@ -39,7 +39,9 @@ def make(tools: None, tmp_path: Path) -> Callable[[str, str], Made]:
         # The installed package is tested, not the folder that it was built from.
         own_tests = f"import sys, pytest, {distribution.replace('-', '_')} as made; print(made.__file__); "
         own_tests += "sys.exit(pytest.main(sys.argv[1:]))"
-        told = environment.run("-c", own_tests, "-q", "-p", "no:cacheprovider", "-c", f"{project}/pyproject.toml", str(project))
+        told = environment.run(
+            "-c", own_tests, "-q", "-p", "no:cacheprovider", "-c", f"{project}/pyproject.toml", str(project)
+        )
         assert Path(told.splitlines()[0]).is_relative_to(environment.folder), told
         assert re.search(r"^\d+ passed", told, re.MULTILINE), told
         return project, environment
@@ -124,7 +126,9 @@ def test_a_key_store(make: Callable[[str, str], Made]) -> None:
         assert create(server, key=key).status_code == 201
         assert create(server, key=key + "?").status_code == 401
         # It may do what its scopes say and no more: it is no administrator.
-        listed = httpx.get(f"{server.url}/api/v1/admin/api-keys", headers={"X-API-Key": key}, timeout=30, trust_env=False)
+        listed = httpx.get(
+            f"{server.url}/api/v1/admin/api-keys", headers={"X-API-Key": key}, timeout=30, trust_env=False
+        )
         assert listed.status_code == 403
 
 

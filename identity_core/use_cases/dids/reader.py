@@ -12,10 +12,17 @@ from datetime import datetime
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidDeactivated, DidNotFound
+from identity_core.domain.errors import (
+    DidDeactivated,
+    DidNotFound,
+    InvalidDocument,
+    NotAcceptable,
+    PluginTimeout,
+    PluginUnavailable,
+)
 from identity_core.domain.times import printed
 from identity_core.ports.clock import Clock
-from identity_core.ports.did_method import DidMethod
+from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 
 
@@ -77,6 +84,23 @@ class DidReader:
                 }
             )
         return standing
+
+    async def elsewhere(self, did: Did) -> IndexedVersion | None:
+        """What the DID's own method finds of it in the network, for one that is not recorded here.
+
+        Raises ``PluginUnavailable`` when that could not be learnt, ``NotAcceptable`` for a document that no media type of
+        this service can show.
+        """
+        method = self.methods.get(did.method)
+        if not isinstance(method, ResolvingDidMethod):
+            return None
+        try:
+            state = await method.resolve(did)
+        except InvalidDocument as error:
+            raise NotAcceptable(str(error), details={"did": str(did), **error.details}) from error
+        except PluginTimeout as error:
+            raise PluginUnavailable(details=error.details) from error
+        return None if state is None else IndexedVersion(state, None, (), None)
 
     def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
         """The versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""

@@ -31,12 +31,20 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class ResolveDid:
-    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version."""
+    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version; ``PluginUnavailable`` and ``NotAcceptable`` as
+    ``DidReader.elsewhere`` does."""
 
     reader: DidReader
 
     async def __call__(self, did: Did, *, version_id: int | None, version_time: datetime | None) -> Resolution:
-        standing = await self.reader.standing(did)
+        try:
+            standing = await self.reader.standing(did)
+        except DidNotFound:
+            # Of a DID from elsewhere only the present document is known, none by version or time.
+            found = await self.reader.elsewhere(did) if version_id is None and version_time is None else None
+            if found is None:
+                raise
+            standing = Standing(found, ())
         head = standing.head
         if version_id is not None:
             version = await self._by_id(did, standing, version_id)

@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import pytest
 
-from identity_core.cli import did_create
 from identity_core.cli.local_server import LocalServer
 from identity_core.cli.wallet import Wallet, make_key
 from identity_core.client import Session
@@ -74,7 +73,6 @@ def test_a_creation_that_was_broken_off_is_finished(
 ) -> None:
     path = here / "hana.json"
     with monkeypatch.context() as patched:
-        patched.setattr(did_create, "_filed", lambda made, did: {purpose: key for purpose, key in made})
         save, saves = Wallet.save, []
 
         def dies_the_second_time(self: Wallet, *, new: bool = False) -> None:

@@ -108,7 +108,12 @@ def test_a_refusal_is_read(other: Other) -> None:
     with Session(other.url) as session, pytest.raises(Refused) as refused:
         session.create({})
     error = refused.value
-    assert (error.status, error.code, error.message, error.details) == (422, "INVALID_DOCUMENT", "no", {"requestId": "1"})
+    assert (error.status, error.code, error.message, error.details) == (
+        422,
+        "INVALID_DOCUMENT",
+        "no",
+        {"requestId": "1"},
+    )
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"\xff", b'{"error": "no"}', b'{"error": {}}'])
@@ -138,7 +143,10 @@ def test_who_listens_is_told_of_answers_and_refusals(other: Other) -> None:
         other.status, other.body = 404, b'{"error": {"code": "DID_NOT_FOUND", "message": "no"}}'
         with pytest.raises(Refused):
             session.resolve(DID)
-    assert [(one.method, one.status, one.sent) for one in told] == [("POST", 200, {"method": "ids"}), ("GET", 404, None)]
+    assert [(one.method, one.status, one.sent) for one in told] == [
+        ("POST", 200, {"method": "ids"}),
+        ("GET", 404, None),
+    ]
     assert told[1].path.startswith("/api/v1/dids/did%3Akey")
     assert told[1].answer["error"]["code"] == "DID_NOT_FOUND"
     # Either may hold keys, so neither shows by accident.

@@ -1,0 +1,97 @@
+"""identity keys, on a data directory and beside a running service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from identity_core.cli.local_server import LocalServer
+from tests.unit.cli.conftest import Commands
+
+
+@pytest.fixture
+def made(identity: Commands) -> dict[str, Any]:
+    """A key in a new data directory; the text of the key with it."""
+    record: dict[str, Any] = identity.json("keys", "create", "--name", "ops", "--admin")
+    return record
+
+
+def test_create_shows_the_key_once(identity: Commands, made: dict[str, Any]) -> None:
+    assert made["apiKey"].startswith("idk_live_")
+    assert (made["admin"], made["scopes"]) == (True, None)
+    assert made["apiKey"] not in identity.ok("keys", "list") + identity.ok("keys", "show", made["id"])
+    said = identity.ok("keys", "create", "--name", "two", "--scopes", "dids:create, dids:list").splitlines()
+    assert said[0].endswith("dids:create,dids:list")
+    assert said[1].startswith("idk_live_")
+    assert "once" in said[2]
+
+
+def test_create_with_limits(identity: Commands, here: Path) -> None:
+    limits = ("--requests-per-second", "2.5", "--burst", "7", "--days", "1", "--allowed-target", "did:ids:x")
+    record = identity.json("keys", "create", "--name", "a", "--scopes", "dids:list", *limits, "--data-dir", "other")
+    assert (record["requestsPerSecond"], record["burst"], record["allowedTargets"]) == (2.5, 7, ["did:ids:x"])
+    assert record["expiresAt"] > record["createdAt"]
+    assert (here / "other" / "keys.sqlite").exists()
+
+
+def test_list_and_show(identity: Commands, made: dict[str, Any]) -> None:
+    record = {name: value for name, value in made.items() if name != "apiKey"}
+    assert identity.json("keys", "list") == [record]
+    assert identity.json("keys", "show", made["id"]) == record
+    assert made["fingerprint"] in identity.ok("keys", "list")
+    assert f"createdAt          {made['createdAt']}" in identity.ok("keys", "show", made["id"])
+
+
+def test_list_goes_over_every_page(identity: Commands, made: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("identity_core.cli.keys.PAGE", 1)
+    others = {identity.json("keys", "create", "--name", str(number), "--admin")["id"] for number in range(2)}
+    assert {record["id"] for record in identity.json("keys", "list")} == {made["id"], *others}
+
+
+def test_update_changes_what_is_named(identity: Commands, made: dict[str, Any]) -> None:
+    update = ("keys", "update", made["id"])
+    changed = identity.json(*update, "--scopes", "dids:list", "--burst", "5", "--days", "2")
+    assert (changed["admin"], changed["scopes"], changed["burst"]) == (False, ["dids:list"], 5)
+    assert changed["name"] == "ops"
+    changed = identity.json(*update, "--burst", "none", "--days", "none", "--allowed-targets", "did:ids:x,did:ids:y")
+    assert (changed["burst"], changed["expiresAt"]) == (None, None)
+    assert changed["allowedTargets"] == ["did:ids:x", "did:ids:y"]
+    assert identity.json(*update, "--admin", "--allowed-targets", "none")["allowedTargets"] is None
+    assert "name               new" in identity.ok(*update, "--name", "new")
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--burst", "0"], ["--burst", "many"], ["--requests-per-second", "nan"], ["--days", "-1"]]
+)
+def test_update_refuses(identity: Commands, made: dict[str, Any], options: list[str]) -> None:
+    identity.refused("keys", "update", made["id"], *options, status=2)
+
+
+def test_rotate_and_revoke(identity: Commands, made: dict[str, Any]) -> None:
+    successor = identity.json("keys", "rotate", made["id"], "--grace-hours", "1")
+    assert successor["apiKey"] != made["apiKey"]
+    assert identity.json("keys", "show", made["id"])["revokedAt"] > made["createdAt"]
+    assert "revoked" in identity.ok("keys", "revoke", successor["id"])
+    assert identity.json("keys", "show", successor["id"])["revokedAt"] is not None
+    assert "once" in identity.ok("keys", "rotate", identity.json("keys", "create", "--name", "b", "--admin")["id"])
+
+
+@pytest.mark.parametrize("command", ["show", "rotate", "revoke"])
+def test_a_key_that_nobody_knows(identity: Commands, made: dict[str, Any], command: str) -> None:
+    lines = identity.refused("keys", command, "key_nobody")
+    assert "API_KEY_NOT_FOUND" in lines[0]
+    assert "keys list" in lines[2]
+
+
+def test_a_store_that_cannot_be_written(identity: Commands, made: dict[str, Any]) -> None:
+    only_env = Commands({"IDENTITY_KEY_STORES": "env", "API_KEY": "k" * 40})
+    assert "add sql to key_stores" in only_env.refused("keys", "list")[0]
+
+
+def test_a_running_service_takes_the_key(identity: Commands, server: LocalServer) -> None:
+    made = identity.json("keys", "create", "--name", "beside", "--admin", "--data-dir", server.data_dir)
+    answer = httpx.get(f"{server.url}/api/v1/dids", headers={"X-API-Key": made["apiKey"]})
+    assert answer.status_code == 200

@@ -1,0 +1,60 @@
+"""``Session.token``: a challenge for exactly this purpose and body is fetched, signed and sent."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import orjson
+
+from identity_core.client import Session, Signer
+from identity_core.domain import challenge, keys
+from identity_core.domain.challenge import hash_body
+
+ORIGIN = "http://127.0.0.1:8080"
+DID = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
+
+
+def story(act: Any) -> tuple[Any, list[httpx.Request]]:
+    """What ``act`` returns of a session with a service that says yes, and what it sent."""
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        if request.url.path.endswith("/challenge"):
+            asked = request.url.params
+            text = challenge.build(
+                origin=ORIGIN,
+                did=asked["did"],
+                purpose=asked["purpose"],
+                body_hash=asked["bodyHash"],
+                nonce=os.urandom(32),
+                expires_at=datetime.now(UTC) + timedelta(minutes=5),
+            )
+            return httpx.Response(200, json={"challenge": text})
+        return httpx.Response(200, json={"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 600})
+
+    with Session(ORIGIN, api_key="k" * 40) as session:
+        session._http = httpx.Client(base_url=ORIGIN, transport=httpx.MockTransport(answer))
+        return act(session), sent
+
+
+def test_a_signer_gets_a_token() -> None:
+    pair = keys.generate("Ed25519", os.urandom)
+    got, (asked, sent) = story(lambda session: session.token(Signer(DID, pair.secret), scope="zkp:prove"))
+    assert got["access_token"] == "a.b.c"
+    body = orjson.loads(sent.content)
+    assert body == {"scope": "zkp:prove"}
+    assert asked.url.params["purpose"] == "token"
+    assert asked.url.params["bodyHash"] == hash_body(body)
+    scheme, _, value = sent.headers["authorization"].partition(" ")
+    assert scheme == "DIDAuth"
+    assert str(challenge.parse_header(value)[0]) == DID
+
+
+def test_a_key_gets_a_token_for_a_did() -> None:
+    _, (sent,) = story(lambda session: session.key_token(subject=DID))
+    assert orjson.loads(sent.content) == {"subject": DID}
+    assert sent.headers["authorization"] == "ApiKey " + "k" * 40
