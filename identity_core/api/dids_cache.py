@@ -9,7 +9,8 @@ from identity_core.api.request import Answer
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 
-CACHED_ANSWERS = 20_000
+# An answer counts only while the index remembers the head of its DID, and it remembers this many.
+CACHED_ANSWERS = 4_096
 
 
 @dataclass(frozen=True, slots=True)

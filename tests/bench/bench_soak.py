@@ -28,6 +28,7 @@ from pathlib import Path
 import uvloop
 
 from identity_core.client import Signer, hash_body
+from identity_core.domain.errors import JsonValue
 from tests.bench.servers import UNLIMITED, Reply, Server, on_client_core, serve
 from tests.bench.wire import PREFIX, Made, Wire, creation, did_path, exchange, make_dids, octets
 
@@ -105,6 +106,7 @@ class Load:
         turns = itertools.count()
         while time.monotonic() < self._until:
             what = dice.choice(MIX)
+            reply: Reply | None
             if what == "resolve":
                 reply = await wire.call(octets("GET", dice.choice(self._paths)))
             elif what == "create":
@@ -119,7 +121,7 @@ class Load:
 
     async def _update(self, wire: Wire, number: int, turn: int) -> Reply | None:
         one = self._made[number]
-        body = {"operation": "setAlsoKnownAs", "alsoKnownAs": [f"https://hana.example/{turn}"]}
+        body: JsonValue = {"operation": "setAlsoKnownAs", "alsoKnownAs": [f"https://hana.example/{turn}"]}
         digest = hash_body(body)
         offer = await wire.call(
             octets("GET", f"{PREFIX}/auth/challenge?did={one.did}&purpose=update&bodyHash={digest}")
@@ -188,7 +190,7 @@ def report(samples: list[Sample]) -> None:
 
 def max_of(samples: Sequence[Sample], name: str) -> int:
     """The highest value of a figure."""
-    return max(getattr(each, name) for each in samples)
+    return max(int(getattr(each, name)) for each in samples)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import logging
 import multiprocessing
 import os
 import sqlite3
+import sys
 import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
@@ -37,6 +38,7 @@ from identity_core.plugin import BuildContext
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 
+OWNER = "key:seeding"
 AT_ONCE = 1000  # entries of a batch; the writers' queues take 4,096
 
 
@@ -98,7 +100,7 @@ async def _store(ledger: SqlLedger, store: Store, lines: list[Line]) -> None:
             IndexedVersion(state_from_json(line.metadata, line.document), receipt, line.changes, line.key_id)
             for line, receipt in zip(lines, receipts, strict=True)
         ],
-        owner="key:bench",
+        owner=OWNER,
     )
 
 
@@ -112,6 +114,7 @@ async def _fill(folder: Path, count: int, versions: int) -> list[str]:
     ledger, store = SqlLedger.open(folder, None, clock=clock, processes=1), Store.open(folder)
     now, step = clock.now(), max(1, AT_ONCE // versions)
     dids: list[str] = []
+    told = 0
     loop = asyncio.get_running_loop()
     context = multiprocessing.get_context("spawn")
     cores = os.cpu_count() or 1
@@ -134,6 +137,9 @@ async def _fill(folder: Path, count: int, versions: int) -> list[str]:
                     break
                 await _store(ledger, store, lines)
                 dids += [line.did for line in lines if line.version == 1]
+                if len(dids) * 10 // count > told:
+                    told = len(dids) * 10 // count
+                    print(f"seeded {len(dids)} of {count}", file=sys.stderr)
     finally:
         await store.close()
         await ledger.close()
@@ -155,9 +161,9 @@ def fill(folder: Path, count: int, versions: int) -> list[str]:
 
 
 def dids_in(folder: Path) -> list[str]:
-    """The DIDs of a directory that was filled earlier."""
+    """The DIDs that ``fill`` put into a directory earlier; those that a benchmark created there since have another owner."""
     with contextlib.closing(sqlite3.connect(folder / "identity.sqlite")) as database:
-        return [did for (did,) in database.execute("SELECT did FROM did_versions WHERE version_id = 1")]
+        return [did for (did,) in database.execute("SELECT did FROM did_versions WHERE owner = ?", (OWNER,))]
 
 
 def octets_per_version(folder: Path, entries: int) -> str:

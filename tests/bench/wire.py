@@ -49,7 +49,7 @@ class Wire(asyncio.Protocol):
     @classmethod
     async def open(cls, url: str) -> Wire:
         parts = urlsplit(url)
-        _, wire = await asyncio.get_running_loop().create_connection(cls, parts.hostname, parts.port)
+        _, wire = await asyncio.get_running_loop().create_connection(cls, str(parts.hostname), parts.port or 80)
         return wire
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

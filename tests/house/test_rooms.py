@@ -49,9 +49,7 @@ MODULE_LINES, FUNCTION_LINES = 285, 45
 LONG_BY_NATURE = {
     "identity_core/bootstrap.py": "the one file that knows every room, read from top to bottom",
     "identity_core/cli/demo.py": "a story told from top to bottom",
-    "identity_core/cli/serve.py": "one command, its options and its start",
     "identity_core/conformance/": "one class a port, one method a promise",
-    "identity_core/database/sqlite.py": "one writer, its group commit and its checkpoints share one state",
     "identity_core/plugin/bulkhead.py": "the guarded call is one piece, for the sake of its cost",
     "identity_core/store/migrations/": "one table after the other",
 }
