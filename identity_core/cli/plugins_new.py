@@ -114,8 +114,8 @@ def command(kind: str, into: Path, name: str, json_output: bool) -> None:
         folder = new_plugin(kind, name, into)
     except CannotMake as refused:
         fail(refused.what, refused.where, refused.remedy)
-    shown = shlex.quote(str(folder))
-    commands = [f"pip install -e {shown}", f"python -m pytest {shown}", "identity plugins list"]
+    install = f"pip install -e {shlex.quote(f'{folder}[test]')}"
+    commands = [install, f"python -m pytest {shlex.quote(str(folder))}", "identity plugins list"]
     show(
         {"folder": str(folder), "next": commands},
         json_output=json_output,

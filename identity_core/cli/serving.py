@@ -101,6 +101,13 @@ class Workers(Multiprocess):
         log.info("stopped")
         return STARTUP_FAILURE if failed else 0
 
+    def terminate_all(self) -> None:
+        """Tells the workers to stop. Our own hold on the socket ends first: else new connections would wait in it for
+        nobody."""
+        for listening in self.sockets:
+            listening.close()
+        super().terminate_all()
+
     def join_all(self) -> None:
         """Waits for the workers, and then no longer."""
         until = time.monotonic() + self._stop_seconds

@@ -226,7 +226,9 @@ class DidMethodConformance:
     def test_evidence_counts_once(self, changing: Life) -> None:
         """A challenge authorises one change."""
         if not self.carries_evidence:
-            pytest.skip("entries of this method do not show challenges; the core's store alone keeps them from being used twice")
+            pytest.skip(
+                "entries of this method do not show challenges; the core's store alone keeps them from being used twice"
+            )
         at = changing.later()
         authorization = changing.authorize(at)
         changing.change(Update((AddService(NewService("A", "https://a.example/")),), authorization), at)

@@ -56,9 +56,7 @@ DID_METHOD = Socket(
     "identity_provide_did_method",
     "DID method",
     (ResolvingDidMethod, DidMethod),
-    Contract(
-        (InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)
-    ),
+    Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)),
 )
 LEDGER = Socket(
     "identity_provide_ledger_backend",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from click.testing import CliRunner, Result
 from identity_core.cli.plugins import command
 from identity_core.cli.plugins_new import KINDS, CannotMake, new_plugin
 from identity_core.plugin.sockets import PROVIDE_HOOKS
+
+ROOT = Path(__file__).parents[2]
 
 
 def invoke(*arguments: str) -> Result:
@@ -87,3 +90,14 @@ def test_a_name_with_hyphens_is_a_module_with_underscores(tools: None, tmp_path:
     assert 'keys_my_2nd_vault = "identity_keys_my_2nd_vault"' in (folder / "pyproject.toml").read_text()
     assert "IDENTITY_PLUGINS_MY_2ND_VAULT_DIGESTS=" in (folder / "README.md").read_text()
     compile(module.read_text(), module.name, "exec")
+
+
+def test_the_template_goes_into_the_wheel() -> None:
+    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    core = ROOT / "identity_core"
+    packed = {path for pattern in setuptools["package-data"].get("identity_core", ()) for path in core.glob(pattern)}
+    # pathlib's ** yields folders before Python 3.13, setuptools' the files below them too.
+    reached = {path for path in (core / "plugin_templates").rglob("*") if {path, *path.parents} & packed}
+    files = {path for path in (core / "plugin_templates").rglob("*") if path.is_file()}
+    assert files, "there is no template"
+    assert files <= reached, 'pyproject.toml, [tool.setuptools.package-data]: identity_core = ["plugin_templates/**"]'

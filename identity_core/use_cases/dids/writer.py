@@ -164,7 +164,8 @@ class DidWriter:
     async def _write_due(self, method: DidMethod, recorded: IndexedVersion, now: datetime) -> DidState:
         """Writes the grace periods that have ended, in order of time, each at the time that the rotation fixed."""
         state = recorded.state
-        while (due := history.due(state)) is not None and due <= now:
+        # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
+        while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
             occasion = Occasion("expireKey", Caller(), "-")
             state = (await self._append(method, state, Expire(), due, occasion)).state
         return state

@@ -24,7 +24,8 @@ class WebvhSettings:
 
     host: str | None = setting(None, "Host, or host:port, that publishes the logs over HTTPS.", example="id.example")
     path: str = setting(
-        f"dids/{PLACEHOLDER}", f"Path above did.jsonl; {PLACEHOLDER} stands for the DID's own hash. Empty: one DID only."
+        f"dids/{PLACEHOLDER}",
+        f"Path above did.jsonl; {PLACEHOLDER} stands for the DID's own hash. Empty: one DID only.",
     )
     max_grace_days: int = setting(90, "The longest grace period of a rotated key.", least=0, most=90)
 

@@ -44,7 +44,10 @@ def whole_life(seed: str = "hana", method: DidWebvh | None = None) -> Life:
     life = begin(seed, method=method)
     for operation in (
         (AddService(NewService("DIDCommMessaging", "https://agent.example/didcomm")),),
-        (SetAlsoKnownAs(("https://hana.example/",)), AddVerificationMethod(life.controller.new_key("X25519KeyAgreementKey2020"))),
+        (
+            SetAlsoKnownAs(("https://hana.example/",)),
+            AddVerificationMethod(life.controller.new_key("X25519KeyAgreementKey2020")),
+        ),
     ):
         at = life.later()
         life.change(Update(operation, life.authorize(at)), at)

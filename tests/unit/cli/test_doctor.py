@@ -41,9 +41,17 @@ def test_before_the_first_start(identity: Commands, here: Path) -> None:
 def test_an_installation(identity: Commands, server: LocalServer) -> None:
     found = findings(identity, "--data-dir", server.data_dir)
     assert found["data directory"]["state"] == "ok"
-    assert (found["master key"]["state"], found["API keys"]["state"]) == ("warn", "warn")
-    given = Commands({"API_KEY": "k" * 40})
-    assert findings(given, "--data-dir", server.data_dir)["API keys"]["state"] == "ok"
+    assert found["master key"]["state"] == "warn"
+
+
+def test_whether_there_is_a_key(identity: Commands, here: Path) -> None:
+    (here / "data").mkdir(mode=0o700)
+    (here / "data" / "note").write_text("")
+    where = ("--data-dir", "data")
+    assert findings(identity, *where)["API keys"]["state"] == "warn"
+    assert findings(Commands({"API_KEY": "k" * 40}), *where)["API keys"]["state"] == "ok"
+    identity.ok("keys", "create", "--name", "ops", "--admin", *where)
+    assert findings(identity, *where)["API keys"]["state"] == "ok"
 
 
 def test_an_empty_folder_stays_empty(identity: Commands, here: Path) -> None:

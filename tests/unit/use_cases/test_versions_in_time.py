@@ -27,6 +27,7 @@ from identity_core.use_cases.dids.rotate_key import Rotation
 from tests.rooms import Rooms, secret_of
 
 SECOND = timedelta(seconds=1)
+TICK = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,10 @@ class Model:
     versions: list[Then] = field(default_factory=list)
 
     def at(self, now: datetime) -> list[Then]:
-        """The versions that there are at ``now``, those that come of themselves among them."""
+        """The versions that there are at ``now``, those that come of themselves among them. When several were made in one
+        microsecond the last is a few ticks ahead of the clock; it is there."""
         found = list(self.versions)
+        now = max(now, found[-1].since)
         while True:
             ends = [end for _, end in found[-1].keys if end is not None and end <= now]
             if not ends:
@@ -55,14 +58,21 @@ class Model:
             left = tuple((key, end) for key, end in found[-1].keys if end != min(ends))
             found.append(replace(found[-1], since=min(ends), keys=left))
 
+    def next_time(self, now: datetime) -> datetime:
+        """When a change that is made now comes into force: behind every version that is there then."""
+        since = now
+        while (later := max(now, self.at(since)[-1].since + TICK)) != since:
+            since = later
+        return since
+
     def change(self, now: datetime, **changed: Any) -> None:
-        self.versions = self.at(now)
-        since = max(now, self.versions[-1].since + timedelta(microseconds=1))
+        since = self.next_time(now)
+        self.versions = self.at(since)
         self.versions.append(replace(self.versions[-1], since=since, **changed))
 
     def expected(self, time: datetime, now: datetime) -> tuple[int, Then] | None:
         """The number and the version that ``time`` selects, asked at ``now``."""
-        second = min(time, now).replace(microsecond=0)
+        second = min(time, max(now, self.versions[-1].since)).replace(microsecond=0)
         numbered = list(enumerate(self.at(now), start=1))
         return next((pair for pair in reversed(numbered) if pair[1].since.replace(microsecond=0) <= second), None)
 
@@ -89,7 +99,7 @@ class Play:
         signed = await self.rooms.signed(self.did, self.secret, "update")
         await self.rooms.update(self.did, (operation,), signed, self.rooms.occasion(self.did, signed), if_match=None)
         now = self.rooms.clock.now()
-        services = self.model.at(now)[-1].services
+        services = self.model.at(self.model.next_time(now))[-1].services
         self.model.change(now, services=(*services, name))
 
     async def rotate(self, grace: int) -> None:
@@ -102,8 +112,8 @@ class Play:
         self.secret = rotated.new_key.secret or ""
         # The end is printed, so it is a whole second; one that is not in the future is no grace at all.
         whole = end.replace(microsecond=0)
-        before = self.model.at(now)[-1]
-        since = max(now, before.since + timedelta(microseconds=1))
+        since = self.model.next_time(now)
+        before = self.model.at(since)[-1]
         others = tuple(pair for pair in before.keys if pair[0] != old)
         kept = ((old, whole),) if whole > since else ()
         self.model.change(now, keys=(*others, *kept, (self.key, None)))
@@ -117,7 +127,7 @@ class Play:
         self.key, self.secret = fresh.public, fresh.secret
         self.recovery = done.recovery_key.secret or ""
         now = self.rooms.clock.now()
-        left = () if revoke_all else self.model.at(now)[-1].keys
+        left = () if revoke_all else self.model.at(self.model.next_time(now))[-1].keys
         self.model.change(now, keys=(*left, (fresh.public, None)))
 
     async def check(self) -> None:

@@ -1,0 +1,84 @@
+"""Which address a host is asked at: its name is looked up once, and the connection goes to an address that was checked.
+
+Whoever names a DID chooses the host, so nothing that is not public is reachable: private, loopback and link-local networks, the
+metadata services of clouds, and IPv6 addresses that hide an IPv4 one. One such address among several refuses the host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any, Final
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+_REFUSED: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "168.63.129.16/32",  # Azure's metadata, a public address
+            "192.88.99.0/24",  # 6to4 relays
+            "::/96",  # IPv4-compatible
+            "64:ff9b::/96",  # NAT64
+            "64:ff9b:1::/48",
+            "2001::/32",  # Teredo
+            "2002::/16",  # 6to4
+        ),
+    )
+)
+
+
+class NoSuchHost(Exception):
+    """The name does not exist, or not for us: the text says which, for the log."""
+
+
+def is_public(address: Address, allowed: Sequence[Network]) -> bool:
+    """Whether a connection to ``address`` may be made. ``allowed`` are networks that the operator opened."""
+    if isinstance(address, ipaddress.IPv6Address):
+        address = address.ipv4_mapped or address
+    if any(address in network for network in allowed):
+        return True
+    if isinstance(address, ipaddress.IPv6Address) and address.is_site_local:
+        return False
+    hidden = any(address in network for network in _REFUSED)
+    return address.is_global and not address.is_multicast and not address.is_reserved and not hidden
+
+
+class Addresses:
+    """Looks names up on threads of its own. ``look_up`` has the form of ``socket.getaddrinfo``."""
+
+    def __init__(
+        self, threads: Executor, allowed: Sequence[Network], look_up: Callable[..., Sequence[Any]] = socket.getaddrinfo
+    ) -> None:
+        self._threads = threads
+        self._allowed = tuple(allowed)
+        self._look_up = look_up
+
+    async def of(self, host: str, port: int) -> str:
+        """The address to connect to. Raises ``NoSuchHost``, and ``OSError`` when the name could not be looked up."""
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(
+                self._threads, self._look_up, host, port, socket.AF_UNSPEC, socket.SOCK_STREAM
+            )
+        except socket.gaierror as error:
+            if error.errno == socket.EAI_AGAIN:
+                raise
+            raise NoSuchHost("the name does not exist") from error
+        except UnicodeError as error:
+            raise NoSuchHost("the name cannot be looked up") from error
+        texts = [str(entry[4][0]) for entry in found]
+        for text in texts:
+            if not is_public(ipaddress.ip_address(text), self._allowed):
+                raise NoSuchHost(f"{text} is not public")
+        if not texts:
+            raise NoSuchHost("the name has no address")
+        return texts[0]
+
+    def close(self) -> None:
+        """Ends the threads; a look-up that hangs is left behind."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

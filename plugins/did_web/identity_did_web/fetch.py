@@ -1,0 +1,148 @@
+"""One GET of one document: HTTPS with a verified certificate, no redirects, no cookies, no proxies, at most 64 KiB in at most
+three seconds.
+
+The connection is made to the address that was checked; the certificate is that of the name. Names are not looked up a second
+time, so a name server cannot answer otherwise in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Iterable
+from typing import Any, Final
+
+import httpcore
+
+from identity_core.codec import strict_json
+from identity_core.domain.did import Did
+from identity_core.domain.errors import JsonValue, PluginUnavailable
+from identity_did_web.addresses import Addresses, NoSuchHost
+from identity_did_web.location import Location
+
+MAX_BYTES: Final = 64 * 1024
+MAX_SECONDS: Final = 3.0
+MEDIA_TYPES: Final = (
+    "application/did+json",
+    "application/did+ld+json",
+    "application/did",
+    "application/json",
+    "application/ld+json",
+)
+_HEADERS: Final = (
+    (b"Accept", ", ".join(MEDIA_TYPES).encode()),
+    (b"Accept-Encoding", b"identity"),
+    (b"User-Agent", b"identity-did-web/1"),
+)
+
+
+class NothingThere(Exception):
+    """The host has no document of this DID: the text says why, for the log."""
+
+
+class Unreachable(Exception):
+    """The host could not be asked, or could not answer: the text says why, for the log."""
+
+
+def trust(ca_file: str | None) -> ssl.SSLContext:
+    """The certificates to trust: the system's, or those of ``ca_file`` alone. Raises ``OSError``."""
+    context = ssl.create_default_context(cafile=ca_file)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+class _Pinned(httpcore.AsyncNetworkBackend):
+    """Connects to one address, whatever the name."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._network = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  (the signature is httpcore's)
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        return await self._network.connect_tcp(self._address, port, timeout, local_address, socket_options)
+
+
+class Fetch:
+    """Fetches documents, at most ``at_a_time``."""
+
+    def __init__(self, addresses: Addresses, trusted: ssl.SSLContext, logger: logging.Logger, at_a_time: int) -> None:
+        self._addresses = addresses
+        self._trusted = trusted
+        self._logger = logger
+        self._turns = asyncio.Semaphore(at_a_time)
+
+    async def __call__(self, did: Did, location: Location) -> dict[str, JsonValue] | None:
+        """The members of the document that claims to be of ``did``, or None when there is none. Raises ``PluginUnavailable``.
+
+        What was wrong is for the log alone: an answer that told it would map the network for whoever asks.
+        """
+        try:
+            async with asyncio.timeout(MAX_SECONDS), self._turns:
+                return _document(did, await self._get(location))
+        except (NothingThere, NoSuchHost) as error:
+            self._logger.info("%s: %s", did, error)
+            return None
+        except (
+            Unreachable,
+            OSError,
+            httpcore.NetworkError,
+            httpcore.TimeoutException,
+            httpcore.ProtocolError,
+        ) as error:
+            # TimeoutError is an OSError.
+            self._logger.info("%s could not be reached: %s %s", did, type(error).__name__, error)
+            raise PluginUnavailable(
+                "The host of the DID could not be reached.", details={"did": str(did), "retryAfter": 5}
+            ) from error
+
+    async def _get(self, location: Location) -> bytes:
+        address = await self._addresses.of(location.host, location.port)
+        url = httpcore.URL(scheme="https", host=location.host, port=location.port, target=location.target)
+        async with (
+            httpcore.AsyncConnectionPool(
+                ssl_context=self._trusted, max_connections=1, network_backend=_Pinned(address)
+            ) as pool,
+            pool.stream("GET", url, headers=list(_HEADERS)) as response,
+        ):
+            _check_head(response)
+            body = bytearray()
+            async for chunk in response.aiter_stream():
+                body += chunk
+                if len(body) > MAX_BYTES:
+                    raise NothingThere("the document is too large")
+            return bytes(body)
+
+    def close(self) -> None:
+        """Ends the threads of the look-ups."""
+        self._addresses.close()
+
+
+def _check_head(response: httpcore.Response) -> None:
+    if response.status == 429 or response.status >= 500:
+        raise Unreachable(f"status {response.status}")
+    if response.status != 200:
+        raise NothingThere(f"status {response.status}")
+    headers = {name.lower(): value for name, value in response.headers}
+    media = headers.get(b"content-type", b"").partition(b";")[0].strip().lower().decode("ascii", "replace")
+    if media not in MEDIA_TYPES:
+        raise NothingThere(f"the media type is {media[:64]!r}")
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise NothingThere("the document is compressed")
+
+
+def _document(did: Did, octets: bytes) -> dict[str, JsonValue]:
+    try:
+        value = strict_json.loads(octets)
+    except strict_json.JsonRefused as error:
+        raise NothingThere(f"the document is {error.reason}") from error
+    if type(value) is not dict or value.get("id") != str(did):
+        raise NothingThere("the document is of another DID")
+    return value

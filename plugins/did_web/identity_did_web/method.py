@@ -1,0 +1,112 @@
+"""The method object: checks identifiers, resolves them over the network, and makes or changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NoReturn, Protocol
+
+from identity_core.domain import foreign
+from identity_core.domain.change import Change
+from identity_core.domain.did import Did
+from identity_core.domain.errors import IdentityError, InvalidDocument, JsonValue, PluginUnavailable
+from identity_core.domain.history import DidState, LogInvalid
+from identity_core.ports.clock import Clock
+from identity_did_web.location import Location, locate
+
+
+class Fetches(Protocol):
+    """What fetches a document (``fetch.Fetch``)."""
+
+    def __call__(self, did: Did, location: Location) -> Awaitable[dict[str, JsonValue] | None]:
+        """Its members, or None."""
+        ...
+
+    def close(self) -> None:
+        """Lets go of what it holds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An answer and until when (monotonic seconds) it is given again."""
+
+    until: float
+    give: Callable[[], DidState | None]
+
+
+class DidWeb:
+    """``ResolvingDidMethod``. Without ``fetch`` it is off, and no DID is found."""
+
+    name = "web"
+    mutable = False
+
+    def __init__(
+        self, fetch: Fetches | None, clock: Clock, cache_seconds: float = 60.0, cache_entries: int = 1000
+    ) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._cache_seconds = cache_seconds
+        self._cache_entries = cache_entries
+        self._kept: dict[str, _Kept] = {}
+
+    def check(self, did: Did) -> None:
+        """Raises ``InvalidDid`` unless the identifier names a place in the web."""
+        locate(did)
+
+    def expand(self, did: Did) -> DidState | None:
+        """Nothing: the identifier is a place, and what is there has to be fetched."""
+        self.check(did)
+        return None
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> NoReturn:
+        """Raises ``InvalidDocument``: DIDs of others are theirs."""
+        raise InvalidDocument("DIDs of did:web are made by publishing a document, not here.")
+
+    def apply(self, state: DidState | None, entry: bytes) -> NoReturn:
+        """Raises ``LogInvalid``: there are no logs."""
+        raise LogInvalid("did:web has no log.")
+
+    async def resolve(self, did: Did) -> DidState | None:
+        """The document as it is published now, or was a short while ago. See ``ResolvingDidMethod``."""
+        location = locate(did)
+        if self._fetch is None:
+            return None
+        kept = self._kept.get(str(did))
+        if kept is None or kept.until <= self._clock.monotonic():
+            kept = await self._ask(self._fetch, did, location)
+            self._keep(str(did), kept)
+        return kept.give()
+
+    async def _ask(self, fetch: Fetches, did: Did, location: Location) -> _Kept:
+        """What the host says. That it says nothing, or nothing good, is kept as well, or every request would go out; that it could not
+        be reached only as long as the answer tells to wait."""
+        seconds = self._cache_seconds
+        try:
+            members = await fetch(did, location)
+            state = None if members is None else foreign.found(did, members, self._clock.now())
+        except (InvalidDocument, PluginUnavailable) as error:
+            if isinstance(error, PluginUnavailable):
+                seconds = min(seconds, 5.0)
+            return _Kept(self._clock.monotonic() + seconds, _raising(type(error), str(error), error.details))
+        return _Kept(self._clock.monotonic() + seconds, lambda: state)
+
+    def _keep(self, did: str, kept: _Kept) -> None:
+        self._kept.pop(did, None)
+        while len(self._kept) >= self._cache_entries:
+            del self._kept[next(iter(self._kept))]
+        self._kept[did] = kept
+
+    def close(self) -> None:
+        """Ends the threads of the look-ups."""
+        if self._fetch is not None:
+            self._fetch.close()
+
+
+def _raising(kind: type[IdentityError], message: str, details: dict[str, JsonValue]) -> Callable[[], DidState | None]:
+    # A new error each time: one that is raised again and again grows a traceback as long as its life.
+    def give() -> DidState | None:
+        raise kind(message, details=details)
+
+    return give

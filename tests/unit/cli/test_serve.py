@@ -1,0 +1,291 @@
+"""identity serve as a process of its own: what it prints, which keys it makes, how it refuses and how it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from identity_core.cli.local_server import local_server
+from identity_core.domain import key_text
+from tests.unit.cli.conftest import Commands
+
+WAIT_SECONDS = 30.0
+
+
+class Serving:
+    """A running ``identity serve``: what it said at its start, and its stderr so far."""
+
+    def __init__(self, process: subprocess.Popen[bytes], said: str, log: Path) -> None:
+        self.process = process
+        self.said = said
+        self.log = log
+        self.url = re.findall(r"http://[^\s\"]+?:\d+", said)[0]
+
+    def stop(self, with_signal: int = signal.SIGTERM) -> int:
+        self.process.send_signal(with_signal)
+        return self.process.wait(WAIT_SECONDS)
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[Serving]:
+    """A service on ``folder`` that is ready; it is killed at the end unless the test has stopped it."""
+    command = [sys.executable, "-m", "identity_core", "serve", "--port", "0", "--data-dir", str(folder), *arguments]
+    output, log = folder.with_suffix(".out"), folder.with_suffix(".log")
+    with output.open("w") as printed, log.open("w") as errors:
+        process = subprocess.Popen(command, env=bare() | dict(environment or {}), stdout=printed, stderr=errors)
+    try:
+        until = time.monotonic() + WAIT_SECONDS
+        while not is_ready(output.read_text()):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.02)
+        yield Serving(process, output.read_text(), log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def bare() -> dict[str, str]:
+    """The environment without settings of whoever runs the tests."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("IDENTITY_", "API_KEY"))}
+
+
+def is_ready(said: str) -> bool:
+    """Whether the service has said all of what it says, and answers that it is ready."""
+    urls = re.findall(r"http://[^\s\"]+?:\d+", said)
+    if not urls or not said.endswith("\n"):
+        return False
+    try:
+        return httpx.get(f"{urls[0]}/ready", timeout=WAIT_SECONDS).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def test_the_first_start_makes_a_key_and_no_other_start_does(folder: Path) -> None:
+    with serving(folder) as first:
+        key = re.search(r"^First API key, shown once: (\S+)$", first.said, re.MULTILINE)
+        assert key is not None
+        assert f"Listening at {first.url}  (document: {first.url}/docs)\nData in {folder}\n" in first.said
+        answer = httpx.get(f"{first.url}/api/v1/dids", headers={"Authorization": f"ApiKey {key[1]}"})
+        assert answer.status_code == 200
+        assert httpx.get(f"{first.url}/docs").status_code == 200
+        assert first.stop() == 0
+        assert key[1] not in first.log.read_text()
+    assert oct(folder.stat().st_mode & 0o777) == "0o700"
+    with serving(folder, "--json") as second:
+        assert json.loads(second.said)["firstApiKey"] is None
+
+
+@pytest.mark.parametrize("source", ["API_KEY", "IDENTITY_API_KEYS", "file", "sql"])
+def test_a_key_that_is_configured_is_enough(folder: Path, source: str, identity: Commands) -> None:
+    environment = {}
+    folder.mkdir(mode=0o700)
+    if source == "file":
+        digest = key_text.digest_of("k" * 40)
+        path = folder / "keys.toml"
+        path.write_text(f'[keys.ops]\nsha256 = "{digest}"\nadmin = true\n')
+        path.chmod(0o600)
+    elif source == "sql":
+        identity.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", folder)
+    else:
+        environment[source] = "k" * 40 if source == "API_KEY" else "ops:" + "k" * 40
+    with serving(folder, environment=environment) as running:
+        assert "First API key" not in running.said
+
+
+def test_stderr_holds_our_lines_and_nothing_else(folder: Path) -> None:
+    with serving(folder, environment={"IDENTITY_LOG_FORMAT": "json", "API_KEY": "k" * 40}) as running:
+        assert running.stop() == 0
+        lines = [json.loads(line) for line in running.log.read_text().splitlines()]
+    assert [line["logger"] for line in lines] == ["identity.sealed", "identity", "identity"]
+    assert "serves at" in lines[1]["message"]
+    assert lines[2]["message"] == "stopped"
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
+def test_a_request_in_flight_is_finished(folder: Path, workers: str, with_signal: int) -> None:
+    with serving(folder, "--workers", workers, "--json", environment={"API_KEY": "k" * 40}) as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        body = b'{"method": "ids", "keyType": "Ed25519"}'
+        head = f"POST /api/v1/dids HTTP/1.1\r\nHost: x\r\nX-API-Key: {'k' * 40}\r\nContent-Type: application/json\r\n"
+        with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
+            # The server must have seen the head before it is told to stop.
+            assert httpx.get(f"{running.url}/health").status_code == 200
+            time.sleep(0.3)
+            running.process.send_signal(with_signal)
+            assert refuses(host, int(port))
+            connection.sendall(body[10:])
+            answer = b""
+            while chunk := connection.recv(65536):
+                answer += chunk
+        assert answer.startswith(b"HTTP/1.1 201 ")
+        assert b'"did:ids:' in answer
+        assert running.process.wait(WAIT_SECONDS) == 0
+
+
+def refuses(host: str, port: int) -> bool:
+    """Waits until nobody takes connections there any more."""
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        try:
+            socket.create_connection((host, port), 1).close()
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_request_that_never_ends_does_not_hold_the_server(folder: Path) -> None:
+    environment = {"API_KEY": "k" * 40, "IDENTITY_SERVER_SHUTDOWN_SECONDS": "1"}
+    with serving(folder, environment=environment) as running:
+        host, port = running.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
+            connection.sendall(
+                b"POST /api/v1/dids HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"
+                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{" % (b"k" * 40)
+            )
+            time.sleep(0.3)
+            assert running.stop() == 0
+
+
+def children(process: int) -> set[int]:
+    """The worker processes, without multiprocessing's own."""
+    found = set()
+    for task in Path(f"/proc/{process}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.add(int(child))
+    return found
+
+
+def gone(process: int) -> bool:
+    until = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < until:
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].startswith("Z"):
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_share_the_socket_and_are_replaced(folder: Path) -> None:
+    with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}) as running:
+        before = children(running.process.pid)
+        assert len(before) == 2
+        lost = min(before)
+        os.kill(lost, signal.SIGKILL)
+        until = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < until:
+            now = children(running.process.pid)
+            if len(now - {lost}) == 2:
+                break
+            time.sleep(0.1)
+        assert len(now - {lost}) == 2
+        for _ in range(20):
+            assert httpx.get(f"{running.url}/ready").status_code == 200
+        metrics = httpx.get(f"{running.url}/metrics", headers={"X-API-Key": "k" * 40})
+        assert "identity_request_duration_seconds_count" in metrics.text
+        assert list((folder / "metrics").glob("*.db"))
+        assert running.stop() == 0
+        assert all(gone(worker) for worker in before | now)
+        assert f"Child process [{lost}] died" in running.log.read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_leave_with_a_parent_that_was_killed(folder: Path) -> None:
+    with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}) as running:
+        workers = children(running.process.pid)
+        running.stop(signal.SIGKILL)
+        assert len(workers) == 2
+        assert all(gone(worker) for worker in workers)
+
+
+def test_a_port_that_is_taken(identity: Commands) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        lines = refused(identity, "--port", str(port))
+    assert "cannot listen" in lines[0]
+    assert f"127.0.0.1:{port}" in lines[1]
+
+
+def refused(identity: Commands, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> list[str]:
+    """The three lines of a start that fails, in a process of its own: it sets up logging."""
+    inherited = bare() | dict(environment or {})
+    command = [sys.executable, "-m", "identity_core", "serve", *map(str, arguments)]
+    done = subprocess.run(command, env=inherited, capture_output=True, text=True, timeout=WAIT_SECONDS)
+    assert done.returncode in (1, 2), done.stderr
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    # What a plugin logged before the failure stands above the three lines.
+    assert all(" WARNING " in line or " ERROR " in line for line in lines[:-3])
+    assert [line[:6] for line in lines[-3:]] == ["error:", "  at: ", "  do: "], done.stderr
+    return lines[-3:]
+
+
+def test_a_folder_that_cannot_be_used(identity: Commands, here: Path) -> None:
+    (here / "file").write_text("")
+    for place in ("file", "file/below"):
+        lines = refused(identity, "--port", "0", "--data-dir", place)
+        assert "data directory" in lines[0]
+        assert "--data-dir" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("environment", "says"),
+    [
+        ({"IDENTITY_LEDGER_BACKEND": "nope"}, "ledger.backend is nope (environment IDENTITY_LEDGER_BACKEND)"),
+        ({"IDENTITY_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/x"}, "DatabaseUnavailable"),
+        ({"IDENTITY_SERVER_PROT": "1"}, "is no setting"),
+        ({"IDENTITY_SERVER_WORKERS": "many"}, "server.workers must be"),
+        ({"IDENTITY_DID_METHOD": "nope"}, "did.method"),
+        ({"IDENTITY_KEY_STORES": "env"}, "no key store can be written"),
+    ],
+    ids=lambda value: "".join(value) if isinstance(value, dict) else "",
+)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_start_that_fails(identity: Commands, environment: dict[str, str], says: str, workers: str) -> None:
+    environment = {"IDENTITY_SERVER_WORKERS": workers} | environment
+    lines = refused(identity, "--port", "0", environment=environment)
+    assert says in lines[0]
+    assert "secret" not in "".join(lines)
+
+
+def test_a_wrong_passphrase(identity: Commands, folder: Path) -> None:
+    cheap = {"IDENTITY_PLUGINS_SEALED_ARGON2_MEMORY_MIB": "8", "IDENTITY_PLUGINS_SEALED_ARGON2_OPERATIONS": "1"}
+    with serving(folder, environment=cheap | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "right"}):
+        pass
+    wrong = cheap | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "wrong"}
+    lines = refused(identity, "--port", "0", "--data-dir", folder, environment=wrong)
+    assert "the passphrase is wrong" in lines[0]
+
+
+def test_a_server_of_ones_own_that_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), local_server(environment={"IDENTITY_LEDGER_BACKEND": "nope"}):
+        pass
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert "ledger.backend is nope" in said[1]
