@@ -40,14 +40,16 @@ class AuthenticateDid:
         else:
             candidates = history.authentication_keys(state, now)
         live = await self.challenges.live(str(did), now, purpose=purpose, body_hash=body_hash)
+        # The signature is checked first and the text read afterwards: a wrong one costs a verification a challenge, and no more.
+        raw_keys = [(key, multikey.decode_public(key)[1]) for key in candidates]
         for offer in live:
-            if not challenge.Challenge.parse(offer.text).fits(self.origin, purpose, body_hash):
-                continue
-            for key in candidates:
+            for key, raw in raw_keys:
                 try:
-                    ed25519.verify(multikey.decode_public(key)[1], offer.text.encode(), signature)
+                    ed25519.verify(raw, offer.text.encode(), signature)
                 except ed25519.SignatureInvalid:
                     continue
+                if not challenge.Challenge.parse(offer.text).fits(self.origin, purpose, body_hash):
+                    raise AuthFailed
                 if not await self.challenges.consume(offer.text, now):
                     raise AuthFailed
                 return Authorization(scheme, key, offer.text, signature)
