@@ -21,12 +21,15 @@ _REFUSED: Final = tuple(
         ipaddress.ip_network,
         (
             "168.63.129.16/32",  # Azure's metadata, a public address
+            "192.0.0.0/24",  # protocol assignments, Oracle's metadata among them; older Pythons take most of it for public
             "192.88.99.0/24",  # 6to4 relays
             "::/96",  # IPv4-compatible
             "64:ff9b::/96",  # NAT64
             "64:ff9b:1::/48",
             "2001::/32",  # Teredo
             "2002::/16",  # 6to4
+            "3fff::/20",  # documentation
+            "5f00::/16",  # segment routing
         ),
     )
 )

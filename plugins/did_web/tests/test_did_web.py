@@ -14,6 +14,7 @@ import identity_did_web
 import pytest
 import trustme
 from identity_did_web import DidWeb, WebSettings, fetch, identity_provide_did_method
+from web_host import CA, KEY, NAME, Clock, Host, document, hosting, http, method
 
 from identity_core.conformance.controller import BIRTH, Controller, Signer
 from identity_core.domain.did import Did
@@ -33,8 +34,6 @@ from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.dids.resolve import ResolveDid
-
-from .web_host import CERTIFICATE, KEY, NAME, Clock, Host, document, hosting, http, method
 
 
 def run(test: Callable[[Host], Awaitable[Any]], **hosted: Any) -> Any:
@@ -209,15 +208,9 @@ def test_the_connection_goes_to_the_address_that_was_checked(tmp_path: Path) -> 
 
 
 def test_a_certificate_of_another_name_or_authority_is_refused(tmp_path: Path) -> None:
-    for certificate in (trustme.CA().issue_cert(NAME), _own_ca().issue_cert("other.example")):
+    for certificate in (trustme.CA().issue_cert(NAME), CA.issue_cert("other.example")):
         with pytest.raises(PluginUnavailable):
             run(resolved(tmp_path, f"did:web:{NAME}%3APORT"), certificate=certificate)
-
-
-def _own_ca() -> trustme.CA:
-    from .web_host import CA
-
-    return CA
 
 
 def test_a_host_that_does_not_speak_tls_or_is_not_there(tmp_path: Path) -> None:
@@ -399,7 +392,3 @@ def test_a_late_answer_is_a_timeout_at_the_port() -> None:
             await resolve.reader.methods["web"].resolve(Did.parse("did:web:example.com"))  # type: ignore[attr-defined]
 
     asyncio.run(test())
-
-
-def test_the_host_of_these_tests_is_what_it_says() -> None:
-    assert CERTIFICATE.cert_chain_pems

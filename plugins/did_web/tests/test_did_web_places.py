@@ -32,12 +32,14 @@ def test_places(identifier: str, location: Location) -> None:
 
 @pytest.mark.parametrize(
     "identifier",
-    ["localhost", "127.0.0.1", "0x7f.1", "1.2.3", "example.0x7f", "EXAMPLE.com", "example.com.", ".example.com"]
-    + ["example..com", "-a.example", "a-.example", "example.com%3a8443", "example.com%3A", "example.com%3A0"]
-    + ["example.com%3A65536", "example.com%3A08", "example.com%3A8443%3A1", "example.com%2Fx", "user%40example.com"]
-    + ["example.com:..", "example.com:%2e%2e:x", "example.com:a%2Fb", "example.com:a%5Cb", "example.com:a%3Fb"]
-    + ["example.com:a%23b", "example.com:a%00b", "example.com:a%0Ab", "example.com:%252e%252e", "example.com:%FFb"]
-    + ["example.com::x", "example%2Ecom", "%31%32%37.0.0.1", f"{'a' * 64}.example", f"{'a.' * 130}example"],
+    [
+        *("localhost", "127.0.0.1", "0x7f.1", "1.2.3", "example.0x7f", "EXAMPLE.com", "example.com.", ".example.com"),
+        *("example..com", "-a.example", "a-.example", "example.com%3a8443", "example.com%3A", "example.com%3A0"),
+        *("example.com%3A65536", "example.com%3A08", "example.com%3A8443%3A1", "example.com%2Fx", "user%40example.com"),
+        *("example.com:..", "example.com:%2e%2e:x", "example.com:a%2Fb", "example.com:a%5Cb", "example.com:a%3Fb"),
+        *("example.com:a%23b", "example.com:a%00b", "example.com:a%0Ab", "example.com:%252e%252e", "example.com:%FFb"),
+        *("example.com::x", "example%2Ecom", "%31%32%37.0.0.1", f"{'a' * 64}.example", f"{'a.' * 130}example"),
+    ],
 )
 def test_places_that_are_refused(identifier: str) -> None:
     with pytest.raises(InvalidDid):
@@ -51,11 +53,22 @@ def test_public_addresses(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["127.0.0.1", "127.1.2.3", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1"]
-    + ["100.100.100.200", "168.63.129.16", "192.0.0.192", "198.18.0.1", "224.0.0.1", "239.255.255.250", "240.0.0.1"]
-    + ["255.255.255.255", "192.0.2.1", "192.88.99.1", "::", "::1", "fe80::1", "fc00::1", "fd00:ec2::254", "fec0::1"]
-    + ["ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1"]
-    + ["2002:7f00:1::", "2001::1", "2001:db8::1", "100::1", "fe80::1%1"],
+    [
+        *(
+            "127.0.0.1",
+            "127.1.2.3",
+            "0.0.0.0",
+            "10.0.0.1",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+        ),
+        *("100.100.100.200", "168.63.129.16", "192.0.0.192", "198.18.0.1", "224.0.0.1", "239.255.255.250", "240.0.0.1"),
+        *("255.255.255.255", "192.0.2.1", "192.88.99.1", "::", "::1", "fe80::1", "fc00::1", "fd00:ec2::254", "fec0::1"),
+        *("ff02::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1"),
+        *("2002:7f00:1::", "2001::1", "2001:db8::1", "100::1", "fe80::1%1"),
+    ],
 )
 def test_addresses_that_are_not_public(address: str) -> None:
     assert not is_public(ipaddress.ip_address(address), ())

@@ -71,7 +71,9 @@ def document(did: str) -> dict[str, Any]:
 
 
 def http(body: bytes, *, status: str = "200 OK", media: str = "application/did+json", more: str = "") -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n{more}Connection: close\r\n\r\n"
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n{more}Connection: close\r\n\r\n"
+    )
     return head.encode() + body
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_did_webvh import WebvhSettings, identity_provide_did_method
+from webvh_life import begin, make, resealed, sealed, weak_key, whole_life
 
 from identity_core.conformance.controller import BIRTH, Controller, Life, Signer
 from identity_core.domain import evidence, evolution, history
@@ -36,8 +37,6 @@ from identity_core.domain.errors import AuthFailed, IdentityError, InvalidDid, I
 from identity_core.domain.history import LogInvalid
 from identity_core.domain.log import verify
 from identity_core.plugin import BuildContext, PluginError
-
-from .webvh_life import begin, make, resealed, sealed, weak_key, whole_life
 
 LIFE = whole_life()
 LINES = LIFE.entries

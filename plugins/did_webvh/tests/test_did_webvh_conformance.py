@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 from identity_did_webvh import DidWebvh
+from webvh_life import make
 
 from identity_core.conformance.did_method import DidMethodConformance
-
-from .webvh_life import make
 
 
 class TestDidWebvh(DidMethodConformance):

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from webvh_life import make, resealed, whole_life
 
 from identity_core.conformance.controller import Signer
 from identity_core.domain.log import LogInvalid, verify
 from identity_core.domain.log.verifier import fold
-
-from .webvh_life import make, resealed, whole_life
 
 if os.environ.get("CI"):
     import did_webvh  # noqa: F401  (in CI a missing reader is a failure)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 # What takes long to import, and what help has no use for.
 HEAVY = (
     "connexion starlette uvicorn sqlmodel sqlalchemy alembic jsonschema jsonschema_rs limits redis psycopg"
-    " prometheus_client pluggy pyblst py_ecc py_arkworks_bls12381 identity_core.bootstrap identity_core.api"
+    " prometheus_client pyblst py_ecc py_arkworks_bls12381 identity_core.bootstrap identity_core.api"
 )
 
 
@@ -74,7 +74,9 @@ sys.exit("imported: " + " ".join(heavy) if heavy else 0)
 
 
 def test_the_first_help_imports_no_group() -> None:
-    script = "import sys; from identity_core.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    script = (
+        "import sys; from identity_core.cli import main; main(['--help'], standalone_mode=False); print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True)
     assert not {f"identity_core.cli.{name}" for name in GROUPS} & set(done.stdout.split())
 

@@ -125,12 +125,9 @@ def test_a_request_in_flight_is_finished(folder: Path, workers: str, with_signal
     with serving(folder, "--workers", workers, "--json", environment={"API_KEY": "k" * 40}) as running:
         host, port = running.url.removeprefix("http://").split(":")
         body = b'{"method": "ids", "keyType": "Ed25519"}'
-        head = f"POST /api/v1/dids HTTP/1.1\r\nHost: x\r\nX-API-Key: {'k' * 40}\r\nContent-Type: application/json\r\n"
         with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
-            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
-            # The server must have seen the head before it is told to stop.
-            assert httpx.get(f"{running.url}/health").status_code == 200
-            time.sleep(0.3)
+            begin(connection, len(body))
+            connection.sendall(body[:10])
             running.process.send_signal(with_signal)
             assert refuses(host, int(port))
             connection.sendall(body[10:])
@@ -140,6 +137,15 @@ def test_a_request_in_flight_is_finished(folder: Path, workers: str, with_signal
         assert answer.startswith(b"HTTP/1.1 201 ")
         assert b'"did:ids:' in answer
         assert running.process.wait(WAIT_SECONDS) == 0
+
+
+def begin(connection: socket.socket, length: int) -> None:
+    """Sends the head of a creation, and waits until the service says that it wants the body."""
+    connection.sendall(
+        b"POST /api/v1/dids HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n" % (b"k" * 40, length)
+    )
+    assert connection.recv(1024).startswith(b"HTTP/1.1 100 ")
 
 
 def refuses(host: str, port: int) -> bool:
@@ -159,11 +165,7 @@ def test_a_request_that_never_ends_does_not_hold_the_server(folder: Path) -> Non
     with serving(folder, environment=environment) as running:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
-            connection.sendall(
-                b"POST /api/v1/dids HTTP/1.1\r\nHost: x\r\nX-API-Key: %s\r\n"
-                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{" % (b"k" * 40)
-            )
-            time.sleep(0.3)
+            begin(connection, 100)
             assert running.stop() == 0
 
 

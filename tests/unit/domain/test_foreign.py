@@ -1,0 +1,86 @@
+"""Documents of others are shown whole, or not at all."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.api.contract import load_document
+from identity_core.api.did_render import RESOLUTION_MEDIA, resolution
+from identity_core.domain import foreign, history
+from identity_core.domain.did import Did
+from identity_core.domain.errors import InvalidDocument
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.resolve import Resolution
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+DID = Did.parse("did:web:a.example")
+SCHEMAS = load_document().value["components"]["schemas"]
+
+
+def of(**members: Any) -> dict[str, Any]:
+    return {"@context": ["https://www.w3.org/ns/did/v1"], "id": str(DID)} | members
+
+
+def test_the_document_is_kept_whole_and_trusted_in_nothing() -> None:
+    key = {"id": "#k", "type": "Multikey", "controller": "x", "publicKeyMultibase": "z6Mk", "extra": [1]}
+    members = of(verificationMethod=[key], authentication=["#k"], any={"deep": [None, 1.5]})
+    state = foreign.found(DID, members, AT)
+    assert state.document.to_json() == members
+    assert json.loads(state.document.encode()) == members
+    assert history.authentication_keys(state, AT) == ()
+    assert (state.version_id, state.created_at, state.updated_at, state.deactivated) == (1, AT, AT, False)
+
+
+def test_another_document_is_another_entity() -> None:
+    tags = set()
+    for members in (of(), of(alsoKnownAs=["urn:x"])):
+        state = foreign.found(DID, members, AT)
+        found = Resolution(IndexedVersion(state, None, (), None), False, None, 1, None, None)
+        tags |= {resolution(found, media, 0, {}, AT).etag for media in RESOLUTION_MEDIA}
+    assert len(tags) == 2 * len(RESOLUTION_MEDIA)
+
+
+TEXTS = st.one_of(st.text(max_size=3), st.integers(0, 1), st.none(), st.lists(st.text(max_size=2), max_size=2))
+ITEMS = st.one_of(
+    TEXTS,
+    st.dictionaries(
+        st.sampled_from(("id", "type", "controller", "publicKeyMultibase", "serviceEndpoint", "x")), TEXTS, max_size=6
+    ),
+    st.fixed_dictionaries(
+        {name: st.text(max_size=2) for name in ("id", "type", "controller", "publicKeyMultibase", "serviceEndpoint")}
+    ),
+)
+NAMES = (
+    "@context",
+    "controller",
+    "alsoKnownAs",
+    "verificationMethod",
+    "authentication",
+    "keyAgreement",
+    "service",
+    "x",
+)
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), st.one_of(TEXTS, st.lists(ITEMS, max_size=2)), max_size=4))
+def test_what_is_taken_is_what_the_interface_describes(members: dict[str, Any]) -> None:
+    schema = {"$ref": "#/components/schemas/DidDocument", "components": {"schemas": SCHEMAS}}
+    described = jsonschema.Draft4Validator(schema).is_valid(of(**members))
+    try:
+        foreign.found(DID, of(**members), AT)
+    except InvalidDocument:
+        assert not described
+    else:
+        assert described
+
+
+def test_the_document_of_another_did_is_refused() -> None:
+    with pytest.raises(InvalidDocument):
+        foreign.found(DID, of(id="did:web:b.example"), AT)
