@@ -204,9 +204,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         reader = DidReader(methods, store.documents, clock)
         signer = LogSigner(custodian, LOG_KEY, public)
         hourly = settings.did.writes_per_hour
-        writer = DidWriter(
-            reader, methods, ledger, store.documents, store.audit, signer, clock, repair, hourly
-        )
+        writer = DidWriter(reader, methods, ledger, store.documents, store.audit, signer, clock, repair, hourly)
         visible = settings.history.after_deactivation == "visible"
         random = secrets.token_bytes
         resolve = ResolveDid(reader)

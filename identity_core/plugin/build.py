@@ -14,6 +14,7 @@ from identity_core.plugin.border import bordered
 from identity_core.plugin.bulkhead import Bulkhead, guarded, protocol_members
 from identity_core.plugin.collect import Offer
 from identity_core.plugin.conformity import misfit
+from identity_core.plugin.errors import NotConfigured
 from identity_core.plugin.provider import BuildContext
 from identity_core.plugin.sockets import Socket
 from identity_core.plugin.sources import described
@@ -41,6 +42,8 @@ def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildCont
             thing = provider.build(settings, context)
     except SettingsError:
         raise
+    except NotConfigured as error:
+        raise NotConfigured(str(offer.source.error(f"the {socket.kind} {provider.name}: {error}"))) from error
     except StartError as error:
         raise offer.source.error(f"the {socket.kind} {provider.name}: {error}") from error
     except Exception as error:

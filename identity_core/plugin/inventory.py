@@ -21,7 +21,7 @@ class InstalledPlugin:
 
     ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
     or ``-``. States: active (built and in use), chosen (named by the settings, not built in this process), available
-    (nobody asked for it), shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    (nobody asked for it, or it waits to be configured: then ``reason`` says what for), shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
     """
 
     name: str
@@ -38,9 +38,10 @@ def inventory(
     settings: Settings,
     built: Mapping[tuple[str, str], Built],
     failures: Mapping[tuple[str, str], str],
+    waiting: Mapping[tuple[str, str], str],
 ) -> list[InstalledPlugin]:
     """All rows, by hook and name."""
-    rows = [_row(offer, settings, built, failures) for offer in collection.offers]
+    rows = [_row(offer, settings, built, failures, waiting) for offer in collection.offers]
     for bearer in collection.bearers:
         source = bearer.source
         rows.append(InstalledPlugin(source.name, BEARER_HOOK, source.distribution, source.version, "active"))
@@ -57,12 +58,15 @@ def _row(
     settings: Settings,
     built: Mapping[tuple[str, str], Built],
     failures: Mapping[tuple[str, str], str],
+    waiting: Mapping[tuple[str, str], str],
 ) -> InstalledPlugin:
     key = (offer.hook, offer.provider.name)
     state: State = "available"
     reason = ""
     if key in failures:
         state, reason = "failed", failures[key]
+    elif key in waiting:
+        reason = waiting[key]
     elif key in built:
         bulkhead = built[key].bulkhead
         state, reason = ("active", "") if bulkhead.state == "closed" else ("shut off", bulkhead.last_failure)

@@ -21,7 +21,7 @@ from identity_core.plugin.build import Built, build
 from identity_core.plugin.bulkhead import Bulkhead, Limits
 from identity_core.plugin.collect import Collection, Offer, collect
 from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
-from identity_core.plugin.errors import PluginError
+from identity_core.plugin.errors import NotConfigured, PluginError
 from identity_core.plugin.inventory import InstalledPlugin, inventory
 from identity_core.plugin.provider import BuildContext
 from identity_core.plugin.sockets import Socket
@@ -49,6 +49,7 @@ class PluginManager:
         self._logger = logger
         self._built: dict[tuple[str, str], Built] = {}
         self._failures: dict[tuple[str, str], str] = {}
+        self._waiting: dict[tuple[str, str], str] = {}
         limits = self._limits(settings.plugins.deadline_seconds)
         self._bearers = BearerChain.of(collection.bearers, limits, clock, logger)
 
@@ -92,6 +93,8 @@ class PluginManager:
             except PluginError as error:
                 if offer.provider.name == own:
                     raise
+                if isinstance(error, NotConfigured):
+                    continue
                 self._logger.error("%s", error)
                 continue
             name = method.name
@@ -139,7 +142,7 @@ class PluginManager:
 
     def installed(self) -> list[InstalledPlugin]:
         """What is installed and how it is."""
-        return inventory(self._collection, self._settings, self._built, self._failures)
+        return inventory(self._collection, self._settings, self._built, self._failures, self._waiting)
 
     def bulkheads(self) -> Mapping[str, Bulkhead]:
         """The counters of what was built, by ``kind:name``, for readiness and metrics."""
@@ -205,7 +208,7 @@ class PluginManager:
             try:
                 self._built[key] = build(offer, socket, settings.plugins.tables, context, bulkhead)
             except PluginError as error:
-                self._failures[key] = str(error)
+                (self._waiting if isinstance(error, NotConfigured) else self._failures)[key] = str(error)
                 raise
         return self._built[key].port
 

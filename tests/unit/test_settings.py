@@ -241,7 +241,12 @@ WRONG_VARIABLES = {
     "misspelt": ({"IDENTITY_SERVER_PROT": "1"}, "IDENTITY_SERVER_PROT is no setting", "PROT", "IDENTITY_SERVER_PORT?"),
     "no number": ({"IDENTITY_SERVER_PORT": "١٢"}, "whole number", "IDENTITY_SERVER_PORT", "IDENTITY_SERVER_PORT=8080"),
     "underscores": ({"IDENTITY_SERVER_PORT": "8_0"}, "whole number", "IDENTITY_SERVER_PORT", "=8080"),
-    "no truth": ({"IDENTITY_ANCHORING_ENABLED": "maybe"}, "true or false", "GRACE_STRICT", "IDENTITY_GRACE_STRICT=true"),
+    "no truth": (
+        {"IDENTITY_ANCHORING_ENABLED": "maybe"},
+        "true or false",
+        "GRACE_STRICT",
+        "IDENTITY_GRACE_STRICT=true",
+    ),
     "both": ({"API_KEY": "a", "API_KEY_FILE": "b"}, "both set", "API_KEY, API_KEY_FILE", "Unset one"),
     "no file": ({"IDENTITY_DATABASE_URL_FILE": "/nowhere/x"}, "cannot be read", "/nowhere/x", "readable file"),
     "a directory": ({"IDENTITY_DATABASE_URL_FILE": "/"}, "cannot be read", "file /", "readable file"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from identity_core.plugin import BuildContext, PluginError, Provider, hookimpl
+from identity_core.plugin import BuildContext, NotConfigured, Provider, hookimpl
 from identity_core.ports.did_method import DidMethod
 from identity_did_webvh.method import DidWebvh
 from identity_did_webvh.settings import WebvhSettings
@@ -11,9 +11,11 @@ __all__ = ["DidWebvh", "WebvhSettings", "identity_provide_did_method"]
 
 
 def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
-    """The method. Raises ``PluginError`` without a host: it becomes a part of every DID, so nobody can guess it."""
+    """The method. Raises ``NotConfigured`` without a host: it becomes a part of every DID, so nobody can guess it."""
     if settings.host is None:
-        raise PluginError('plugins.webvh.host is not set; name the host that publishes the logs, such as "id.example"')
+        raise NotConfigured(
+            'plugins.webvh.host is not set; name the host that publishes the logs, such as "id.example"'
+        )
     return DidWebvh(settings.location, settings.rules)
 
 

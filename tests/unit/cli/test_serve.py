@@ -114,9 +114,10 @@ def test_stderr_holds_our_lines_and_nothing_else(folder: Path) -> None:
     with serving(folder, environment={"IDENTITY_LOG_FORMAT": "json", "API_KEY": "k" * 40}) as running:
         assert running.stop() == 0
         lines = [json.loads(line) for line in running.log.read_text().splitlines()]
-    assert [line["logger"] for line in lines] == ["identity.sealed", "identity", "identity"]
-    assert "serves at" in lines[1]["message"]
-    assert lines[2]["message"] == "stopped"
+    # Before the two lines of a run, plugins may have said something; the server under it has nothing to say.
+    assert {line["logger"].partition(".")[0] for line in lines} == {"identity"}
+    assert "serves at" in lines[-2]["message"]
+    assert lines[-1]["message"] == "stopped"
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
