@@ -21,7 +21,8 @@ class InstalledPlugin:
 
     ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
     or ``-``. States: active (built and in use), chosen (named by the settings, not built in this process), available
-    (nobody asked for it, or it waits to be configured: then ``reason`` says what for), shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    (nobody asked for it, or it waits to be configured and ``reason`` says
+    what for), shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
     """
 
     name: str

@@ -244,8 +244,8 @@ WRONG_VARIABLES = {
     "no truth": (
         {"IDENTITY_ANCHORING_ENABLED": "maybe"},
         "true or false",
-        "GRACE_STRICT",
-        "IDENTITY_GRACE_STRICT=true",
+        "ANCHORING_ENABLED",
+        "IDENTITY_ANCHORING_ENABLED=false",
     ),
     "both": ({"API_KEY": "a", "API_KEY_FILE": "b"}, "both set", "API_KEY, API_KEY_FILE", "Unset one"),
     "no file": ({"IDENTITY_DATABASE_URL_FILE": "/nowhere/x"}, "cannot be read", "/nowhere/x", "readable file"),
