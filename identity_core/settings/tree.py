@@ -60,7 +60,6 @@ class Server:
         (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
     )
     max_body_bytes: int = setting(262_144, "The largest request body.", least=1_024, most=16_777_216)
-    max_proof_body_bytes: int = setting(65_536, "The largest delegated-proof request.", least=1_024, most=16_777_216)
     body_timeout_seconds: float = setting(10.0, "How long a client may take to send a body.", least=0.1, most=600)
     max_requests_in_flight: int = setting(1_024, "Requests at once in a process; more are 503.", least=1, most=100_000)
     shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)
