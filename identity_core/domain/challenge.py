@@ -30,7 +30,11 @@ DEACTIVATE: Final = "deactivate"
 ROTATE: Final = "rotate"
 RECOVER: Final = "recover"
 TOKEN: Final = "token"  # noqa: S105  (the name of a purpose)
-PURPOSES: Final = frozenset({UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN})
+CREDENTIAL: Final = "credential"
+DELEGATE: Final = "delegate"
+PROVE: Final = "prove"
+READ: Final = "read"
+PURPOSES: Final = frozenset({UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN, CREDENTIAL, DELEGATE, PROVE, READ})
 
 NONCE_BYTES: Final = 32
 HASH_BYTES: Final = 32

@@ -237,3 +237,157 @@ class PredicateNotSatisfied(IdentityError):
 
     code = "PREDICATE_NOT_SATISFIED"
     message = "The credential does not satisfy the predicate."
+
+
+class CredentialNotFound(IdentityError):
+    """No such credential exists, or it is not this holder's: the answer is the same."""
+
+    code = "CREDENTIAL_NOT_FOUND"
+    message = "The credential does not exist."
+
+
+class CredentialRevoked(IdentityError):
+    """The credential is revoked or suspended."""
+
+    code = "CREDENTIAL_REVOKED"
+    message = "The credential has been revoked."
+
+
+class CredentialExpired(IdentityError):
+    """The credential is outside its validity."""
+
+    code = "CREDENTIAL_EXPIRED"
+    message = "The credential has expired."
+
+
+class DelegationNotFound(IdentityError):
+    """No such delegation exists, or the caller has no part in it: the answer is the same."""
+
+    code = "DELEGATION_NOT_FOUND"
+    message = "The delegation does not exist."
+
+
+class DelegationInvalid(IdentityError):
+    """The IBCT refers to no delegation from this holder to this agent, or to one whose chain is broken."""
+
+    code = "DELEGATION_INVALID"
+    message = "The delegation is not valid."
+
+
+class DelegationNotActive(IdentityError):
+    """The delegation has not begun, or is suspended."""
+
+    code = "DELEGATION_NOT_ACTIVE"
+    message = "The delegation is not active."
+
+
+class DelegationSuspended(IdentityError):
+    """The delegation was suspended after a refused predicate; the holder can resume it."""
+
+    code = "DELEGATION_SUSPENDED"
+    message = "The delegation is suspended."
+
+
+class DelegationExhausted(IdentityError):
+    """The delegation has no uses left."""
+
+    code = "DELEGATION_EXHAUSTED"
+    message = "The delegation has no uses left."
+
+
+class DelegationExpired(IdentityError):
+    """The delegation has expired."""
+
+    code = "DELEGATION_EXPIRED"
+    message = "The delegation has expired."
+
+
+class DelegationRevoked(IdentityError):
+    """The delegation, or one that it descends from, has been revoked."""
+
+    code = "DELEGATION_REVOKED"
+    message = "The delegation has been revoked."
+
+
+class DelegationNotNarrower(IdentityError):
+    """A delegation of an agent allows more than the delegation that it descends from; `details.reason` says in what."""
+
+    code = "DELEGATION_NOT_NARROWER"
+    message = "The delegation is not narrower than its parent."
+
+
+class IbctInvalid(IdentityError):
+    """The IBCT is not valid: its type, lengths, times, parties or signature; `details.reason` says which."""
+
+    code = "IBCT_INVALID"
+    message = "The IBCT is not valid."
+
+
+class IbctReplayed(IdentityError):
+    """The nonce or the id of the IBCT was used in another request."""
+
+    code = "IBCT_REPLAYED"
+    message = "The IBCT was used before."
+
+
+class IbctExpired(IdentityError):
+    """The IBCT has expired."""
+
+    code = "IBCT_EXPIRED"
+    message = "The IBCT has expired."
+
+
+class IbctRevoked(IdentityError):
+    """The IBCT has been revoked."""
+
+    code = "IBCT_REVOKED"
+    message = "The IBCT has been revoked."
+
+
+class ScopeMismatch(IdentityError):
+    """The action of the IBCT is not this predicate, a grant of the delegation does not cover it, or the credential is not among those allowed."""
+
+    code = "SCOPE_MISMATCH"
+    message = "The predicate is outside the scope of the delegation."
+
+
+class AutonomyTooLow(IdentityError):
+    """The agent's level of autonomy does not reach what this request needs; `details.remedies` names what would help."""
+
+    code = "AUTONOMY_TOO_LOW"
+    message = "The agent's level of autonomy is too low."
+
+
+class DisclosureLimit(IdentityError):
+    """The delegation or the credential allows no further different questions about this attribute."""
+
+    code = "DISCLOSURE_LIMIT"
+    message = "The limit of different questions is reached."
+
+
+class Conflict(IdentityError):
+    """The record's state does not allow this any more, or the identifier is taken by something else."""
+
+    code = "CONFLICT"
+    message = "The state of the record does not allow this."
+
+
+class ProofNotFound(IdentityError):
+    """No such proof exists, or the caller has no part in it: the answer is the same."""
+
+    code = "PROOF_NOT_FOUND"
+    message = "The proof does not exist."
+
+
+class SchemaNotFound(IdentityError):
+    """No credential schema has this identifier."""
+
+    code = "SCHEMA_NOT_FOUND"
+    message = "The credential schema does not exist."
+
+
+class InvalidCredential(IdentityError):
+    """The credential breaks its schema, or its signature is not its issuer's; `details.reason` says which and quotes no value."""
+
+    code = "INVALID_CREDENTIAL"
+    message = "The credential is not valid."

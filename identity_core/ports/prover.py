@@ -44,3 +44,34 @@ class Prover(Protocol):
         ``statement`` and ``context`` are the verifier's own. Raises ``ProofInvalid``.
         """
         ...
+
+
+@runtime_checkable
+class ProofWorkers(Protocol):
+    """The prover as use cases get it: its calls run in worker processes, so that they hold up nothing else and can crash nothing else.
+
+    Beside what ``Prover`` raises, each method may raise ``PluginUnavailable`` (the prover broke, or is shut off for now),
+    ``PluginTimeout`` (no answer within the deadline) and ``Overloaded`` (too many calls wait).
+    """
+
+    @property
+    def suite(self) -> str:
+        """See ``Prover.suite``; known at once."""
+        ...
+
+    @property
+    def predicate_types(self) -> frozenset[str]:
+        """See ``Prover.predicate_types``; known at once."""
+        ...
+
+    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """See ``Prover.prove``."""
+        ...
+
+    async def read(self, proof: str) -> Presented:
+        """See ``Prover.read``."""
+        ...
+
+    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """See ``Prover.verify``."""
+        ...
