@@ -53,7 +53,8 @@ Job = Callable[[Transaction], T]
 class Database(Protocol):
     """Reads and writes by jobs: plain functions of a ``Transaction``.
 
-    A job must be short and do nothing but SQL and arithmetic. Every method may raise ``DatabaseUnavailable``. What a job
+    A job must be short and do nothing but SQL and arithmetic: it may be run a second time, when a neighbour of its group raised, and
+    then sees another ``Transaction.group``. Every method may raise ``DatabaseUnavailable``. What a job
     raises itself reaches its caller unchanged; the driver's errors arrive as those of this room.
     """
 
@@ -77,10 +78,10 @@ class Database(Protocol):
     def write(self, job: Job[T], *, durable: bool = True) -> Awaitable[T]:
         """Queues a job for the writer at once; the awaitable resolves after COMMIT.
 
-        Jobs that wait at the same time share one transaction, each inside its own savepoint, so that one that raises is
-        undone alone. ``durable=False`` lets the commit return before it is on the disk: it survives the death of the
-        process, and may be lost, last commits first, when the machine loses power. A job whose awaitable is cancelled
-        before its turn is not run. Raises ``DatabaseOverloaded`` when too many jobs wait.
+        Jobs that wait at the same time share one transaction; one that raises is undone alone. ``durable=False`` lets the commit
+        return before it is on the disk: it survives the death of the process, and may be lost, last commits first, when the machine
+        loses power. A job whose awaitable is cancelled before its turn is not run. Raises ``DatabaseOverloaded`` when too many
+        jobs wait.
         """
         ...
 

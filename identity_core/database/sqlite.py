@@ -174,43 +174,56 @@ class SqliteDatabase:
             self._synchronous = durable
 
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: runs the jobs; a job alone in its group needs no savepoint."""
+        """On the loop: runs the jobs, first as if none would raise. If one does, all start again with a savepoint for each, which
+        takes three times as many statements."""
         wanted = [pending for pending in group if not pending.future.done()]
-        shared = len(wanted) > 1
-        for pending in wanted:
-            self._run_one(pending, savepoint=shared)
-            if shared and not self._writer.in_transaction:
-                # A full disk makes SQLite undo everything; then nobody's work is left to be committed.
-                self._finish(loop, group, DatabaseUnavailable(f"the transaction was undone: {pending.error}"))
-                return
+        try:
+            self._writer.execute("SAVEPOINT jobs")
+            if not self._run_together(wanted):
+                self._undo_to("jobs")
+                self._writer.group += 1
+                self._run_apart(wanted)
+        except (sqlite3.Error, DatabaseUnavailable) as failure:
+            self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)
+            return
         if any(pending.durable and pending.error is None for pending in wanted):
             self._committing = True
             self._worker.submit(lambda: self._commit_on_thread(loop, group))
             return
         error: DatabaseError | None = None
         try:
-            if self._writer.in_transaction:
-                self._commit()
+            self._commit()
         except sqlite3.Error as failure:
             error = translated(failure)
         self._finish(loop, group, error)
 
-    def _run_one(self, pending: Pending, *, savepoint: bool) -> None:
-        """Runs one job; when it raises, only its own work is undone."""
-        writer = self._writer
+    def _run_together(self, jobs: Sequence[Pending]) -> bool:
+        """False when a job raised; what all of them did is then to be undone."""
         try:
-            if savepoint:
-                writer.execute("SAVEPOINT job")
-            pending.result = pending.job(writer)
-            if savepoint:
-                writer.execute("RELEASE job")
-        # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
-        except Exception as error:  # noqa: BLE001
-            pending.error = translated(error) if isinstance(error, sqlite3.Error) else error
-            with suppress(sqlite3.Error):
-                writer.execute("ROLLBACK TO job" if savepoint else "ROLLBACK")
-                if savepoint:
-                    writer.execute("RELEASE job")
+            for pending in jobs:
+                pending.result = pending.job(self._writer)
+        # Nobody is told yet: the job runs again, by itself, and its caller gets what it raises then.
+        except Exception:  # noqa: BLE001
+            return False
+        return True
+
+    def _run_apart(self, jobs: Sequence[Pending]) -> None:
+        """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
+        for pending in jobs:
+            self._writer.execute("SAVEPOINT job")
+            try:
+                pending.result = pending.job(self._writer)
+            # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
+            except Exception as error:  # noqa: BLE001
+                pending.error = translated(error) if isinstance(error, sqlite3.Error) else error
+                self._undo_to("job")
+            self._writer.execute("RELEASE job")
+
+    def _undo_to(self, savepoint: str) -> None:
+        """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: nobody's work is left then."""
+        if not self._writer.in_transaction:
+            raise DatabaseUnavailable("the transaction was undone: is the disk full?")
+        self._writer.execute(f"ROLLBACK TO {savepoint}")
 
     def _commit(self) -> None:
         self._writer.execute("COMMIT")

@@ -8,7 +8,7 @@ from pathlib import Path
 from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable
 
 _READER = """
-PRAGMA query_only=ON; PRAGMA mmap_size=268435456; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
+PRAGMA query_only=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
 """
 _WRITER = """
 PRAGMA foreign_keys=ON; PRAGMA cache_size=-65536; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=67108864;

@@ -12,12 +12,12 @@ _RFC3339 = re.compile(
 
 def printed(time: datetime) -> str:
     """``2026-01-02T03:04:05Z``; a fraction is cut off, never rounded up into the future."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _in_utc(time).isoformat(timespec="seconds")[:-6] + "Z"
 
 
 def printed_exactly(time: datetime) -> str:
     """``2026-01-02T03:04:05.678901Z``, as log entries carry it."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return _in_utc(time).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def parse(text: str) -> datetime:
@@ -31,3 +31,8 @@ def parse(text: str) -> datetime:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except OverflowError as error:
         raise ValueError("the time is outside the calendar") from error
+
+
+def _in_utc(time: datetime) -> datetime:
+    # Nearly all are in UTC already, and strftime takes five times as long as isoformat.
+    return time if time.tzinfo is UTC else time.astimezone(UTC)

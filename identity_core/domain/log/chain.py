@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-import orjson
-
-from identity_core.codec import jcs
 from identity_core.domain import evidence, evolution, times
 from identity_core.domain.change import Change, Create, Deactivate, Expire
 from identity_core.domain.did import Did
@@ -25,7 +22,7 @@ from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid, authentication_keys
 from identity_core.domain.log import change_json
 from identity_core.domain.log import entry as entries
-from identity_core.domain.log.entry import PLACEHOLDER, Entry
+from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640
@@ -41,9 +38,17 @@ class DraftedEntry:
 
     did: Did
     signing_input: bytes
-    body: dict[str, Any]
+    body: Body
+    version_id: str
     config: dict[str, str]
     state: DidState
+
+    @classmethod
+    def of(cls, body: Body, after: DidState, signer: str) -> DraftedEntry:
+        """The entry of ``body`` that leads to the state ``after``, to be signed by ``signer``."""
+        version_id = f"{after.version_id}-{after.entry_hash}"
+        config = entries.proof_config(signer, body.version_time)
+        return cls(after.did, entries.signing_input(config, body.octets(version_id)), body, version_id, config, after)
 
     def after(self, signature: bytes) -> DidState:
         """The state after the sealed entry, without reading it again: draft and apply run the same rules on the same change. Raises
@@ -54,7 +59,7 @@ class DraftedEntry:
     def sealed(self, signature: bytes) -> bytes:
         """The finished entry, as JCS: one entry has one form."""
         proof = self.config | {"proofValue": entries.proof_value(signature)}
-        return jcs.canonicalize(self.body | {"proof": [proof]})
+        return self.body.octets(self.version_id, entries.canonical(proof))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +90,18 @@ class Chain:
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
         if state is None and not after.strict_grace:
             said["strictGrace"] = False
-        version_time = times.printed_exactly(at)
-        body: dict[str, Any] = {
-            "versionId": PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}",
-            "versionTime": version_time,
-            "parameters": self._parameters(change) | {"change": said},
-            "state": after.document.to_json(),
-        }
-        octets = jcs.canonicalize(body)
+        parameters = self._parameters(change) | {"change": said}
+        body = Body.of(parameters, after.document.to_json(), times.printed_exactly(at))
+        document = after.document
         if state is None:
-            scid = entries.multihash(octets)
-            octets = octets.replace(PLACEHOLDER.encode(), scid.encode())
-            body = orjson.loads(octets)
-            did = Did(f"did:{self.method}:{scid}", self.method, scid)
-            after = replace(after, did=did, document=Document.written(body["state"]))
+            scid = entries.multihash(body.octets(PLACEHOLDER))
+            body = body.named(scid)
+            did, document = Did(f"did:{self.method}:{scid}", self.method, scid), Document.load(body.state)
+        octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        after = replace(after, entry_hash=entries.multihash(octets))
-        body["versionId"] = f"{after.version_id}-{after.entry_hash}"
-        config = entries.proof_config(signer, version_time)
-        return DraftedEntry(did, entries.proof_input(config, body), body, config, after)
+        after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets))
+        return DraftedEntry.of(body, after, signer)
 
     def _parameters(self, change: Change) -> dict[str, Any]:
         match change:

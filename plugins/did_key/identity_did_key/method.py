@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.domain import document as documents
@@ -21,6 +21,7 @@ from identity_core.domain.errors import IdentityError, InvalidDid, InvalidDocume
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
+from identity_core.domain.log.entry import Body
 from identity_core.domain.revision import Revision
 
 VERSION: Final = "did:key:1.0"
@@ -51,18 +52,10 @@ class DidKey:
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         did = _did(change)
         document = _document(did)
-        version_time = times.printed_exactly(at)
-        body: dict[str, Any] = {
-            "versionId": did.identifier,
-            "versionTime": version_time,
-            "parameters": {"method": VERSION, "updateKeys": [signer]},
-            "state": document.to_json(),
-        }
-        entry_hash = entries.multihash(entries.canonical(body))
-        body["versionId"] = f"1-{entry_hash}"
-        config = entries.proof_config(signer, version_time)
+        body = Body.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
+        entry_hash = entries.multihash(body.octets(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
-        return DraftedEntry(did, entries.proof_input(config, body), body, config, after)
+        return DraftedEntry.of(body, after, signer)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state that the one entry records. Raises ``LogInvalid``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -23,7 +23,7 @@ from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log import webvh
 from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.log.entry import PLACEHOLDER, Entry
+from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
 from identity_did_webvh import fold
 
 _PROOF_ROOM: Final = 640
@@ -62,25 +62,18 @@ class DidWebvh:
         signers = change.update_keys if isinstance(change, Create) else (state or evolved).update_keys
         if signer not in signers:
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
-        version_time = times.printed(at)
-        body: dict[str, Any] = {
-            "versionId": PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}",
-            "versionTime": version_time,
-            "parameters": fold.parameters(state, change),
-            "state": evolved.document.to_json(),
-        }
-        octets = entries.canonical(body)
-        document = evolved.document
+        parameters, document = fold.parameters(state, change), evolved.document
+        body = Body.of(parameters, document.to_json(), times.printed(at))
+        before = PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}"
         if state is None:
-            octets = octets.replace(PLACEHOLDER.encode(), entries.multihash(octets).encode())
-            body = orjson.loads(octets)
-            document = Document.written(body["state"])
+            before = entries.multihash(body.octets(PLACEHOLDER))
+            body = body.named(before)
+            parameters, document = orjson.loads(body.parameters), Document.load(body.state)
+        octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        after = replace(_fold(state, document, body["parameters"], at), entry_hash=entries.multihash(octets))
-        body["versionId"] = f"{after.version_id}-{after.entry_hash}"
-        config = entries.proof_config(signer, version_time)
-        return DraftedEntry(after.did, entries.proof_input(config, body), body, config, after)
+        after = replace(_fold(state, document, parameters, at), entry_hash=entries.multihash(octets))
+        return DraftedEntry.of(body, after, signer)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after the entry: its form, hash, proof and what the documents tell. Raises ``LogInvalid``."""
