@@ -62,9 +62,10 @@ class Session:
         """Commands without parameters or rows, several at a time."""
         self._open().execute(sql, prepare=False)
 
-    def begin(self, *, durable: bool) -> None:
-        """Opens a transaction; a connection that died since its last use is replaced once."""
-        self._on_a_live_connection(lambda: self.command(BEGIN_DURABLE if durable else BEGIN_LAZY))
+    def begin(self, *, durable: bool, savepoint: str) -> None:
+        """Opens a transaction with a savepoint at its start; a connection that died since its last use is replaced once."""
+        begin = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}; SAVEPOINT {savepoint}"
+        self._on_a_live_connection(lambda: self.command(begin))
         self.group += 1
 
     def read(self, job: Job[T]) -> T:
@@ -176,7 +177,7 @@ class PostgresqlDatabase:
 
     def _write_on_thread(self, job: Job[T], result: Future[T]) -> None:
         try:
-            self._writer.begin(durable=True)
+            self._writer.begin(durable=True, savepoint="jobs")
             value = job(self._writer)
             self._writer.command("COMMIT")
         # The caller waits in another thread; whatever was raised belongs to it.
@@ -195,7 +196,7 @@ class PostgresqlDatabase:
         wanted = [pending for pending in group if not pending.future.done()]
         try:
             if wanted:
-                self._writer.begin(durable=any(pending.durable for pending in wanted))
+                self._writer.begin(durable=any(pending.durable for pending in wanted), savepoint="jobs")
                 self._run_jobs(wanted)
                 self._writer.command("COMMIT")
         except psycopg.Error as failure:
@@ -204,10 +205,28 @@ class PostgresqlDatabase:
         hop(loop, self._finish, group, error)
 
     def _run_jobs(self, wanted: Sequence[Pending]) -> None:
-        """Runs jobs, each in a savepoint. Raises only when the connection is gone."""
+        """Runs the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
+        ``psycopg.Error`` when the connection is gone."""
+        if not self._run_together(wanted):
+            self._writer.command("ROLLBACK TO SAVEPOINT jobs")
+            self._writer.group += 1
+            self._run_apart(wanted)
+
+    def _run_together(self, jobs: Sequence[Pending]) -> bool:
+        """False when a job raised; what all of them did is then to be undone."""
+        try:
+            for pending in jobs:
+                pending.result = pending.job(self._writer)
+        # Nobody is told yet: the job runs again, by itself, and its caller gets what it raises then.
+        except Exception:  # noqa: BLE001
+            return False
+        return True
+
+    def _run_apart(self, jobs: Sequence[Pending]) -> None:
+        """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
         writer = self._writer
         savepoint = "SAVEPOINT job"
-        for pending in wanted:
+        for pending in jobs:
             writer.command(savepoint)
             try:
                 pending.result = pending.job(writer)

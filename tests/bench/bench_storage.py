@@ -154,7 +154,7 @@ def main() -> None:
     parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--replicas", type=int, default=4)
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="bench-storage-", dir=options.folder))
+    folder = Path(tempfile.mkdtemp(prefix="bench-storage-", dir=options.folder.resolve()))
     folder.chmod(0o755)
     try:
         print(f"Python {sys.version.split()[0]}, fdatasync {fsync_milliseconds(folder):.2f} ms")
