@@ -23,6 +23,7 @@ from openapi.clients import PACKAGE, build_python_client
 pytest_plugins = [
     "features.steps.answers",
     "features.steps.api_keys",
+    "features.steps.delegations",
     "features.steps.dids",
     "features.steps.faults",
     "features.steps.requests",

@@ -1,14 +1,19 @@
-"""The servers that stories talk to."""
+"""The servers that stories talk to.
+
+``IDENTITY_TEST_BACKEND`` says on what they stand: ``sqlite`` (the default), ``memory`` (the ledger in memory), ``postgresql`` (a
+private server, a database for each kind of server) or ``evm`` (a private chain).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from features.backends import BACKENDS
 from identity_core.cli.local_server import local_server
 
 HERE = Path(__file__).parent
@@ -69,19 +74,21 @@ class Servers:
         self._stack = contextlib.ExitStack()
         self._running: dict[str, Server] = {}
         self._failed: dict[str, BaseException] = {}
+        self._backend = BACKENDS[os.environ.get("IDENTITY_TEST_BACKEND", "sqlite")]()
 
     def __enter__(self) -> Servers:
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._stack.close()
+        self._backend.close()
 
     def __getitem__(self, kind: str) -> Server:
         if kind in self._failed:
             raise RuntimeError(f"the {kind} server did not start before") from self._failed[kind]
         if kind not in self._running:
             try:
-                self._running[kind] = self._stack.enter_context(_start(kind))
+                self._running[kind] = self._stack.enter_context(_start(kind, self._backend.settings()))
             except SystemExit as error:
                 # Every story of this kind would wait for the same failure.
                 self._failed[kind] = error
@@ -90,12 +97,9 @@ class Servers:
 
 
 @contextlib.contextmanager
-def _start(kind: str) -> Iterator[Server]:
-    environment = dict(KINDS[kind])
-    for name in ("LEDGER_BACKEND", "DATABASE_URL"):
-        given = os.environ.get(f"IDENTITY_TEST_{name}")
-        if given:
-            environment.setdefault(f"IDENTITY_{name}", given)
+def _start(kind: str, backend: Mapping[str, str]) -> Iterator[Server]:
+    # A kind that brings its own ledger keeps it.
+    environment = {**backend, **KINDS[kind]}
     with tempfile.TemporaryDirectory() as folder:
         fault = Path(folder) / "fault"
         environment["IDENTITY_TEST_FAULT"] = str(fault)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import identity_ledger_sql
 from identity_core.api.security import Gate
 from identity_core.domain.caller import ApiKey
 from identity_core.plugin import NoSettings, Provider, hookimpl
+from identity_core.ports.repositories import AuditRow
+from identity_core.store.audit import AuditLines
 
 FAULT = Path(os.environ["IDENTITY_TEST_FAULT"])
 
@@ -194,6 +197,21 @@ def provide_slow_key_store() -> Provider[Any]:
 def identity_provide_did_method() -> Provider[Any]:
     return _wrapping("ids", identity_did_ids, "identity_provide_did_method", Method)
 
+
+_write = AuditLines.write
+
+
+def _writing(self: AuditLines, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
+    """What changes a record writes an audit row: where no plugin takes part, that is what can take a while."""
+
+    async def after_a_while() -> None:
+        await strike("audit")
+        await _write(self, row, durable=durable)
+
+    return after_a_while() if faults() else _write(self, row, durable=durable)
+
+
+AuditLines.write = _writing  # type: ignore[method-assign]
 
 _admit = Gate.admit
 

@@ -64,4 +64,4 @@ def crowded(world: World) -> None:
 
 @given("a service whose answers take a while")
 def slow(world: World) -> None:
-    world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang"
+    world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang audit:hang"

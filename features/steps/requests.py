@@ -141,6 +141,9 @@ def other_body(operation_id: str, body: object) -> object:
     changed = {
         "createDid": {"options": {"recoveryKey": False}},
         "createApiKey": {"name": "another"},
+        "createDelegation": {"purpose": "another"},
+        "revokeDelegation": {"reason": "another"},
+        "revokeIbct": {"id": "urn:uuid:another"},
         "updateApiKey": {"name": "another"},
         "rotateDidKey": {"purpose": ["authentication"]},
         "recoverDid": {"revokeAllExistingKeys": False},

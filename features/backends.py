@@ -1,0 +1,62 @@
+"""What the servers of a session stand on, by the name in ``IDENTITY_TEST_BACKEND``."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from tests.postgres_server import PostgresServer
+
+
+class Backend(Protocol):
+    """Something that servers are started on."""
+
+    def settings(self) -> Mapping[str, str]:
+        """The environment of one more server, which shares nothing with the others."""
+        ...
+
+    def close(self) -> None:
+        """Ends what was started for it."""
+        ...
+
+
+class Sqlite:
+    """Files in each server's own data directory."""
+
+    def settings(self) -> Mapping[str, str]:
+        """See ``Backend``."""
+        return {}
+
+    def close(self) -> None:
+        """See ``Backend``."""
+
+
+class Memory(Sqlite):
+    """The ledger in memory, everything else in files."""
+
+    def settings(self) -> Mapping[str, str]:
+        """See ``Backend``."""
+        return {"IDENTITY_LEDGER_BACKEND": "memory"}
+
+
+class Postgresql:
+    """A private PostgreSQL. Each server has a database of its own: the master key that seals its keys lies in its data directory."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp())
+        self._server = PostgresServer.create(self._folder)
+
+    def settings(self) -> Mapping[str, str]:
+        """See ``Backend``."""
+        return {"IDENTITY_DATABASE_URL": self._server.new_database()}
+
+    def close(self) -> None:
+        """See ``Backend``."""
+        self._server.stop()
+        shutil.rmtree(self._folder)
+
+
+BACKENDS: Mapping[str, Callable[[], Backend]] = {"sqlite": Sqlite, "memory": Memory, "postgresql": Postgresql}
