@@ -9,6 +9,7 @@ a new, empty database for each test.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -71,6 +72,35 @@ class PostgresServer:
         )
         server.start()
         return server
+
+    def standby(self, folder: Path) -> PostgresServer:
+        """A second server that follows this one by streaming, and that this one may name as its synchronous standby ``standby``."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        server = PostgresServer(folder, self.bin, port, self.user, self.fsync)
+        if self.user is not None:
+            os.chmod(folder, 0o755)
+            shutil.chown(folder, self.user)
+        source = f"host=127.0.0.1 port={self.port} user=identity application_name=standby"
+        server._run("pg_basebackup", "-d", source, "-D", f"{folder}/data", "-R", "-X", "stream", "-c", "fast")
+        server.start()
+        return server
+
+    def promote(self) -> None:
+        """Makes a standby the server that takes writes."""
+        self._run("pg_ctl", "promote", "-D", f"{self.folder}/data", "-w")
+
+    def kill(self) -> None:
+        """SIGKILL to the server and all its processes, as if the machine had died."""
+        if self.process is not None:
+            postmaster = (self.folder / "data" / "postmaster.pid").read_text().split()[0]
+            children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+            for process in (postmaster, *children):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
+            self.process.wait(60)
+            self.process = None
 
     def _command(self, program: str, *arguments: str) -> list[str]:
         command = [str(self.bin / program), *arguments]

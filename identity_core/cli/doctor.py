@@ -12,9 +12,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -23,24 +21,14 @@ from identity_core.cli.configuration import (
     configured,
     data_dir_option,
     database_url_option,
-    shown_database,
 )
+from identity_core.cli.doctor_database import database
+from identity_core.cli.findings import Finding
 from identity_core.cli.output import as_json, show
 from identity_core.settings import Settings, StartError
 
-State = Literal["ok", "warn", "fail"]
 LOW_DISK_BYTES = 256 * 1024 * 1024
 REDIS_SECONDS = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. ``remedy`` says what to do unless it is ok."""
-
-    check: str
-    state: State
-    says: str
-    remedy: str = ""
 
 
 @click.command(name="doctor")
@@ -68,7 +56,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     """Every finding, in the order in which a start would meet what they are about."""
     yield from _data_directory(settings.data_dir)
     yield _curves()
-    yield Finding("database", "ok", shown_database(settings))
+    yield from database(settings)
     yield _throttle(settings)
     yield from _server(settings)
     folder = settings.data_dir

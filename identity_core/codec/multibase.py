@@ -51,7 +51,8 @@ def base58_decode(text: str, *, max_length: int = MAX_BASE58) -> bytes:
     if _BASE58.fullmatch(significant) is None:
         raise ValueError("not base58btc")
     number = gmpy2.mpz(significant.encode("ascii").translate(_TO_DIGITS), 58)
-    return zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    octets: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
+    return zeros + octets
 
 
 def base58btc_encode(octets: bytes) -> str:

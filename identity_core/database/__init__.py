@@ -13,6 +13,7 @@ from identity_core.database.errors import (
     DatabaseOverloaded,
     DatabaseUnavailable,
     MigrationFailed,
+    NotReplicated,
 )
 from identity_core.database.interface import Cursor, Database, Dialect, Job, Transaction
 from identity_core.database.migrations import migrate
@@ -27,6 +28,7 @@ __all__ = [
     "Dialect",
     "Job",
     "MigrationFailed",
+    "NotReplicated",
     "Transaction",
     "migrate",
     "open_database",

@@ -18,6 +18,10 @@ class DatabaseUnavailable(DatabaseError):
     """
 
 
+class NotReplicated(DatabaseUnavailable):
+    """The server has committed, and gave up waiting for its synchronous standby: a failover may still lose the write."""
+
+
 class ConstraintViolated(DatabaseError):
     """A row would break a UNIQUE, CHECK, NOT NULL or FOREIGN KEY rule; the job that tried was undone, alone."""
 

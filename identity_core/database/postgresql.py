@@ -2,7 +2,8 @@
 
 Connections are made when they are needed, and again when they were lost. A read that met a dead connection is tried once
 more; a write only when nothing of it had been sent. When the connection breaks at COMMIT the outcome is unknown, and
-the group fails with ``DatabaseUnavailable``: the caller must look, not guess.
+the group fails with ``DatabaseUnavailable``: the caller must look, not guess. A COMMIT that a timeout frees from waiting for the
+synchronous standby ends, for PostgreSQL, in success and a warning; here it is ``NotReplicated``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
-from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable
+from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable, NotReplicated
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
 from identity_core.database.interface import NOTHING, Cursor, Dialect, Job, T
 
@@ -34,8 +35,12 @@ SESSION = {
     "application_name": "identity",
     "options": "-c lock_timeout=5s -c statement_timeout=30s -c idle_in_transaction_session_timeout=10s",
 }
-BEGIN_DURABLE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+# The timeout also ends the wait for a standby that is away, before the caller's own patience does.
+BEGIN_DURABLE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout TO '3s'"
 BEGIN_LAZY = f"{BEGIN_DURABLE}; SET LOCAL synchronous_commit TO off"
+
+# The function of the server whose warning says so; its text is in the server's language.
+_WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 
@@ -52,6 +57,7 @@ class Session:
     def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
         self._connect = connect
         self._connection: psycopg.Connection[Any] | None = None
+        self._replicated = True
         self.group = 0
 
     def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
@@ -81,7 +87,19 @@ class Session:
                     raise
         self.drop()
         self._connection = self._connect()
+        self._connection.add_notice_handler(self._noticed)
         return step()
+
+    def commit(self) -> None:
+        """Raises ``NotReplicated`` when the server did not wait for its standby to the end."""
+        self._replicated = True
+        self.command("COMMIT")
+        if not self._replicated:
+            raise NotReplicated("the synchronous standby has not confirmed the commit")
+
+    def _noticed(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.source_function == _WAIT_FOR_STANDBY:
+            self._replicated = False
 
     def _open(self) -> psycopg.Connection[Any]:
         if self._connection is None:
@@ -179,7 +197,7 @@ class PostgresqlDatabase:
         try:
             self._writer.begin(durable=True, savepoint="jobs")
             value = job(self._writer)
-            self._writer.command("COMMIT")
+            self._writer.commit()
         # The caller waits in another thread; whatever was raised belongs to it.
         except Exception as error:  # noqa: BLE001
             self._roll_back()
@@ -198,7 +216,9 @@ class PostgresqlDatabase:
             if wanted:
                 self._writer.begin(durable=any(pending.durable for pending in wanted), savepoint="jobs")
                 self._run_jobs(wanted)
-                self._writer.command("COMMIT")
+                self._writer.commit()
+        except NotReplicated as failure:
+            error = failure
         except psycopg.Error as failure:
             error = translated(failure)
             self._roll_back()
@@ -217,6 +237,9 @@ class PostgresqlDatabase:
         try:
             for pending in jobs:
                 pending.result = pending.job(self._writer)
+        # A lock or an answer that did not come would not come for the next job either.
+        except psycopg.OperationalError:
+            raise
         # Nobody is told yet: the job runs again, by itself, and its caller gets what it raises then.
         except Exception:  # noqa: BLE001
             return False
@@ -233,12 +256,9 @@ class PostgresqlDatabase:
                 savepoint = "RELEASE SAVEPOINT job; SAVEPOINT job"
             # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
             except Exception as error:
-                if isinstance(error, psycopg.Error):
-                    if writer.connection_is_lost():
-                        raise
-                    pending.error = translated(error)
-                else:
-                    pending.error = error
+                if isinstance(error, psycopg.OperationalError) or writer.connection_is_lost():
+                    raise
+                pending.error = translated(error) if isinstance(error, psycopg.Error) else error
                 savepoint = "ROLLBACK TO SAVEPOINT job; RELEASE SAVEPOINT job; SAVEPOINT job"
         if savepoint.startswith("ROLLBACK"):
             writer.command("ROLLBACK TO SAVEPOINT job")

@@ -1,7 +1,7 @@
 """The socket for ledgers: opaque entries, appended in order, durable on return.
 
-Anchoring is an optional Protocol beside it. The outbox that feeds it is the core's; signed transactions and their
-nonces are the plugin's.
+Anchoring is an optional Protocol beside it (``AnchoringLedger``). The outbox that feeds it is the core's, and so are the
+Merkle tree and its paths; signed transactions and their nonces are the plugin's.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +66,55 @@ class LedgerBackend(Protocol):
 
     async def head(self) -> LedgerHead:
         """Where the ledger ends."""
+        ...
+
+
+AnchorState = Literal["submitted", "mined", "confirmed", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorTransaction:
+    """How far an anchor or a revocation has come.
+
+    *submitted*: taken over and durable, and the ledger sees to the rest, also after a restart; ``reason`` says what it waits
+    for, such as an empty purse, where a person has to do something. *mined*: in a block that may still be undone.
+    *confirmed*: final. *failed*: it will never be recorded, ``reason`` says why; asking for it again begins anew.
+    ``transaction_hash`` (lower-case hex of 32 bytes) and ``block_number`` are those of the newest attempt, None while there
+    are none; a ledger whose blocks can be undone may change them, and may go back to *submitted*.
+    """
+
+    state: AnchorState
+    transaction_hash: str | None
+    block_number: int | None
+    reason: str = ""
+
+
+@runtime_checkable
+class AnchoringLedger(LedgerBackend, Protocol):
+    """A ledger that also records digests: the roots of batches, and the leaves of them that no longer hold.
+
+    Digests are 32 bytes and mean nothing to it. Every method may raise ``LedgerUnavailable``: whether the digest was taken
+    over is then unknown, and asking again is safe.
+    """
+
+    @property
+    def anchor_ledger_name(self) -> str:
+        """Names the ledger in receipts, such as ``sql`` or ``evm:31337:0x5fbd…``; the same after a restart."""
+        ...
+
+    async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
+        """Records ``root``, which stands for ``size`` leaves (at least one), once: the same root again tells how far the
+        first is. Durable on return, and before anything is sent."""
+        ...
+
+    async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
+        """How far the anchor of ``root`` is; None when it was never submitted."""
+        ...
+
+    async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
+        """Records that ``leaf`` no longer holds, once; the others of its batch are not touched. Durable on return."""
+        ...
+
+    async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
+        """How far the revocation of ``leaf`` is; None when it was never asked for."""
         ...

@@ -107,7 +107,9 @@ class Documents:
                 transaction.execute(_INSERT, row)
 
         with translated:
-            written = asyncio.ensure_future(self._database.write(insert, durable=False))
+            # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
+            durable = self._database.dialect == "postgresql"
+            written = asyncio.ensure_future(self._database.write(insert, durable=durable))
             written.add_done_callback(lambda done: self._recorded(done, versions))
             # A caller that is cancelled (its client hung up) must take neither the row nor the news of it away.
             await asyncio.shield(written)

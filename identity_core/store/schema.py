@@ -30,11 +30,14 @@ def bring_up(database: Database, url: str | None, path: Path) -> None:
 
 def engine_for(url: str | None, path: Path) -> Engine:
     """An SQLAlchemy engine on the server or the file, whose transactions cover DDL."""
-    from sqlalchemy import create_engine, event, make_url
+    from sqlalchemy import create_engine, event
     from sqlalchemy.pool import NullPool
 
     if url is not None:
-        return create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+        import psycopg
+
+        # By libpq and not by SQLAlchemy, whose URLs have one host.
+        return create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=NullPool)
     engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": 30})
 
     # The driver would commit before every CREATE TABLE; a migration that breaks must leave nothing behind.

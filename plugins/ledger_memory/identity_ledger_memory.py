@@ -13,18 +13,22 @@ from datetime import timedelta
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import AnchorTransaction, LedgerBackend, LedgerEntry, LedgerHead, Receipt
 
 TICK = timedelta(microseconds=1)
 
 
 class MemoryLedger:
-    """See ``LedgerBackend``. Every entry is a block of its own."""
+    """See ``LedgerBackend`` and ``AnchoringLedger``. Every entry and every anchor is a block of its own."""
+
+    anchor_ledger_name = "memory"
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lines: list[LedgerEntry] = []
         self._of_did: dict[str, list[LedgerEntry]] = {}
+        self._anchors: dict[tuple[str, bytes], AnchorTransaction] = {}
+        self._block = 0
         self._closed = False
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
@@ -39,7 +43,8 @@ class MemoryLedger:
             # Strictly increasing, also when the clock steps back.
             at = max(at, self._lines[-1].receipt.recorded_at + TICK)
         said = b"\n".join((b"identity-ledger-memory v1", did.encode(), b"%d" % (expected_version + 1), entry))
-        receipt = Receipt(hashlib.sha256(said).hexdigest(), sequence, sequence, at)
+        self._block += 1
+        receipt = Receipt(hashlib.sha256(said).hexdigest(), self._block, sequence, at)
         line = LedgerEntry(did, expected_version + 1, bytes(entry), receipt)
         self._lines.append(line)
         self._of_did.setdefault(did, []).append(line)
@@ -58,7 +63,36 @@ class MemoryLedger:
     async def head(self) -> LedgerHead:
         """See ``LedgerBackend.head``."""
         self._check_open()
-        return LedgerHead(len(self._lines), len(self._lines))
+        return LedgerHead(len(self._lines), self._block)
+
+    async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
+        """See ``AnchoringLedger.submit_anchor``. Confirmed at once."""
+        return self._record("anchor", root, b"%d" % size)
+
+    async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
+        """See ``AnchoringLedger.anchor_status``."""
+        self._check_open()
+        return self._anchors.get(("anchor", root))
+
+    async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
+        """See ``AnchoringLedger.revoke_leaf``. Confirmed at once."""
+        return self._record("revocation", leaf, b"")
+
+    async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
+        """See ``AnchoringLedger.revocation_status``."""
+        self._check_open()
+        return self._anchors.get(("revocation", leaf))
+
+    def _record(self, kind: str, digest: bytes, size: bytes) -> AnchorTransaction:
+        self._check_open()
+        known = self._anchors.get((kind, digest))
+        if known is not None:
+            return known
+        said = b"\n".join((b"identity-ledger-memory v1", kind.encode(), size, digest))
+        self._block += 1
+        made = AnchorTransaction("confirmed", hashlib.sha256(said).hexdigest(), self._block)
+        self._anchors[kind, digest] = made
+        return made
 
     async def close(self) -> None:
         """Refuses whatever comes later. A second time is no error."""

@@ -8,6 +8,7 @@ import identity_ledger_memory
 import pytest
 from identity_ledger_memory import MemoryLedger
 
+from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
 
 
@@ -19,7 +20,7 @@ class StoppedClock:
         return 0.0
 
 
-class TestMemoryLedger(LedgerConformance):
+class TestMemoryLedger(LedgerConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def ledger(self) -> MemoryLedger:
         return MemoryLedger(StoppedClock())

@@ -13,6 +13,8 @@ GENESIS = bytes(32)
 
 _TRANSACTION = b"identity-ledger-sql transaction v1\n"
 _LINK = b"identity-ledger-sql link v1\n"
+_ANCHOR = b"identity-ledger-sql anchor v1\n"
+_ANCHOR_LINK = b"identity-ledger-sql anchor link v1\n"
 
 
 def transaction_hash(did: str, version: int, entry: bytes) -> bytes:
@@ -31,6 +33,31 @@ def link(previous: bytes, sequence: int, block_number: int, recorded_at: int, tr
                 _LINK,
                 previous,
                 sequence.to_bytes(8, "big"),
+                block_number.to_bytes(8, "big"),
+                recorded_at.to_bytes(8, "big", signed=True),
+                transaction,
+            )
+        )
+    ).digest()
+
+
+def anchor_hash(kind: str, digest: bytes, size: int) -> bytes:
+    """SHA-256 over the domain tag, ``anchor`` or ``revocation``, a zero octet, the size (8 octets) and the digest."""
+    return hashlib.sha256(b"".join((_ANCHOR, kind.encode(), b"\0", size.to_bytes(8, "big"), digest))).digest()
+
+
+def anchor_link(
+    previous: bytes, entry_link: bytes, position: int, block_number: int, recorded_at: int, transaction: bytes
+) -> bytes:
+    """SHA-256 over the domain tag, the anchor's link before, the link of the newest entry (zero when there is none), three
+    integers of 8 octets and the anchor's transaction hash."""
+    return hashlib.sha256(
+        b"".join(
+            (
+                _ANCHOR_LINK,
+                previous,
+                entry_link,
+                position.to_bytes(8, "big"),
                 block_number.to_bytes(8, "big"),
                 recorded_at.to_bytes(8, "big", signed=True),
                 transaction,

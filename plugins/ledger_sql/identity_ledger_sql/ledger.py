@@ -7,6 +7,8 @@ start of the next. Left out on purpose: the Merkle tree and its proofs, which st
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,22 +19,30 @@ from identity_core.database import (
     Database,
     DatabaseError,
     DatabaseOverloaded,
+    NotReplicated,
     Transaction,
     migrate,
     open_database,
 )
-from identity_core.domain.errors import LedgerUnavailable, Overloaded, VersionConflict
+from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import LedgerEntry, LedgerHead, Receipt
-from identity_ledger_sql import chain
+from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, Receipt
+from identity_ledger_sql import anchors, chain
 
 T = TypeVar("T")
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+# Together with a commit that waits for its standby less than the core's patience with a ledger.
+_LOOK_UP_SECONDS = 1.5
+_LOOK_AGAIN_SECONDS = 0.2
 
 _LOCK = "SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE"
 _TIP = "SELECT sequence, block_number, recorded_at, link FROM ledger_entries ORDER BY sequence DESC LIMIT 1"
+_BLOCK = """
+SELECT coalesce((SELECT block_number FROM ledger_anchors ORDER BY position DESC LIMIT 1), 0)
+"""
+_TOUCH = "UPDATE ledger_head SET id = 1 WHERE id = 1"
 _VERSION = "SELECT max(version) FROM ledger_entries WHERE did = :did"
 _INSERT = """
 INSERT INTO ledger_entries (sequence, did, version, entry, transaction_hash, block_number, recorded_at, link)
@@ -41,12 +51,13 @@ WHERE :expected = (SELECT coalesce(max(version), 0) FROM ledger_entries WHERE di
 """
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM ledger_entries"
 _OF_DID = f"{_COLUMNS} WHERE did = :did ORDER BY version"
+_BY_HASH = f"{_COLUMNS} WHERE transaction_hash = :transaction_hash"
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 
 
 @dataclass(frozen=True, slots=True)
 class Tip:
-    """The newest entry as the open commit ``group`` sees it."""
+    """The newest entry as the open commit ``group`` sees it, and the number of the block that the commit makes."""
 
     group: int
     block_number: int
@@ -56,7 +67,9 @@ class Tip:
 
 
 class SqlLedger:
-    """See ``LedgerBackend``. ``database`` is closed with the ledger."""
+    """See ``LedgerBackend`` and ``AnchoringLedger``. ``database`` is closed with the ledger."""
+
+    anchor_ledger_name = "sql"
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -73,15 +86,54 @@ class SqlLedger:
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         """See ``LedgerBackend.append``."""
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
+        details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
         try:
-            return await self._database.write(
-                lambda transaction: self._append(transaction, did, entry, expected_version, transaction_hash)
+            return await self._write(
+                lambda transaction: self._append(transaction, did, entry, expected_version, transaction_hash), details
             )
+        except LedgerUnavailable as error:
+            receipt = await self._look_up(transaction_hash, error)
+            if receipt is None:
+                raise
+            return receipt
+
+    async def _look_up(self, transaction_hash: bytes, error: LedgerUnavailable) -> Receipt | None:
+        """What became of an append whose commit broke; ``error.details.outcome`` says what is known when it is not there.
+
+        Asked by a durable write behind the lock of the head: whoever holds that lock has no commit before it that is still on
+        its way, and on a server with a standby the answer has reached the standby.
+        """
+        error.details["outcome"] = "unknown"
+        if isinstance(error.__cause__, NotReplicated):
+            return None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LOOK_UP_SECONDS):
+                found = await self._found(transaction_hash)
+                error.details["outcome"] = "not recorded"
+                return found
+        return None
+
+    async def _found(self, transaction_hash: bytes) -> Receipt | None:
+        while True:
+            try:
+                return await self._database.write(lambda transaction: self._find(transaction, transaction_hash))
+            except DatabaseError:
+                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _find(self, transaction: Transaction, transaction_hash: bytes) -> Receipt | None:
+        if self._database.dialect == "postgresql":
+            transaction.execute(_LOCK).fetchone()
+            transaction.execute(_TOUCH)
+        found = _lines(transaction, _BY_HASH, {"transaction_hash": transaction_hash})
+        return found[0].receipt if found else None
+
+    async def _write(self, job: Callable[[Transaction], T], details: dict[str, JsonValue]) -> T:
+        try:
+            return await self._database.write(job)
         except DatabaseOverloaded as error:
             raise Overloaded(details={"retryAfter": 1}) from error
         except DatabaseError as error:
-            # The outcome may be unknown; the hash tells whoever asks again what to look for.
-            raise LedgerUnavailable(details={"did": did, "transactionHash": transaction_hash.hex()}) from error
+            raise LedgerUnavailable(details=details) from error
 
     def _append(
         self, transaction: Transaction, did: str, entry: bytes, expected_version: int, transaction_hash: bytes
@@ -112,11 +164,39 @@ class SqlLedger:
         """The tip that the first append of a commit stands on: nobody else can append before the commit."""
         if self._database.dialect == "postgresql":
             transaction.execute(_LOCK).fetchone()
-        row = transaction.execute(_TIP).fetchone()
-        if row is None:
-            return Tip(transaction.group, 1, 0, 0, chain.GENESIS)
-        sequence, block_number, recorded_at, link = row
-        return Tip(transaction.group, block_number + 1, sequence, recorded_at, bytes(link))
+        head, recorded_at, link = _tip(transaction)
+        return Tip(transaction.group, head.block_number + 1, head.sequence, recorded_at, link)
+
+    async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
+        """See ``AnchoringLedger.submit_anchor``. Confirmed on return."""
+        return await self._record("anchor", root, size)
+
+    async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
+        """See ``AnchoringLedger.anchor_status``."""
+        return await self._read(lambda transaction: anchors.find(transaction, "anchor", root))
+
+    async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
+        """See ``AnchoringLedger.revoke_leaf``. Confirmed on return."""
+        return await self._record("revocation", leaf, 0)
+
+    async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
+        """See ``AnchoringLedger.revocation_status``."""
+        return await self._read(lambda transaction: anchors.find(transaction, "revocation", leaf))
+
+    async def _record(self, kind: anchors.Kind, digest: bytes, size: int) -> AnchorTransaction:
+        return await self._write(lambda transaction: self._anchor(transaction, kind, digest, size), {})
+
+    def _anchor(self, transaction: Transaction, kind: anchors.Kind, digest: bytes, size: int) -> AnchorTransaction:
+        tip = self._tip = self._tip if self._tip.group == transaction.group else self._new_block(transaction)
+        return anchors.find(transaction, kind, digest) or anchors.insert(
+            transaction,
+            kind,
+            digest,
+            size,
+            block_number=tip.block_number,
+            entry_link=tip.link,
+            now=(self._clock.now() - EPOCH) // MICROSECOND,
+        )
 
     async def entries(self, did: str) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries``."""
@@ -128,8 +208,7 @@ class SqlLedger:
 
     async def head(self) -> LedgerHead:
         """See ``LedgerBackend.head``."""
-        row = await self._read(lambda transaction: transaction.execute(_TIP).fetchone())
-        return LedgerHead(0, 0) if row is None else LedgerHead(row[0], row[1])
+        return await self._read(lambda transaction: _tip(transaction)[0])
 
     async def _read(self, job: Callable[[Transaction], T]) -> T:
         try:
@@ -140,6 +219,14 @@ class SqlLedger:
     async def close(self) -> None:
         """Finishes the appends that wait and closes the database. A second time is no error."""
         await self._database.close()
+
+
+def _tip(transaction: Transaction) -> tuple[LedgerHead, int, bytes]:
+    """The head, and the time and link of the newest entry. Blocks are counted over entries and anchors."""
+    # In this order, because a commit may come in between: the block is never newer than the entries tell.
+    anchored = transaction.execute(_BLOCK).fetchone()[0]
+    sequence, block, recorded_at, link = transaction.execute(_TIP).fetchone() or (0, 0, 0, chain.GENESIS)
+    return LedgerHead(sequence, max(block, anchored)), recorded_at, bytes(link)
 
 
 def _lines(transaction: Transaction, sql: str, parameters: dict[str, Any]) -> tuple[LedgerEntry, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
@@ -11,6 +13,7 @@ import psycopg
 import pytest
 from identity_ledger_sql import SqlLedger
 
+from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance, check_lines, whole
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
@@ -32,7 +35,7 @@ def open_ledger(url: str) -> SqlLedger:
     return SqlLedger.open(Path("/nowhere"), url, clock=SystemClock(), processes=1)
 
 
-class TestPostgresqlLedger(LedgerConformance):
+class TestPostgresqlLedger(LedgerConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def ledger(self, postgres_url: str) -> Iterator[SqlLedger]:
         opened = open_ledger(postgres_url)
@@ -132,3 +135,101 @@ def test_rows_cannot_be_changed_or_deleted_by_mistake(postgres_url: str) -> None
             pytest.raises(psycopg.errors.IntegrityConstraintViolation, match="append-only"),
         ):
             careless.execute(statement)  # type: ignore[call-overload]
+
+
+def waiting_for(server: PostgresServer, event: str) -> int:
+    """The process of the server that waits for this event (or for events of this type)."""
+    asked = "SELECT pid FROM pg_stat_activity WHERE %s IN (wait_event, wait_event_type)"
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        for _ in range(500):
+            row = connection.execute(asked, (event,)).fetchone()
+            if row is not None:
+                return int(row[0])
+            time.sleep(0.02)
+    raise AssertionError(f"nothing waits for {event}")
+
+
+@contextlib.contextmanager
+def standby_that_is_away(server: PostgresServer) -> Iterator[Callable[[], None]]:
+    """Commits wait for a standby that does not exist; the function that is handed out ends that."""
+
+    def name(standby: str) -> None:
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{standby}'")  # type: ignore[call-overload]
+            connection.execute("SELECT pg_reload_conf()")
+
+    name("ghost")
+    try:
+        yield lambda: name("")
+    finally:
+        name("")
+
+
+def test_a_commit_that_breaks_while_it_waits_is_looked_up_and_not_guessed(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    """The server has committed, the connection is gone: the entry is there, once, and its writer gets the receipt."""
+
+    async def scenario() -> None:
+        ledger = open_ledger(postgres_url)
+        await ledger.append("did:x:1", b"first", expected_version=0)
+        with standby_that_is_away(postgres_server) as comes_back:
+            second = asyncio.create_task(ledger.append("did:x:1", b"second", expected_version=1))
+            waiting = await asyncio.to_thread(waiting_for, postgres_server, "SyncRep")
+            comes_back()
+            with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
+                connection.execute("SELECT pg_terminate_backend(%s)", (waiting,))
+            receipt = await second
+        lines = await whole(ledger)
+        assert [line.entry for line in lines] == [b"first", b"second"]
+        assert lines[1].receipt == receipt
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_commit_that_its_standby_has_not_confirmed_is_no_success(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    """PostgreSQL calls it success with a warning when the wait is cut off; a failover could take the entry back."""
+
+    async def scenario() -> None:
+        ledger = open_ledger(postgres_url)
+        await ledger.append("did:x:1", b"first", expected_version=0)
+        with standby_that_is_away(postgres_server):
+            second = asyncio.create_task(ledger.append("did:x:1", b"second", expected_version=1))
+            waiting = await asyncio.to_thread(waiting_for, postgres_server, "SyncRep")
+            with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
+                connection.execute("SELECT pg_cancel_backend(%s)", (waiting,))
+            with pytest.raises(LedgerUnavailable) as caught:
+                await second
+        assert caught.value.details["outcome"] == "unknown"
+        (_, line) = await whole(ledger)
+        assert caught.value.details["transactionHash"] == line.receipt.transaction_hash
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_append_that_was_never_recorded_is_known_not_to_be(
+    postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    """The connection breaks before the commit: after the look-up the caller knows that nothing is there."""
+
+    async def scenario() -> None:
+        ledger = open_ledger(postgres_url)
+        await ledger.append("did:x:1", b"first", expected_version=0)
+        with psycopg.connect(postgres_url) as other:
+            other.execute("SELECT id FROM ledger_head WHERE id = 1 FOR UPDATE")
+            second = asyncio.create_task(ledger.append("did:x:1", b"second", expected_version=1))
+            waiting = await asyncio.to_thread(waiting_for, postgres_server, "Lock")
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute("SELECT pg_terminate_backend(%s)", (waiting,))
+            other.rollback()
+            with pytest.raises(LedgerUnavailable) as caught:
+                await second
+        assert caught.value.details["outcome"] == "not recorded"
+        assert len(await whole(ledger)) == 1
+        await ledger.close()
+
+    asyncio.run(scenario())

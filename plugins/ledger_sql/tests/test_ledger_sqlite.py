@@ -12,6 +12,7 @@ import identity_ledger_sql
 import pytest
 from identity_ledger_sql import SqlLedger, chain
 
+from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
 from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
 from identity_core.domain.errors import LedgerUnavailable, Overloaded
@@ -42,7 +43,7 @@ def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
     asyncio.run(opened.close())
 
 
-class TestSqliteLedger(LedgerConformance):
+class TestSqliteLedger(LedgerConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def ledger(self, tmp_path: Path) -> Iterator[SqlLedger]:
         opened = open_ledger(tmp_path)
@@ -89,6 +90,38 @@ def test_rows_cannot_be_changed_or_deleted_by_mistake(ledger: SqlLedger, tmp_pat
         careless.execute("DELETE FROM ledger_entries")
 
 
+def test_anchors_cannot_be_changed_or_deleted_by_mistake(ledger: SqlLedger, tmp_path: Path) -> None:
+    asyncio.run(ledger.submit_anchor(bytes(32), 1))
+    careless = sqlite3.connect(tmp_path / "ledger.sqlite")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        careless.execute("UPDATE ledger_anchors SET size = 2")
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        careless.execute("DELETE FROM ledger_anchors")
+
+
+def test_the_chain_of_anchors_can_be_recomputed_and_holds_the_entries(ledger: SqlLedger, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await ledger.submit_anchor(b"\1" * 32, 5)
+        await ledger.append("did:x:1", b"entry", expected_version=0)
+        await asyncio.gather(ledger.submit_anchor(b"\2" * 32, 7), ledger.revoke_leaf(b"\3" * 32))
+
+    asyncio.run(scenario())
+    found = sqlite3.connect(tmp_path / "ledger.sqlite").execute("SELECT * FROM ledger_anchors").fetchall()
+    assert [(row[1], row[2][0], row[3], row[5]) for row in found] == [
+        ("anchor", 1, 5, 1),
+        ("anchor", 2, 7, 3),
+        ("revocation", 3, 0, 3),
+    ]
+    ((*_, entry_link),) = rows(tmp_path)
+    previous = chain.GENESIS
+    for (position, kind, digest, size, transaction_hash, block, at, link), newest in zip(
+        found, (chain.GENESIS, entry_link, entry_link), strict=True
+    ):
+        assert transaction_hash == chain.anchor_hash(kind, digest, size)
+        previous = chain.anchor_link(previous, newest, position, block, at, transaction_hash)
+        assert link == previous
+
+
 def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
     ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +132,7 @@ def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
     with pytest.raises(LedgerUnavailable) as caught:
         asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
     expected = chain.transaction_hash("did:x:1", 1, b"entry").hex()
-    assert caught.value.details == {"did": "did:x:1", "transactionHash": expected}
+    assert caught.value.details == {"did": "did:x:1", "transactionHash": expected, "outcome": "unknown"}
 
 
 def test_a_full_queue_is_overload(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:
