@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from identity_core.domain.echo import DID, echoed
 from identity_core.domain.errors import InvalidDid
 
 MAX_LENGTH = 512
@@ -30,7 +31,7 @@ class Did:
         """Raises ``InvalidDid``; ``fullmatch`` because ``$`` would let a trailing newline through."""
         match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
         if match is None:
-            raise InvalidDid(details={"did": text[:MAX_LENGTH]})
+            raise InvalidDid(details={"did": echoed(text, DID)})
         return cls(text, match[1], match[2])
 
     def __str__(self) -> str:
@@ -41,5 +42,5 @@ def split_did_url(text: str) -> tuple[Did, str]:
     """The DID and the fragment of an absolute DID URL ``did:…#fragment``. Raises ``InvalidDid``."""
     did, separator, fragment = text.partition("#")
     if not separator or len(text) > MAX_LENGTH + 256 or _FRAGMENT.fullmatch(fragment) is None:
-        raise InvalidDid("The key id is not an absolute DID URL.", details={"didUrl": text[: MAX_LENGTH + 256]})
+        raise InvalidDid("The key id is not an absolute DID URL.", details={"didUrl": echoed(text, DID)})
     return Did.parse(did), fragment

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from identity_core.domain.echo import TERM, URI, echoed
 from identity_core.domain.errors import InvalidDocument
 
 MAX_URI: Final = 2048
@@ -43,7 +44,7 @@ def check_uri(text: str, member: str) -> None:
     if len(text) > MAX_URI:
         reason = f"is longer than {MAX_URI} characters"
     if reason is not None:
-        raise InvalidDocument(f"{member} {reason}.", details={"member": member, "value": text[:256]})
+        raise InvalidDocument(f"{member} {reason}.", details={"member": member, "value": echoed(text, URI)})
 
 
 def _fault(match: re.Match[str]) -> str | None:
@@ -67,13 +68,13 @@ def _fault(match: re.Match[str]) -> str | None:
 def check_fragment(fragment: str) -> None:
     """Raises ``InvalidDocument`` unless ``fragment`` can name a service: 1 to 64 unreserved characters."""
     if _FRAGMENT.fullmatch(fragment) is None:
-        raise InvalidDocument("The service id is not a fragment.", details={"id": fragment[:80]})
+        raise InvalidDocument("The service id is not a fragment.", details={"id": echoed(fragment, TERM)})
 
 
 def check_type(type_name: str) -> None:
     """Raises ``InvalidDocument`` unless ``type_name`` is a term or a URI of at most 256 ASCII characters."""
     if _TYPE.fullmatch(type_name) is None:
-        raise InvalidDocument("The service type is not a term.", details={"type": type_name[:80]})
+        raise InvalidDocument("The service type is not a term.", details={"type": echoed(type_name, TERM)})
 
 
 def derive_fragment(type_name: str, taken: Collection[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
+from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
 from identity_core.domain.errors import InvalidDocument
 
 AUTHENTICATION: Final = "authentication"
@@ -82,7 +83,7 @@ def key_type(name: str) -> KeyType:
     kind = KEY_TYPES.get(_ALIASES.get(name, name))
     if kind is None:
         raise InvalidDocument(
-            "The key type is unknown.", details={"type": name[:128], "supported": [*_ALIASES, *KEY_TYPES]}
+            "The key type is unknown.", details={"type": echoed(name, TERM), "supported": [*_ALIASES, *KEY_TYPES]}
         )
     return kind
 
@@ -107,7 +108,7 @@ def check_purposes(name: str, purposes: Collection[str]) -> None:
             "A key of this type cannot serve these purposes.",
             details={
                 "type": kind.name,
-                "purposes": [purpose[:64] for purpose in purposes],
+                "purposes": [echoed(purpose, TERM) for purpose in purposes],
                 "allowed": list(kind.allowed),
             },
         )
@@ -193,7 +194,7 @@ def _check(multibase: str) -> PublicKey:
     except ValueError as error:
         _refuse_secret(multibase)
         raise InvalidDocument(
-            f"The public key is not valid: {error}.", details={"publicKeyMultibase": multibase[:160]}
+            f"The public key is not valid: {error}.", details={"publicKeyMultibase": echoed(multibase, PUBLIC_KEY)}
         ) from error
     return PublicKey(name, multibase, raw)
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from identity_core.domain import keys
 from identity_core.domain.change import Create, NewKey, NewService
-from identity_core.domain.did import Did
+from identity_core.domain.echo import TERM, echoed
 from identity_core.domain.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.domain.keys import KeyPair, PublicKey
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.keep_secrets import KeepSecrets
 from identity_core.use_cases.dids.writer import DidWriter, Occasion
 
 RECOVERY = "recovery"
@@ -80,7 +81,7 @@ class CreateDid:
         if method is None:
             raise InvalidDid(
                 "No such DID method is installed.",
-                details={"method": wish.method[:64], "supported": [*sorted(self.methods)]},
+                details={"method": echoed(wish.method, TERM), "supported": [*sorted(self.methods)]},
             )
         if not (wish.return_secrets or wish.store_secrets):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
@@ -94,7 +95,7 @@ class CreateDid:
         )
         draft = method.draft(None, change, self.clock.now(), signer=self.writer.signer.multikey)
         if wish.store_secrets:
-            await self._store(draft.did, pairs)
+            await KeepSecrets(self.custodian)(draft.did, pairs)
         try:
             version = await self.writer.register(draft, occasion, owner=occasion.caller.identity)
         except VersionConflict as error:
@@ -143,9 +144,3 @@ class CreateDid:
             if key not in recovery
         )
         return named, recovery[0].multibase if recovery else None, ()
-
-    async def _store(self, did: Did, pairs: tuple[tuple[str, KeyPair], ...]) -> None:
-        for purpose, pair in pairs:
-            await self.custodian.import_key(
-                f"{did}#{pair.public}", pair.type, pair.secret_raw, did=str(did), purpose=purpose
-            )

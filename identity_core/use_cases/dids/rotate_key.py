@@ -15,6 +15,7 @@ from identity_core.domain.keys import PublicKey
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import IssuedKey
+from identity_core.use_cases.dids.keep_secrets import KeepSecrets
 from identity_core.use_cases.dids.writer import DidWriter, Occasion
 
 
@@ -60,9 +61,7 @@ class RotateDidKey:
             pair = keys.generate(wish.key_type, self.random)
             public, secret = pair.public, pair.secret
             if wish.store_secrets:
-                await self.custodian.import_key(
-                    f"{did}#{public}", kind, pair.secret_raw, did=str(did), purpose="rotation"
-                )
+                await KeepSecrets(self.custodian)(did, [("rotation", pair)])
 
         def change(state: DidState) -> Rotate:
             return Rotate(wish.old_key_id, NewKey(kind, public, wish.purposes), wish.revoke_old_after, authorization)

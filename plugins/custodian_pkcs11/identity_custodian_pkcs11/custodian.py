@@ -1,0 +1,159 @@
+"""The custodian: names to keys on the token, for one thread (``in_threads`` makes its methods coroutines).
+
+Tokens know no unique names, so that the processes of one host make and destroy keys one after another, under a lock
+file. BBS and key agreement are left out: no token signs on BLS12-381, and the port has no use of X25519 keys.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+import pkcs11
+
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.database.file_lock import FileLock
+from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
+from identity_core.domain.errors import PluginUnavailable
+from identity_custodian_pkcs11 import keys
+from identity_custodian_pkcs11.keys import KeyDamaged, Label, TokenKey
+from identity_custodian_pkcs11.token import Connection, Token
+
+T = TypeVar("T")
+
+CAPABILITIES = frozenset({multikey.ED25519})
+MOST_IN_MEMORY = 4_096
+# What a handle says whose object another process destroyed.
+_GONE = (pkcs11.ObjectHandleInvalid, pkcs11.KeyHandleInvalid)
+
+
+class Pkcs11Custodian:
+    """A ``Custodian`` with plain methods. Raises ``PluginUnavailable`` when the token is away, refuses, or holds half a
+    key."""
+
+    def __init__(self, token: Token, lock: FileLock, *, curve: str) -> None:
+        self._token = token
+        self._lock = lock
+        self._curve = keys.CURVES[curve]
+        self._closed = False
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """See ``Custodian``."""
+        return CAPABILITIES
+
+    def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
+        """See ``Custodian``."""
+        label = Label(name, key_type, did, purpose)
+        label.check()
+        return self._found_or_made(label, lambda session: keys.generate(session, label, self._curve)).public_key
+
+    def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
+        """See ``Custodian``."""
+        label = Label(name, key_type, did, purpose)
+        label.check()
+        if len(secret) != keys.SECRET_BYTES:
+            raise KeyRefused(f"A secret has {keys.SECRET_BYTES} bytes.")
+        taken = bytes(secret)
+        key = self._found_or_made(label, lambda session: keys.take(session, label, taken, self._curve))
+        if key.public_raw != ed25519.generate(taken).public:
+            raise KeyNameTaken
+        return key.public_key
+
+    def public_key(self, name: str) -> str:
+        """See ``Custodian``."""
+        return self._with(name, _shown)
+
+    def sign(self, name: str, message: bytes) -> bytes:
+        """See ``Custodian``."""
+        return self._with(name, lambda key: key.sign(message))
+
+    def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
+        """Raises ``KeyRefused``: see ``capabilities``."""
+        self.public_key(name)
+        raise KeyRefused("A key token makes no BBS signatures.", details={"supported": [*CAPABILITIES]})
+
+    def destroy(self, name: str) -> None:
+        """See ``Custodian``."""
+        if not keys.is_printable(name, 200):
+            return
+
+        def job(connection: Connection) -> None:
+            connection.check()
+            connection.keys.pop(name, None)
+            keys.destroy(connection.session, name)
+
+        with self._alone():
+            self._token.run(job)
+
+    def close(self) -> None:
+        """Logs out of the token. The keys stay on it."""
+        if not self._closed:
+            self._closed = True
+            self._token.close()
+            self._lock.close()
+
+    def _found_or_made(self, label: Label, make: Callable[[pkcs11.Session], None]) -> TokenKey:
+        def job(connection: Connection) -> TokenKey:
+            # Not from memory: another process may have put something else under the name.
+            key = _find(connection, label.name)
+            if key is None:
+                make(connection.session)
+                key = _find(connection, label.name)
+            if key is None:
+                raise PluginUnavailable("The key token does not keep the keys that it makes.")
+            if key.identifier != label.identifier:
+                raise KeyNameTaken
+            return key
+
+        with self._alone():
+            return self._token.run(job)
+
+    def _with(self, name: str, use: Callable[[TokenKey], T]) -> T:
+        if not keys.is_printable(name, 200):
+            raise KeyNotHeld
+
+        def job(connection: Connection) -> T:
+            held = connection.keys.get(name)
+            if held is not None:
+                try:
+                    return use(held)
+                except _GONE:
+                    # Another process destroyed it, or the session is lost, which the next look finds out.
+                    pass
+            key = _find(connection, name)
+            if key is None:
+                raise KeyNotHeld
+            return use(key)
+
+        return self._token.run(job)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
+def _shown(key: TokenKey) -> str:
+    key.check()
+    return key.public_key
+
+
+def _find(connection: Connection, name: str) -> TokenKey | None:
+    connection.check()
+    connection.keys.pop(name, None)
+    try:
+        key = keys.find(connection.session, name)
+    except KeyDamaged as error:
+        raise PluginUnavailable(f"A key on the token cannot be used: {error}.") from error
+    if key is None:
+        return None
+    while len(connection.keys) >= MOST_IN_MEMORY:
+        del connection.keys[next(iter(connection.keys))]
+    connection.keys[name] = key
+    return key

@@ -1,0 +1,72 @@
+"""What errors repeat of wrong inputs, and what they keep to themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from identity_core.codec import multikey
+from identity_core.domain import endpoint, key_text, keys
+from identity_core.domain.did import Did, split_did_url
+from identity_core.domain.echo import DID, MOST, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
+from identity_core.domain.errors import IdentityError
+
+TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJkaWQ6aWRzOngifQ.c2lnbmF0dXJl"
+SECRETS = [
+    *(multikey.encode_secret(kind, bytes(32)) for kind in (multikey.ED25519, multikey.X25519, multikey.BLS12381G2)),
+    *(multikey.encode_secret(kind, b"\xff" * 32) for kind in (multikey.ED25519, multikey.X25519, multikey.BLS12381G2)),
+    key_text.mint(bytes(32)),
+    TOKEN,
+    os.urandom(32).hex(),
+]
+ASKS: dict[str, Callable[[str], object]] = {
+    "did": Did.parse,
+    "key id": split_did_url,
+    "key type": keys.key_type,
+    "purposes": lambda text: keys.check_purposes("Ed25519", [text]),
+    "public key": lambda text: keys.PublicKey.parse("Ed25519", text),
+    "alias": lambda text: endpoint.check_uri(f"{text} ", "alsoKnownAs"),
+    "fragment": lambda text: endpoint.check_fragment(f"#{text}"),
+    "service type": lambda text: endpoint.check_type(f" {text}"),
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize("around", ["{}", "did:key:{}!", "{} ", "did:ids:x#{}\n", "a {}"])
+def test_a_secret_in_the_wrong_member_does_not_come_back(
+    secret: str, ask: Callable[[str], object], around: str
+) -> None:
+    hidden = secret if len(secret) != 64 or not around.startswith("did:") else None
+    with pytest.raises(IdentityError) as refusal:
+        ask(around.format(secret))
+    if hidden is not None:
+        assert secret[:24] not in f"{refusal.value} {refusal.value.details}"
+
+
+def test_credentials_in_an_address_do_not_come_back() -> None:
+    with pytest.raises(IdentityError) as refusal:
+        endpoint.check_uri("https://aki:hunter2@files.example/", "serviceEndpoint")
+    assert "hunter2" not in str(refusal.value.details)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("did:ids:with blank", DID),
+        ("did:ids:", DID),
+        ("RsaVerificationKey2018", TERM),
+        ("z6MkbrokenbrokenbrokenI0", PUBLIC_KEY),
+        ("https://files.example:99999/", URI),
+    ],
+)
+def test_a_slip_is_shown_as_it_was_made(text: str, form: object) -> None:
+    assert echoed(text, form) == text  # type: ignore[arg-type]
+
+
+def test_long_inputs_are_cut_and_others_not_shown() -> None:
+    assert echoed("did:ids:" + "x" * 1_000, DID) == "did:ids:" + "x" * (MOST - 8)
+    for text, form in (("", DID), ("DID:ids:x", DID), ("x" * 41, TERM), ("Ed25519\n", TERM), ("z6Ab", PUBLIC_KEY)):
+        assert echoed(text, form) == NOT_SHOWN
