@@ -1,0 +1,204 @@
+"""``identity ledger audit`` and ``export``: everything that a log holds, checked or kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from identity_core.cli.ledger_sources import (
+    LocalSource,
+    LogSource,
+    Missing,
+    held_option,
+    key_option,
+    opened,
+    opened_checkpoint,
+    progress,
+    source_options,
+    verifier_key,
+)
+from identity_core.cli.output import as_json, fail, show
+from identity_core.domain import log
+from identity_core.domain.errors import LedgerUnavailable
+from identity_core.domain.merkle.audit import Audit, Finding
+from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
+from identity_core.domain.merkle.history import IMMUTABLE
+from identity_core.domain.merkle.leaf import read_head
+from identity_core.domain.merkle.note import VerifierKey
+from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.merkle.tiles import Tile, levels_of, tiles_of, unbundled
+
+SHOWN = 20
+
+
+@click.command(name="audit")
+@source_options
+@key_option
+@held_option
+@click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
+@as_json
+def audit(key_text: str | None, held: Sequence[Path], logs: bool, json_output: bool, **where: Any) -> None:
+    """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
+
+    Exit code 1 when something is wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what
+    shows a log that was cut or written anew.
+    """
+    started = time.monotonic()
+    with opened(**where) as source:
+        key = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
+        first: list[Finding] = []
+        checkpoint = _checkpoint(source, key, first)
+        kept = [opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint for path in held]
+        dids: dict[bytes, list[bytes]] | None = {} if logs else None
+        with progress(range(checkpoint.size), "entries") as bar:
+            findings = first + examine(source, checkpoint, kept, bar.update, dids)
+        if dids is not None:
+            with progress(dids.items(), "logs") as lines:
+                findings += [found for did, entries in lines for found in _log_findings(did, entries)]
+        place = source.place
+    body = {
+        "sound": not findings,
+        "log": checkpoint.origin,
+        "entries": checkpoint.size,
+        "held": len(kept),
+        "dids": None if dids is None else len(dids),
+        "findings": [dataclasses.asdict(one) for one in findings],
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    show(body, json_output=json_output, text=lambda _: _told(place, body, findings))
+    if findings:
+        raise SystemExit(1)
+
+
+def examine(
+    source: LogSource,
+    checkpoint: Checkpoint,
+    held: Sequence[Checkpoint],
+    advance: Callable[[int], None],
+    dids: dict[bytes, list[bytes]] | None = None,
+) -> list[Finding]:
+    """Feeds the auditor. ``dids`` is filled with the entries of each DID."""
+    auditor = Audit(checkpoint, held)
+    for tile, bundle in zip(tiles_of(checkpoint.size, 0), tiles_of(checkpoint.size, None), strict=True):
+        leaves = _fetched(source, bundle, auditor)
+        if leaves is None:
+            break
+        try:
+            entries = unbundled(leaves)
+        except Malformed as error:
+            auditor.missing(bundle, str(error))
+            break
+        auditor.feed(entries, _fetched(source, tile, auditor) or b"")
+        if dids is not None:
+            _collect(dids, entries)
+        advance(len(entries))
+        if len(entries) != tile.width:
+            break
+    if auditor.size == checkpoint.size:
+        for level in range(1, levels_of(checkpoint.size)):
+            for tile in tiles_of(checkpoint.size, level):
+                octets = _fetched(source, tile, auditor)
+                if octets is not None:
+                    auditor.compare_tile(tile, octets)
+    auditor.close()
+    return auditor.findings
+
+
+def _fetched(source: LogSource, tile: Tile, auditor: Audit) -> bytes | None:
+    try:
+        return source.tile(tile)
+    except Missing as error:
+        auditor.missing(tile, str(error))
+        return None
+
+
+def _checkpoint(source: LogSource, key: VerifierKey, findings: list[Finding]) -> Checkpoint:
+    """The checkpoint to audit against. One that nobody may trust is a finding and still says what to read."""
+    if isinstance(source, LocalSource):
+        # What the database holds is the question; that its custodian can sign it is none.
+        try:
+            source.bring_up()
+        except LedgerUnavailable as error:
+            findings.append(Finding("contradiction", f"log of {source.stored().size}", str(error)))
+        return source.stored()
+    try:
+        octets = source.note()
+    except FileNotFoundError:
+        fail("there is no checkpoint", source.place, "`identity ledger export` writes such a directory")
+    try:
+        return open_checkpoint(octets, key).checkpoint
+    except Refuted as error:
+        findings.append(Finding("signature", "checkpoint", str(error)))
+    except Malformed as error:
+        fail(f"there is no checkpoint: {error}", source.place, "name a log with --url, --dir or --data-dir")
+    return Checkpoint.parse(octets.decode().rpartition("\n\n")[0] + "\n")
+
+
+def _collect(dids: dict[bytes, list[bytes]], entries: Sequence[bytes]) -> None:
+    for entry in entries:
+        try:
+            head = read_head(entry)
+        except Malformed:
+            # The auditor has a finding for it.
+            continue
+        dids.setdefault(head.did, []).append(entry[head.entry_at :])
+
+
+def _log_findings(did: bytes, entries: Sequence[bytes]) -> list[Finding]:
+    name = did.decode("utf-8", "replace")
+    if name.startswith(IMMUTABLE):
+        return []
+    try:
+        if log.verify(b"\n".join(entries)).did != name:
+            return [Finding("log", name, "its entries are those of another DID")]
+    except log.LogInvalid as error:
+        return [Finding("log", name, f"{error} {dict(error.details)}")]
+    return []
+
+
+def _told(place: str, body: dict[str, Any], findings: Sequence[Finding]) -> str:
+    logs = "not checked (--logs)" if body["dids"] is None else f"{body['dids']} DIDs"
+    held = f"; {body['held']} kept checkpoints" if body["held"] else ""
+    head = f"{body['log']} at {place}: {body['entries']} entries in {body['seconds']} s; logs: {logs}{held}"
+    if not findings:
+        return f"{head}\nsound"
+    lines = [f"  {one.kind:<13} {one.where}: {one.says}" for one in findings[:SHOWN]]
+    more = [f"  … and {len(findings) - SHOWN} more (--json shows all)"] if len(findings) > SHOWN else []
+    return "\n".join([head, f"{len(findings)} findings", *lines, *more])
+
+
+@click.command(name="export")
+@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@source_options
+@as_json
+def export(target: Path, json_output: bool, **where: Any) -> None:
+    """Write a log to the directory TARGET in the layout of C2SP tlog-tiles; `audit --dir` reads it.
+
+    What is there is kept, so that a second export fetches only what is new. The checkpoint is written last.
+    """
+    with opened(**where) as source:
+        note = source.note()
+        size = Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n").size
+        levels: list[int | None] = [None, *range(levels_of(size))]
+        tiles = [tile for level in levels for tile in tiles_of(size, level)]
+        with progress(tiles, "tiles") as bar:
+            for tile in bar:
+                path = target / "tile" / tile.path
+                if not path.exists():
+                    _write(path, source.tile(tile))
+    _write(target / "checkpoint", note)
+    body = {"directory": str(target), "entries": size, "files": len(tiles) + 1}
+    show(body, json_output=json_output, text=lambda _: f"{size} entries in {target}, {len(tiles) + 1} files")
+
+
+def _write(path: Path, octets: bytes) -> None:
+    """All of it or nothing, so that a broken export can be gone on with."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(octets)
+    part.replace(path)

@@ -1,0 +1,241 @@
+"""Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation.
+
+Each gives what a log is made of, its checkpoint and its tiles; every proof can be made of those.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from identity_core.cli.configuration import config_option, configured, data_dir_option, database_url_option
+from identity_core.cli.output import fail
+from identity_core.cli.remote import session
+from identity_core.client import Refused, Session
+from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
+from identity_core.domain.merkle.note import VerifierKey
+from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.merkle.tiles import WIDTH, Tile, bundled
+from identity_core.domain.merkle.tree import HASH_BYTES
+
+if TYPE_CHECKING:
+    from identity_core.bootstrap import LogDesk
+
+key_option = click.option(
+    "--key",
+    "key_text",
+    envvar="IDENTITY_LEDGER_KEY",
+    help="The log's verifier key, or a file that holds it; see `identity ledger key`.",
+)
+held_option = click.option(
+    "--held",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A checkpoint that you kept from earlier; the log must have grown from it.",
+)
+witness_keys_option = click.option(
+    "--witness-key", "witness_texts", multiple=True, help="A witness whose cosignature counts."
+)
+cosignatures_option = click.option(
+    "--cosignatures", type=click.IntRange(min=0), default=0, help="How many of these witnesses must have cosigned."
+)
+url_option = click.option("--url", envvar="IDENTITY_URL", help="A running service.")
+folder_option = click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A directory that `identity ledger export` wrote.",
+)
+
+
+class Missing(Exception):
+    """The source does not have a tile that its checkpoint needs."""
+
+
+class LogSource(Protocol):
+    """A log to be read."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        ...
+
+    def note(self) -> bytes:
+        """The signed checkpoint."""
+        ...
+
+    def tile(self, tile: Tile) -> bytes:
+        """The octets of a tile or of a bundle. Raises ``Missing``."""
+        ...
+
+
+class UrlSource:
+    """A running service."""
+
+    def __init__(self, opened: Session) -> None:
+        self._session = opened
+        self.place = opened.url
+
+    def note(self) -> bytes:
+        """See ``LogSource``."""
+        return self._session.octets("/ledger/checkpoint")
+
+    def tile(self, tile: Tile) -> bytes:
+        """See ``LogSource``."""
+        try:
+            return self._session.octets(f"/ledger/tile/{tile.path}")
+        except Refused as error:
+            if error.code == "TILE_NOT_FOUND":
+                raise Missing(error.message) from error
+            raise
+
+
+class FolderSource:
+    """Files in the layout of C2SP tlog-tiles."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.place = str(folder)
+
+    def note(self) -> bytes:
+        """See ``LogSource``."""
+        return (self._folder / "checkpoint").read_bytes()
+
+    def tile(self, tile: Tile) -> bytes:
+        """See ``LogSource``."""
+        try:
+            return (self._folder / "tile" / tile.path).read_bytes()
+        except FileNotFoundError as error:
+            raise Missing("there is no such file") from error
+
+
+class LocalSource:
+    """The ledger and the tree of this installation, also while a service runs on it."""
+
+    def __init__(self, runner: asyncio.Runner, desk: LogDesk) -> None:
+        self._run, self._desk = runner.run, desk
+        self.place = "this installation"
+        self.key = desk.signer.key
+
+    def note(self) -> bytes:
+        """See ``LogSource``. Raises ``LedgerUnavailable`` where the ledger contradicts its log: that is never signed."""
+        return self._run(self._signed())
+
+    def bring_up(self) -> None:
+        """Logs what the ledger has beyond its log. Raises ``LedgerUnavailable`` as ``note`` does."""
+        self._run(self._desk.follower.now())
+
+    def stored(self) -> Checkpoint:
+        """The tree as it is stored, signed by nobody."""
+        frontier = self._run(self._desk.tree.frontier())
+        return Checkpoint(self.key.name, frontier.size, frontier.root)
+
+    def tile(self, tile: Tile) -> bytes:
+        """See ``LogSource``."""
+        octets = self._run(self._bundle(tile) if tile.level is None else self._tile(tile.level, tile))
+        if octets is None:
+            raise Missing("the database does not have it")
+        return octets
+
+    async def _signed(self) -> bytes:
+        return await self._desk.signer.signed(await self._desk.follower.now())
+
+    async def _tile(self, level: int, tile: Tile) -> bytes | None:
+        found = (await self._desk.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
+        size = tile.width * HASH_BYTES
+        return found[:size] if len(found) >= size else None
+
+    async def _bundle(self, tile: Tile) -> bytes | None:
+        from identity_core.use_cases.ledger.project import leaf_of
+
+        lines = await self._desk.ledger.entries_after(tile.number * WIDTH, tile.width)
+        return bundled([leaf_of(line).encode() for line in lines]) if lines else None
+
+
+def source_options(command: Any) -> Any:
+    """The options that ``opened`` takes."""
+    for option in (config_option, database_url_option, data_dir_option, url_option, folder_option):
+        command = option(command)
+    return command
+
+
+@contextlib.contextmanager
+def opened(
+    *, folder: Path | None, url: str | None, config: Path | None, data_dir: Path | None, database_url: str | None
+) -> Iterator[LogSource]:
+    """The source that the options name; without any, this installation."""
+    if folder is not None:
+        yield FolderSource(folder)
+    elif url is not None and data_dir is None and database_url is None:
+        with session(url) as http:
+            yield UrlSource(http)
+    else:
+        from identity_core import bootstrap
+
+        settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
+        if not settings.data_dir.is_dir():
+            fail(
+                "there is no installation", str(settings.data_dir), "name one with --data-dir, or a service with --url"
+            )
+        with asyncio.Runner() as runner:
+            desk = bootstrap.log_desk(settings)
+            # Entered and left in the loop that everything between runs in.
+            held = runner.run(desk.__aenter__())
+            try:
+                yield LocalSource(runner, held)
+            finally:
+                runner.run(desk.__aexit__(None, None, None))
+
+
+def verifier_key(text: str | None) -> VerifierKey:
+    """The key that the option holds or names. Ends the command without one."""
+    if not text:
+        fail(
+            "the log's key is missing", "--key", "`identity ledger key --url …` shows it; better, get it from elsewhere"
+        )
+    try:
+        named = Path(text)
+        return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
+    except (Malformed, OSError, UnicodeDecodeError) as error:
+        fail(f"this is no verifier key: {error}", text, "it has the form name+id+key, see `identity ledger key`")
+
+
+def opened_checkpoint(
+    octets: bytes, key: VerifierKey, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
+) -> SignedCheckpoint:
+    """The verified checkpoint; ends the command for any other."""
+    keys = [verifier_key(text) for text in witnesses]
+    try:
+        return open_checkpoint(octets, key, keys, cosignatures=cosignatures)
+    except (Malformed, Refuted) as error:
+        fail(f"the checkpoint is not valid: {error}", where, "do not trust this log until you know why")
+
+
+class _Silent:
+    """Progress that nobody watches: a log file or another program would only get noise."""
+
+    def __init__(self, items: Collection[Any]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def update(self, count: int) -> None:
+        """See ``click.progressbar``."""
+
+
+@contextlib.contextmanager
+def progress(items: Collection[Any], label: str) -> Iterator[Any]:
+    """A bar on stderr where that is a terminal: iterate over it, or call ``update``."""
+    if not sys.stderr.isatty():
+        yield _Silent(items)
+        return
+    bar: Any = click.progressbar
+    with bar(items, label=label, file=sys.stderr) as shown:
+        yield shown

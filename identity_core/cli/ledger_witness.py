@@ -1,0 +1,196 @@
+"""``identity ledger witness``: a small HTTP witness (C2SP tlog-witness), and its client.
+
+One process, one state file that is replaced whole before an answer leaves. It listens on loopback unless told otherwise;
+put a proxy before it for anything larger. Left out: bastions, ``sign-subtree``, ML-DSA.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import click
+import httpx
+
+from identity_core.cli.ledger_sources import verifier_key
+from identity_core.cli.output import as_json, fail, show
+from identity_core.crypto import ed25519
+from identity_core.domain.merkle.checkpoint import Checkpoint, cosignature_line, cosignature_message
+from identity_core.domain.merkle.note import MAX_NOTE, WITNESS, VerifierKey
+from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.merkle.witness import NotSigned, Stale, Submission, UnknownLog, accept
+
+STATUS: dict[type[Exception], int] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
+INCONSISTENT = 422
+SOCKET_SECONDS = 10.0
+
+
+class Witness:
+    """Watches ``logs`` and remembers in ``state`` what it cosigned last."""
+
+    def __init__(self, key: VerifierKey, pair: ed25519.KeyPair, logs: Sequence[VerifierKey], state: Path) -> None:
+        self.key = key
+        self._pair, self._logs, self._state = pair, logs, state
+        self._turn = threading.Lock()
+        self._latest = _read_state(state)
+
+    def add_checkpoint(self, octets: bytes) -> str:
+        """The cosignature line. Raises what ``accept`` raises."""
+        submission = Submission.parse(octets)
+        with self._turn:
+            checkpoint = accept(submission, self._logs, self._latest)
+            latest = {**self._latest, checkpoint.origin: checkpoint}
+            _write_state(self._state, latest)
+            self._latest = latest
+        seconds = int(time.time())
+        return cosignature_line(self.key, seconds, self._pair.sign(cosignature_message(checkpoint.text, seconds)))
+
+
+class Handler(BaseHTTPRequestHandler):
+    """POST /add-checkpoint, and nothing else."""
+
+    witness: Witness
+    protocol_version = "HTTP/1.1"
+    timeout = SOCKET_SECONDS
+
+    def do_POST(self) -> None:
+        """One submission."""
+        length = self.headers.get("Content-Length", "")
+        if self.path != "/add-checkpoint" or not length.isascii() or not length.isdigit() or int(length) > 2 * MAX_NOTE:
+            self.close_connection = True
+            self._answer(
+                404 if self.path != "/add-checkpoint" else 400, "text/plain", "POST a checkpoint to /add-checkpoint\n"
+            )
+            return
+        try:
+            line = self.witness.add_checkpoint(self.rfile.read(int(length)))
+        except Stale as error:
+            self._answer(409, "text/x.tlog.size", f"{error.size}\n")
+        except (Malformed, Refuted) as error:
+            self._answer(STATUS.get(type(error), INCONSISTENT), "text/plain; charset=utf-8", f"{error}\n")
+        else:
+            self._answer(200, "text/plain; charset=utf-8", line)
+
+    def _answer(self, status: int, media: str, text: str) -> None:
+        octets = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", media)
+        self.send_header("Content-Length", str(len(octets)))
+        self.end_headers()
+        self.wfile.write(octets)
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """One line a request on stderr."""
+        click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {int(code)}", err=True)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing: what remains to be logged are a stranger's own words."""
+
+
+@click.command(name="witness")
+@click.option(
+    "--log", "logs", multiple=True, required=True, help="The verifier key of a log to watch, or a file with it."
+)
+@click.option("--name", default="witness.invalid/identity", show_default=True, help="The name under which it cosigns.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where key and state are kept."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
+@as_json
+def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int, json_output: bool) -> None:
+    """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), whoever signed it."""
+    watched = [verifier_key(text) for text in logs]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    pair = _own_key(folder / "witness.key")
+    try:
+        key = VerifierKey(name, pair.public, WITNESS)
+        made = Witness(key, pair, watched, folder / "witness.json")
+    except Malformed as error:
+        fail(str(error), name, "a name such as witness.example.org/w1, and a folder that a witness wrote")
+    handler = type("Bound", (Handler,), {"witness": made})
+    try:
+        server = ThreadingHTTPServer((host, port), handler)
+    except OSError as error:
+        fail(f"cannot listen: {error.strerror}", f"{host}:{port}", "choose another --port or --host")
+    url = f"http://{host}:{server.server_address[1]}"
+    body = {"url": url, "verifierKey": str(key), "logs": [one.name for one in watched], "process": os.getpid()}
+    show(body, json_output=json_output, text=lambda _: f"Witness at {url}\nKey {key}")
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+
+
+def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes:
+    """The note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
+
+    Raises ``Refuted`` when the witness does not cosign.
+    """
+    old = 0
+    for _ in range(3):
+        body = Submission(old, tuple(prove(old)), note).encode()
+        try:
+            answer = httpx.post(
+                f"{url.rstrip('/')}/add-checkpoint", content=body, timeout=SOCKET_SECONDS, trust_env=False
+            )
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            fail(f"the witness does not answer: {error}", url, "start it with `identity ledger witness`")
+        if answer.status_code == 200:
+            return note + answer.content
+        if answer.status_code != 409 or not answer.text.strip().isdigit():
+            raise Refuted(f"the witness refuses: {answer.status_code} {answer.text.strip()[:200]}")
+        old = int(answer.text)
+        if old > checkpoint.size:
+            raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
+    raise Refuted("the log grows faster than the witness cosigns; try again")
+
+
+def _own_key(path: Path) -> ed25519.KeyPair:
+    """The witness's own key, made at the first start."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        seed = path.read_bytes()
+    else:
+        seed = secrets.token_bytes(32)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(seed)
+            file.flush()
+            os.fsync(file.fileno())
+    if len(seed) != 32:
+        fail("the witness's key has not 32 octets", str(path), "put the right file there; a new key is a new witness")
+    return ed25519.generate(seed)
+
+
+def _read_state(path: Path) -> dict[str, Checkpoint]:
+    if not path.exists():
+        return {}
+    try:
+        texts = json.loads(path.read_text())
+        return {origin: Checkpoint.parse(text) for origin, text in texts.items()}
+    except (ValueError, AttributeError) as error:
+        raise Malformed(f"the state of the witness cannot be read: {error}") from error
+
+
+def _write_state(path: Path, latest: dict[str, Checkpoint]) -> None:
+    """Durable before the cosignature leaves: a witness that forgets could cosign a fork."""
+    part = path.with_name(path.name + ".part")
+    with part.open("w") as file:
+        json.dump({origin: one.text for origin, one in latest.items()}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

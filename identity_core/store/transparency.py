@@ -1,0 +1,101 @@
+"""The tree over the ledger in tiles: one row a tile, one row for the head.
+
+34 octets a leaf for the tiles and some 20 for the place of its transaction. Not durable, because the ledger is: what a loss
+of power takes is made again, octet by octet the same. One transaction an append; a reader that sees a head sees its tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import orjson
+
+from identity_core.database import Database, Transaction
+from identity_core.domain.merkle.tiles import TileKey, edge_of, grown
+from identity_core.domain.merkle.tree import Frontier
+from identity_core.ports.transparency import Growth
+from identity_core.store.refusals import settled, translated
+
+_HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
+_LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
+_MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
+_TILE = "SELECT hashes FROM transparency_tiles WHERE level = :level AND number = :number"
+_KEEP_TILE = """
+INSERT INTO transparency_tiles (level, number, hashes) VALUES (:level, :number, :hashes)
+ON CONFLICT (level, number) DO UPDATE SET hashes = excluded.hashes
+"""
+# All places of a growth in one statement: row by row they would cost more than everything else together.
+_KEEP_PLACES = {
+    "sqlite": """
+INSERT INTO transparency_places (prefix, sequence) SELECT value, :first + key FROM json_each(:prefixes)
+""",
+    "postgresql": """
+INSERT INTO transparency_places (prefix, sequence) SELECT CAST(value AS bigint), :first + place - 1
+FROM json_array_elements_text(CAST(:prefixes AS json)) WITH ORDINALITY AS each (value, place)
+""",
+}
+_PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER BY sequence"
+
+
+class TransparencyTree:
+    """See ``StoredTree``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
+        self._keep_places = _KEEP_PLACES[database.dialect]
+
+    async def frontier(self) -> Frontier:
+        """See ``StoredTree.frontier``."""
+        with translated:
+            return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))
+
+    async def append(self, size: int, growth: Growth) -> Frontier:
+        """See ``StoredTree.append``."""
+        with translated:
+            written = self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
+        return await settled(written)
+
+    def _append(self, transaction: Transaction, size: int, growth: Growth) -> Frontier:
+        before = _frontier(transaction, self._head)
+        if before.size != size:
+            return before
+        edge = _tiles(transaction, edge_of(size))
+        for (level, number), hashes in grown(size, edge, growth.leaves).items():
+            transaction.execute(_KEEP_TILE, {"level": level, "number": number, "hashes": hashes})
+        prefixes = orjson.dumps([_prefix(hash_) for hash_ in growth.transactions]).decode()
+        transaction.execute(self._keep_places, {"prefixes": prefixes, "first": size + 1})
+        after = before.appended(growth.leaves)
+        transaction.execute(_MOVE_HEAD, {"size": after.size, "peaks": after.encode()})
+        return after
+
+    async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
+        """See ``StoredTree.tiles``."""
+        with translated:
+            return await self._database.read(lambda transaction: _tiles(transaction, wanted))
+
+    async def places(self, transaction: bytes) -> Sequence[int]:
+        """See ``StoredTree.places``."""
+        parameters = {"prefix": _prefix(transaction)}
+        with translated:
+            rows = await self._database.read(lambda reading: reading.execute(_PLACES, parameters).fetchall())
+        return [row[0] for row in rows]
+
+
+def _frontier(transaction: Transaction, sql: str) -> Frontier:
+    size, peaks = transaction.execute(sql).fetchone()
+    return Frontier.decode(size, bytes(peaks))
+
+
+def _tiles(transaction: Transaction, wanted: Collection[TileKey]) -> dict[TileKey, bytes]:
+    found = {}
+    for level, number in wanted:
+        row = transaction.execute(_TILE, {"level": level, "number": number}).fetchone()
+        if row is not None:
+            found[level, number] = bytes(row[0])
+    return found
+
+
+def _prefix(hash_: bytes) -> int:
+    """Enough of a hash to find its place; what has 64 bits would be negative in a column."""
+    return int.from_bytes(hash_[:8], "big") >> 1

@@ -1,0 +1,127 @@
+"""Brings the transparency log up to the ledger: at a start, in the background, and before an answer that needs it.
+
+Writes never wait for it. The tree follows from the ledger alone, so a crash costs nothing but doing it again, and several
+processes may do it at once: the store counts each growth once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from identity_core.domain.errors import IdentityError, LedgerUnavailable
+from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.refusals import Malformed
+from identity_core.domain.merkle.tiles import WIDTH
+from identity_core.domain.merkle.tree import HASH_BYTES, Frontier, leaf_hash
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.transparency import Growth, StoredTree
+
+INTERVAL_SECONDS = 1.0
+
+log = logging.getLogger("identity")
+
+
+def leaf_of(line: LedgerEntry) -> Leaf:
+    """The leaf of a ledger entry."""
+    receipt = line.receipt
+    return Leaf(
+        receipt.sequence,
+        receipt.transaction_hash,
+        receipt.block_number,
+        receipt.recorded_at,
+        line.did,
+        line.version,
+        line.entry,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectLedger:
+    """Appends what the ledger has beyond the tree, up to where the ledger ended at the call.
+
+    Raises ``LedgerUnavailable`` when the ledger contradicts the tree: it was rewound or changed, and a checkpoint over both
+    would sign a fork.
+    """
+
+    ledger: LedgerBackend
+    tree: StoredTree
+
+    async def __call__(self) -> Frontier:
+        frontier = await self.tree.frontier()
+        end = (await self.ledger.head()).sequence
+        if end < frontier.size:
+            raise _contradiction(end + 1)
+        while frontier.size < end:
+            frontier = await self._grow(frontier)
+            await asyncio.sleep(0)
+        return frontier
+
+    async def _grow(self, frontier: Frontier) -> Frontier:
+        """One tile's worth. The entry before is read again, to see that the ledger is still the one that was logged."""
+        size = frontier.size
+        known = min(size, 1)
+        lines = await self.ledger.entries_after(size - known, WIDTH - size % WIDTH + known)
+        if [line.receipt.sequence for line in lines] != list(range(size - known + 1, size - known + len(lines) + 1)):
+            raise _contradiction(size + 1)
+        try:
+            hashes = [leaf_hash(leaf_of(line).encode()) for line in lines]
+        except Malformed as error:
+            raise LedgerUnavailable(
+                "The ledger holds an entry that cannot be logged.", details={"after": size}
+            ) from error
+        if known and (not hashes or hashes[0] != await self._last(size)):
+            raise _contradiction(size)
+        transactions = [bytes.fromhex(line.receipt.transaction_hash) for line in lines[known:]]
+        return await self.tree.append(size, Growth(hashes[known:], transactions))
+
+    async def _last(self, size: int) -> bytes:
+        """The hash of the last leaf of a tree of ``size``."""
+        number, place = divmod(size - 1, WIDTH)
+        tile = (await self.tree.tiles([(0, number)])).get((0, number), b"")
+        return tile[place * HASH_BYTES : (place + 1) * HASH_BYTES]
+
+
+def _contradiction(sequence: int) -> LedgerUnavailable:
+    return LedgerUnavailable(
+        "The ledger is not the one that was logged; nothing is signed until an operator has looked at it.",
+        details={"sequence": sequence},
+    )
+
+
+@dataclass(slots=True)
+class LedgerFollower:
+    """Projects in the background and on demand, never twice at once in a process."""
+
+    project: ProjectLedger
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _task: asyncio.Task[None] | None = field(default=None)
+    _fault: str = ""
+
+    def begin(self) -> None:
+        """Starts following."""
+        self._task = asyncio.create_task(self._follow())
+
+    async def close(self) -> None:
+        """Stops; the next start does the rest."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def now(self) -> Frontier:
+        """The tree with everything that was on the ledger at the call."""
+        async with self._turn:
+            return await self.project()
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self.now()
+                self._fault = ""
+            except IdentityError as error:
+                # Once for each new reason: it is tried again every second.
+                if str(error) != self._fault:
+                    log.error("the transparency log does not follow the ledger: %s %s", error, error.details)
+                self._fault = str(error)
+            await asyncio.sleep(INTERVAL_SECONDS)

@@ -1,0 +1,156 @@
+"""Writes the examples of the ledger: the log over the entries of Hana's DID.
+
+    python -m openapi.write_ledger_examples     writes examples/ledger.yaml
+
+The same rules and renderers made them as make the answers, so the proofs in them verify.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+import yaml
+
+from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.request import Answer, Request
+from identity_core.crypto import ed25519
+from identity_core.domain.merkle.note import VerifierKey
+from identity_core.domain.merkle.tiles import TileKey, grown
+from identity_core.domain.merkle.tree import Frontier
+from identity_core.ports.ledger import LedgerEntry, LedgerHead
+from identity_core.ports.transparency import Growth
+from identity_core.use_cases.ledger.checkpoints import CheckpointSigner, GetLedgerCheckpoint
+from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
+from identity_core.use_cases.ledger.get_tile import GetLedgerTile
+from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger
+from identity_core.use_cases.ledger.prove import ProveConsistency, ProveInclusion
+from openapi.story import dice
+from openapi.write_examples import EXAMPLES, NOTE, Telling
+
+LOG: Final = "identity.example/api/v1/ledger"
+
+
+class TellingLedger:
+    """The entries of the story as a ledger that only reads."""
+
+    def __init__(self, lines: Sequence[LedgerEntry]) -> None:
+        self._lines = lines
+
+    async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
+        """See ``LedgerBackend``."""
+        return self._lines[sequence : sequence + limit]
+
+    async def head(self) -> LedgerHead:
+        """See ``LedgerBackend``."""
+        last = self._lines[-1].receipt
+        return LedgerHead(last.sequence, last.block_number)
+
+
+class TreeInMemory:
+    """A tree of less than a tile."""
+
+    def __init__(self) -> None:
+        self._frontier, self._transactions = Frontier(), list[bytes]()
+        self._tiles: dict[TileKey, bytes] = {}
+
+    async def frontier(self) -> Frontier:
+        """See ``StoredTree``."""
+        return self._frontier
+
+    async def append(self, size: int, growth: Growth) -> Frontier:
+        """See ``StoredTree``."""
+        self._tiles |= grown(size, self._tiles, growth.leaves)
+        self._transactions += growth.transactions
+        self._frontier = self._frontier.appended(growth.leaves)
+        return self._frontier
+
+    async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
+        """See ``StoredTree``."""
+        return {key: self._tiles[key] for key in wanted if key in self._tiles}
+
+    async def places(self, transaction: bytes) -> Sequence[int]:
+        """See ``StoredTree``."""
+        return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
+
+
+class OneKey:
+    """A custodian of the checkpoint key."""
+
+    def __init__(self) -> None:
+        self.pair = ed25519.generate(dice("checkpoint")(32))
+
+    async def sign(self, name: str, message: bytes) -> bytes:
+        """See ``Custodian``."""
+        return self.pair.sign(message)
+
+
+def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
+    """The handlers over the story's entries."""
+    versions = [version for version in telling.story.versions if version.receipt is not None]
+    lines = [
+        LedgerEntry(str(version.state.did), version.state.version_id, line, version.receipt)
+        for version, line in zip(versions, telling.story.lines, strict=True)
+        if version.receipt is not None
+    ]
+    ledger: Any = TellingLedger(lines)
+    tree, custodian = TreeInMemory(), OneKey()
+    follower = LedgerFollower(ProjectLedger(ledger, tree))
+    key = VerifierKey(LOG, custodian.pair.public)
+    signer = CheckpointSigner(custodian, key)  # type: ignore[arg-type]
+    transaction = GetLedgerTransaction(ledger, tree, follower)
+    made = LedgerHandlers(
+        key=key,
+        transaction=transaction,
+        block=GetLedgerBlock(ledger),
+        checkpoint=GetLedgerCheckpoint(follower, signer),
+        tile=GetLedgerTile(ledger, tree, follower, True),
+        inclusion=ProveInclusion(tree, follower, signer, transaction),
+        consistency=ProveConsistency(tree, follower),
+    )
+    return made, lines
+
+
+async def tell() -> dict[str, Any]:
+    """operationId → examples."""
+    telling = Telling()
+    telling.tell()
+    made, lines = handlers(telling)
+    first = lines[0].receipt.transaction_hash
+    as_text = Request(headers={"accept": "text/plain"}, query={"transaction": first})
+    bundle = Request(path={"level": "entries", "tile": "000.p/1"})
+    return {
+        "getLedgerTransaction": await _shown(made.get_ledger_transaction(Request(path={"transactionHash": first}))),
+        "getLedgerBlock": await _shown(made.get_ledger_block(Request(path={"blockNumber": "1"}))),
+        "getLedgerKey": await _shown(made.get_ledger_key(Request())),
+        "getLedgerCheckpoint": await _shown(made.get_ledger_checkpoint(Request())),
+        "getLedgerTile": await _shown(made.get_ledger_tile(bundle), "aBundleOfOneEntry"),
+        "getLedgerInclusionProof": {
+            "200 application/json": (
+                await _shown(made.get_ledger_inclusion_proof(Request(query={"transaction": first})))
+            )["200"],
+            "200 text/plain": (await _shown(made.get_ledger_inclusion_proof(as_text)))["200"],
+        },
+        "getLedgerConsistencyProof": await _shown(made.get_ledger_consistency_proof(Request(query={"first": 3}))),
+    }
+
+
+async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
+    answer: Answer = await asked
+    body = (
+        answer.body.decode("latin-1" if "octet" in answer.media_type else "utf-8")
+        if isinstance(answer.body, bytes)
+        else answer.body
+    )
+    return {"200": {name: body}}
+
+
+def main() -> None:
+    """Writes the file."""
+    text = yaml.safe_dump(asyncio.run(tell()), sort_keys=False, width=140, allow_unicode=True)
+    (EXAMPLES / "ledger.yaml").write_text(NOTE.replace("write_examples", "write_ledger_examples") + text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,277 @@
+"""identity ledger: verify, audit, export, checkpoint and witness against a running service."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from identity_core.cli.local_server import LocalServer
+from identity_core.client import Session
+from identity_core.domain.merkle.note import VerifierKey
+from tests.transparency import LogKey, some_leaves
+from tests.unit.cli.conftest import Commands
+
+
+@pytest.fixture
+def key(server: LocalServer, here: Path) -> str:
+    """A file with the log's key."""
+    text = Commands({"IDENTITY_URL": server.url}).ok("ledger", "key")
+    VerifierKey.parse(text)
+    (here / "log.key").write_text(text)
+    return str(here / "log.key")
+
+
+@pytest.fixture
+def did(remote: Commands, wallet: Path) -> str:
+    """A DID of three versions."""
+    for number in range(2):
+        remote.ok(
+            "did", "update", "--keys", wallet, "--add-service", f"s{number}", "LinkedDomains", "https://x.example/"
+        )
+    found: str = json.loads(wallet.read_text())["did"]
+    return found
+
+
+def test_the_key_is_shown(remote: Commands, server: LocalServer) -> None:
+    body = remote.json("ledger", "key")
+    assert body["verifierKey"].startswith(body["origin"] + "+")
+    assert body["origin"] == server.url.partition("://")[2] + "/api/v1/ledger"
+
+
+def test_the_history_of_a_did_is_proven_and_kept(
+    remote: Commands, identity: Commands, key: str, did: str, here: Path
+) -> None:
+    said = remote.ok("ledger", "verify", did, "--key", key, "--save", here / "kept.json")
+    assert "proven: 3 versions, active" in said
+    body = identity.json("ledger", "verify", "--history", here / "kept.json", "--key", key)
+    assert (body["did"], body["versions"]) == (did, 3)
+    # Offline: nothing but the file and the key.
+    assert (
+        identity.json("ledger", "verify", did, "--history", here / "kept.json", "--key", Path(key).read_text()) == body
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda kept: kept["entries"].pop(1), "version 2"),
+        (lambda kept: kept["entries"].reverse(), "version 1"),
+        (lambda kept: kept["entries"][0].update(blockNumber=99), "does not lead to the root"),
+        (lambda kept: kept["entries"][0].update(recordedAt="2026-01-01T00:00:00.000000Z"), "does not lead to the root"),
+        (lambda kept: kept["entries"][0]["hashes"].append("A" * 43), "too long"),
+        (lambda kept: kept["entries"][2].update(sequence=10**6), "has no leaf"),
+        (lambda kept: kept.update(did="did:ids:QmUnknown"), "not lead to the root"),
+        (lambda kept: kept.update(format="else"), "another format"),
+        (lambda kept: kept.pop("entries"), "not the history"),
+        (lambda kept: kept.update(checkpoint=kept["checkpoint"].replace("\n\n", "\n")), "checkpoint is not valid"),
+    ],
+)
+def test_a_changed_history_is_refused(
+    remote: Commands, identity: Commands, key: str, did: str, here: Path, change: Callable[[Any], object], says: str
+) -> None:
+    remote.ok("ledger", "verify", did, "--key", key, "--save", here / "kept.json")
+    kept = json.loads((here / "kept.json").read_text())
+    change(kept)
+    (here / "kept.json").write_text(json.dumps(kept))
+    assert says in identity.refused("ledger", "verify", "--history", here / "kept.json", "--key", key)[0]
+
+
+def test_a_log_and_its_proofs_as_text(
+    remote: Commands, identity: Commands, server: LocalServer, key: str, did: str, here: Path
+) -> None:
+    """The plain formats: JSON lines and C2SP tlog-proof, as curl would fetch them."""
+    with Session(server.url) as http:
+        (here / "log.jsonl").write_text(http.log(did))
+        words: list[str | Path] = ["ledger", "verify", "--key", key, "--log", here / "log.jsonl"]
+        for item in http.history(did)["items"]:
+            path = here / f"{item['versionId']}.tlog-proof"
+            query = {"transaction": item["transactionHash"]}
+            path.write_bytes(http.octets("/ledger/proof/inclusion", query=query, accept="text/plain"))
+            assert len(path.read_bytes()) < 1500
+            words += ["--proof", path]
+    assert identity.json(*words)["versions"] == 3
+    assert "2 proofs for 3 lines" in identity.refused(*words[:-2])[0]
+    swapped = [*words[:-3], words[-1], words[-2], words[-3]]
+    assert "not proven" in identity.refused(*swapped)[0]
+    changed = (here / "log.jsonl").read_text().replace("https://x.example/", "https://y.example/")
+    (here / "log.jsonl").write_text(changed)
+    identity.refused(*words)
+
+
+def test_a_did_that_nobody_has(remote: Commands, key: str) -> None:
+    assert (
+        "DID_NOT_FOUND"
+        in remote.refused("ledger", "verify", "did:ids:QmUnknownUnknownUnknownUnknownUnknownUnknownUn", "--key", key)[0]
+    )
+
+
+def test_what_is_asked_wrongly(identity: Commands, here: Path, key: str) -> None:
+    assert "--history" in identity.refused("ledger", "verify", "--key", key, status=2)[0]
+    assert "key is missing" in identity.refused("ledger", "verify", "did:x:y")[0]
+    assert "no verifier key" in identity.refused("ledger", "verify", "did:x:y", "--key", "a+b+c")[0]
+    assert "no verifier key" in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]
+    assert "no installation" in identity.refused("ledger", "audit", "--key", key)[0]
+    (here / "empty").mkdir()
+    assert "no checkpoint" in identity.refused("ledger", "audit", "--dir", here / "empty", "--key", key)[0]
+    lines = identity.refused("ledger", "audit", "--url", "http://127.0.0.1:9", "--key", key)
+    assert "identity serve" in lines[2]
+
+
+def test_another_key_is_refused(remote: Commands, did: str) -> None:
+    stranger = str(LogKey().verifier)
+    lines = remote.refused("ledger", "verify", did, "--key", stranger)
+    assert "another log" in lines[0]
+
+
+def test_a_kept_checkpoint_is_what_the_log_grew_from(remote: Commands, key: str, did: str, here: Path) -> None:
+    remote.ok("ledger", "checkpoint", "--key", key, "--save", here / "held")
+    remote.ok("did", "create", "--method", "ids", "--keys", here / "more.json")
+    assert "proven" in remote.ok("ledger", "verify", did, "--key", key, "--held", here / "held")
+    assert remote.json("ledger", "audit", "--key", key, "--held", here / "held")["held"] == 1
+
+
+def test_audit_of_a_service_an_export_and_an_installation(
+    remote: Commands, identity: Commands, server: LocalServer, key: str, did: str, here: Path
+) -> None:
+    over_http = remote.json("ledger", "audit", "--key", key, "--logs")
+    assert over_http["sound"]
+    assert over_http["dids"] >= 1
+    assert "sound" in remote.ok("ledger", "audit", "--key", key)
+    exported = remote.json("ledger", "export", here / "copy")
+    assert exported["entries"] == over_http["entries"]
+    assert identity.json("ledger", "audit", "--dir", here / "copy", "--key", key)["entries"] == over_http["entries"]
+    local = identity.json("ledger", "audit", "--data-dir", server.data_dir, "--logs")
+    assert (local["sound"], local["entries"]) == (True, over_http["entries"])
+    remote.ok("ledger", "checkpoint", "--key", key, "--save", here / "held")
+    held = identity.json("ledger", "audit", "--data-dir", server.data_dir, "--key", key, "--held", here / "held")
+    assert (held["sound"], held["held"]) == (True, 1)
+    # Another export brings what is new and leaves what is there.
+    before = {path: path.stat().st_mtime_ns for path in (here / "copy" / "tile").rglob("*") if path.is_file()}
+    remote.ok("did", "create", "--keys", here / "more.json")
+    assert remote.json("ledger", "export", here / "copy")["entries"] == exported["entries"] + 1
+    assert all(path.stat().st_mtime_ns == at for path, at in before.items())
+    assert identity.json("ledger", "audit", "--dir", here / "copy", "--key", key)["sound"]
+
+
+# The witness
+
+
+@contextlib.contextmanager
+def witness(folder: Path, *logs: str, name: str = "witness.example/w1") -> Iterator[dict[str, Any]]:
+    """A running witness: what it announced."""
+    command = [
+        sys.executable,
+        "-m",
+        "identity_core",
+        "ledger",
+        "witness",
+        "--folder",
+        str(folder),
+        "--port",
+        "0",
+        "--json",
+    ]
+    words = [word for log in logs for word in ("--log", log)]
+    process = subprocess.Popen([*command, "--name", name, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        said = b""
+        while not said.endswith(b"\n}\n"):
+            line = process.stdout.readline()
+            assert line, process.communicate()[1]
+            said += line
+        yield json.loads(said)
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def test_a_witness_cosigns_what_grows(remote: Commands, identity: Commands, key: str, did: str, here: Path) -> None:
+    with witness(here / "w", key) as told:
+        for _ in range(2):
+            note = remote.json("ledger", "checkpoint", "--key", key, "--witness", told["url"], "--save", here / "held")
+            assert told["verifierKey"].partition("+")[0] in note["checkpoint"]
+            remote.ok("did", "create", "--keys", here / "more.json")
+            (here / "more.json").unlink()
+        # What was cosigned counts where a cosignature is asked for.
+        kept = here / "kept.json"
+        remote.ok("ledger", "verify", did, "--key", key, "--save", kept)
+        body = json.loads(kept.read_text())
+        cosigned = remote.json("ledger", "checkpoint", "--key", key, "--witness", told["url"])
+        words = ("--history", kept, "--key", key, "--witness-key", told["verifierKey"], "--cosignatures", "1")
+        assert "0 of the witnesses" in identity.refused("ledger", "verify", *words)[0]
+        body["checkpoint"] = cosigned["checkpoint"]
+        kept.write_text(json.dumps(body))
+        assert "cosigned by witness.example/w1" in identity.ok("ledger", "verify", *words)
+    assert (here / "w" / "witness.key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_witness_refuses_a_fork_and_a_rollback_also_after_a_restart(here: Path) -> None:
+    log = LogKey()
+    leaves, fork = some_leaves(40), some_leaves(40, "did:fork:")
+
+    def submit(url: str, old: int, note: bytes, proof: str = "") -> httpx.Response:
+        body = f"old {old}\n{proof}\n".encode() + note
+        return httpx.post(f"{url}/add-checkpoint", content=body, trust_env=False)
+
+    for restart in range(2):
+        with witness(here / "w", str(log.verifier)) as told:
+            if not restart:
+                answer = submit(told["url"], 0, log.note(leaves[:20]))
+                assert answer.status_code == 200
+                assert answer.text.startswith("\u2014 witness.example/w1 ")
+            assert submit(told["url"], 20, log.note(leaves[:20])).status_code == 200
+            stale = submit(told["url"], 0, log.note(fork))
+            assert (stale.status_code, stale.text, stale.headers["content-type"]) == (409, "20\n", "text/x.tlog.size")
+            assert submit(told["url"], 20, log.note(fork)).status_code == 422
+            assert submit(told["url"], 20, log.note(fork[:20])).status_code == 422
+            assert submit(told["url"], 10, log.note(leaves[:10])).status_code == 409
+            assert submit(told["url"], 20, log.note(leaves[:10])).status_code == 400
+            assert submit(told["url"], 0, LogKey().note(leaves)).status_code == 403
+            other = log.note(leaves).replace(b"id.example/", b"else.example/")
+            assert submit(told["url"], 0, other).status_code == 404
+            assert submit(told["url"], 0, b"junk").status_code == 400
+            raw = httpx.post(f"{told['url']}/add-checkpoint", content=b"x" * 200_000, trust_env=False)
+            assert raw.status_code == 400
+            assert httpx.post(f"{told['url']}/else", content=b"", trust_env=False).status_code == 404
+
+
+def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: Path) -> None:
+    """The witness has seen more than the service shows."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+    from threading import Thread
+
+    class SeenMore(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(409)
+            self.end_headers()
+            self.wfile.write(b"1000000\n")
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with HTTPServer(("127.0.0.1", 0), SeenMore) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        lines = remote.refused(
+            "ledger", "checkpoint", "--key", key, "--witness", f"http://127.0.0.1:{server.server_port}"
+        )
+        server.shutdown()
+    assert "was cut" in lines[0]
+    assert (
+        "does not answer" in remote.refused("ledger", "checkpoint", "--key", key, "--witness", "http://127.0.0.1:9")[0]
+    )
+
+
+def test_a_witness_whose_state_is_broken_does_not_start(identity: Commands, here: Path) -> None:
+    (here / "w").mkdir()
+    (here / "w" / "witness.json").write_text("{broken")
+    words = ("ledger", "witness", "--log", str(LogKey().verifier), "--folder", here / "w", "--port", "0")
+    assert "cannot be read" in identity.refused(*words)[0]

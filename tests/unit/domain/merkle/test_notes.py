@@ -1,0 +1,254 @@
+"""Notes, checkpoints, cosignatures, proofs as text and leaves: the specifications' own examples, and what is none."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from identity_core.crypto import ed25519
+from identity_core.domain.merkle.checkpoint import (
+    Checkpoint,
+    cosignature_line,
+    cosignature_message,
+    open_checkpoint,
+    sign_checkpoint,
+)
+from identity_core.domain.merkle.leaf import MAX_LEAF, Leaf, read_head
+from identity_core.domain.merkle.note import WITNESS, Note, VerifierKey, base64_decode
+from identity_core.domain.merkle.proof_text import TlogProof
+from identity_core.domain.merkle.refusals import Malformed, Refuted
+
+# C2SP signed-note, "Example".
+EXAMPLE_KEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"
+EXAMPLE_NOTE = (
+    "This is an example message.\n\n\u2014 example.com/foo Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZ"
+    "XsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n"
+)
+LOG = ed25519.generate(bytes(range(32)))
+LOG_KEY = VerifierKey("id.example/log", LOG.public)
+WITNESS_PAIR = ed25519.generate(bytes(range(1, 33)))
+WITNESS_KEY = VerifierKey("witness.example/w1", WITNESS_PAIR.public, WITNESS)
+CHECKPOINT = Checkpoint(LOG_KEY.name, 20852163, bytes(range(32)))
+NOW = 1_679_315_147
+
+
+def signed(checkpoint: Checkpoint = CHECKPOINT) -> bytes:
+    return sign_checkpoint(checkpoint, LOG_KEY, LOG.sign(checkpoint.text.encode()))
+
+
+def cosigned(seconds: int = NOW) -> bytes:
+    signature = WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, seconds))
+    return signed() + cosignature_line(WITNESS_KEY, seconds, signature).encode()
+
+
+def test_the_example_of_the_specification() -> None:
+    key = VerifierKey.parse(EXAMPLE_KEY)
+    assert (key.name, key.id.hex(), str(key)) == ("example.com/foo", "530d903a", EXAMPLE_KEY)
+    note = Note.parse(EXAMPLE_NOTE.encode())
+    assert note.text == "This is an example message.\n"
+    found = note.by(key)
+    assert found is not None
+    ed25519.verify(key.public, note.text.encode(), found.signature)
+    assert note.text + "\n" + key.line(found.signature) == EXAMPLE_NOTE
+
+
+def test_the_example_of_a_cosigned_checkpoint_is_read() -> None:
+    """C2SP tlog-cosignature: one signature of the log, one timestamped."""
+    octets = (
+        "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n"
+        "\u2014 example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n"
+        "\u2014 witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mb"
+        "IUBkBIfZ+qnA==\n"
+    ).encode()
+    note = Note.parse(octets)
+    checkpoint = Checkpoint.parse(note.text)
+    assert (checkpoint.origin, checkpoint.size) == ("example.com/behind-the-sofa", 20852163)
+    assert checkpoint.text == note.text
+    assert [len(one.signature) for one in note.signatures] == [64, 72]
+    assert int.from_bytes(note.signatures[1].signature[:8], "big") == NOW
+
+
+def test_a_checkpoint_is_opened_with_the_key_of_its_log() -> None:
+    opened = open_checkpoint(signed(), LOG_KEY)
+    assert (opened.checkpoint, opened.octets, opened.cosigned) == (CHECKPOINT, signed(), {})
+    stranger = VerifierKey(LOG_KEY.name, WITNESS_PAIR.public)
+    with pytest.raises(Refuted, match="not signed by the key"):
+        open_checkpoint(signed(), stranger)
+    with pytest.raises(Refuted, match="another log"):
+        open_checkpoint(signed(), VerifierKey("else.example/log", LOG.public))
+
+
+@pytest.mark.parametrize("place", range(0, len(signed()), 3))
+def test_a_flipped_byte_is_never_the_same_checkpoint(place: int) -> None:
+    octets = signed()
+    changed = octets[:place] + bytes([octets[place] ^ 1]) + octets[place + 1 :]
+    with pytest.raises((Refuted, Malformed)):
+        open_checkpoint(changed, LOG_KEY)
+
+
+def test_cosignatures_count_for_known_witnesses_only() -> None:
+    opened = open_checkpoint(cosigned(), LOG_KEY, [WITNESS_KEY], cosignatures=1)
+    assert opened.cosigned == {WITNESS_KEY.name: datetime.fromtimestamp(NOW, UTC)}
+    assert open_checkpoint(cosigned(), LOG_KEY).cosigned == {}
+    for octets in (signed(), signed() + cosigned().replace(signed(), b"").replace(b"w1", b"w2")):
+        with pytest.raises(Refuted, match="0 of the witnesses"):
+            open_checkpoint(octets, LOG_KEY, [WITNESS_KEY], cosignatures=1)
+    double = [WITNESS_KEY, VerifierKey(WITNESS_KEY.name, WITNESS_KEY.public, WITNESS)]
+    with pytest.raises(Refuted, match="1 of the witnesses"):
+        open_checkpoint(cosigned(), LOG_KEY, double, cosignatures=2)
+
+
+def test_a_wrong_cosignature_refutes_the_note() -> None:
+    signature = WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, NOW))
+    for line in (
+        cosignature_line(WITNESS_KEY, NOW + 1, signature),
+        cosignature_line(WITNESS_KEY, 0, WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, 0))),
+        cosignature_line(WITNESS_KEY, 2**63, WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, 2**63))),
+        cosignature_line(WITNESS_KEY, 2**62, WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, 2**62))),
+        WITNESS_KEY.line(WITNESS_PAIR.sign(CHECKPOINT.text.encode())),
+    ):
+        with pytest.raises(Refuted):
+            open_checkpoint(signed() + line.encode(), LOG_KEY, [WITNESS_KEY])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
+        EXAMPLE_KEY.replace("530d903a", "530d903b"),
+        EXAMPLE_KEY.replace("+Aek", "+Bek"),
+        EXAMPLE_KEY[:-4],
+        EXAMPLE_KEY + "=",
+        "example.com/foo+530d903a",
+        "",
+        f"x+00000000+{'A' * 44}",
+    ],
+)
+def test_what_is_no_verifier_key(text: str) -> None:
+    with pytest.raises(Malformed):
+        VerifierKey.parse(text)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda octets: octets[:-1],
+        lambda octets: octets.replace(b"\n\n", b"\n"),
+        lambda octets: octets.replace("\u2014 ".encode(), b"- "),
+        lambda octets: octets.replace(b"\n\n", b"\n\x00\n\n"),
+        lambda octets: octets.replace(b"\n\n", b"\r\n\n"),
+        lambda octets: octets + b"\xff\n",
+        lambda octets: octets + "\u2014 name AAAA\n".encode(),
+        lambda octets: octets + "\u2014 name AAAAAAAB=\n".encode(),
+        lambda octets: octets + "\u2014 na+me AAAAAAAB\n".encode(),
+        lambda octets: b"x" * 70_000 + octets,
+        lambda octets: octets.partition(b"\n\n")[2],
+    ],
+)
+def test_what_is_no_note(change: object) -> None:
+    with pytest.raises(Malformed):
+        Note.parse(change(signed()))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "text", ["\n5\nAA==\n", "a\n05\n{}\n", "a\n-1\n{}\n", "a\n5\n{}\nmore\n", "a\n5\nAAAA\n", "a\n5\n", "a\n٥\n{}\n"]
+)  # fmt: skip
+def test_what_is_no_checkpoint(text: str) -> None:
+    with pytest.raises(Malformed):
+        Checkpoint.parse(text.replace("{}", "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I="))
+
+
+def test_base64_has_one_form() -> None:
+    assert base64_decode("AAE=") == b"\0\1"
+    for text in ("AAF=", "AAE", "AA E=", "AAE=\n", "é"):
+        with pytest.raises(Malformed):
+            base64_decode(text)
+
+
+# Proofs as text
+
+
+@given(st.integers(0, 2**60), st.lists(st.binary(min_size=32, max_size=32), max_size=63), st.none() | st.binary())
+def test_proofs_as_text(index: int, hashes: list[bytes], extra: bytes | None) -> None:
+    proof = TlogProof(index, tuple(hashes), signed(), extra)
+    assert TlogProof.parse(proof.encode()) == proof
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("@v1", "@v2"),
+        lambda text: text.replace("index 7", "index 07"),
+        lambda text: text.replace("index 7\n", ""),
+        lambda text: text.replace("index 7\n", "index 7\nextra AAAA\n"),
+        lambda text: text.replace("\n\n", "\n"),
+        lambda text: text.replace("index 7\n", "index 7\nAAAA\n"),
+        lambda text: text.replace("index 7\n", "index 7\n" + "A" * 43 + "=\n" + ("A" * 43 + "=\n") * 63),
+        lambda text: "\u2014" + text,
+        lambda text: text + " " * 140_000,
+    ],
+)
+def test_what_is_no_proof(change: object) -> None:
+    text = TlogProof(7, (bytes(32),), signed()).encode().decode()
+    with pytest.raises(Malformed):
+        TlogProof.parse(change(text).encode())  # type: ignore[operator]
+
+
+# Leaves
+
+LEAF = Leaf(17, "ab" * 32, 3, datetime(2026, 1, 2, 3, 4, 5, 678901, UTC), "did:ids:Qm", 2, b'{"versionId":1}\n\n')
+
+
+def test_the_form_of_a_leaf() -> None:
+    head = (
+        "identity-ledger-leaf/v1\nsequence 17\ntransaction " + "ab" * 32 + "\nblock 3\n"
+        "recorded 2026-01-02T03:04:05.678901Z\nversion 2\ndid did:ids:Qm\n\n"
+    )
+    assert LEAF.encode() == head.encode() + LEAF.entry
+    assert Leaf.parse(LEAF.encode()) == LEAF
+    assert LEAF.index == 16
+    assert read_head(LEAF.encode()).entry_at == len(head)
+    made = Leaf.from_receipt(LEAF.receipt, index=16, did=LEAF.did, version=2, entry=LEAF.entry)
+    assert made == LEAF
+
+
+@given(
+    st.integers(1, 2**62),
+    st.binary(min_size=32, max_size=32),
+    st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC)),
+    st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), min_size=1, max_size=60),
+    st.binary(max_size=200),
+)
+def test_every_leaf_comes_back(number: int, hash_: bytes, at: datetime, did: str, entry: bytes) -> None:
+    leaf = Leaf(number, hash_.hex(), number, at, did, number, entry)
+    assert Leaf.parse(leaf.encode()) == leaf
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (b"sequence 17", b"sequence 017"),
+        (b"sequence 17", b"sequence 0"),
+        (b"block 3\n", b""),
+        (b"ab" * 32, b"AB" * 32),
+        (b"678901Z", b"678901+00:00"),
+        (b"2026-01-02", b"2026-13-02"),
+        (b"did did:ids:Qm", b"did \xff"),
+        (b"/v1\n", b"/v2\n"),
+    ],
+)
+def test_what_is_no_leaf(change: tuple[bytes, bytes]) -> None:
+    with pytest.raises(Malformed):
+        Leaf.parse(LEAF.encode().replace(*change))
+
+
+def test_what_makes_no_leaf() -> None:
+    for did, entry in (("did:x:a\nversion 3", b""), ("did:x:a", bytes(MAX_LEAF))):
+        with pytest.raises(Malformed):
+            Leaf(1, "00" * 32, 1, LEAF.recorded_at, did, 1, entry).encode()
+    for receipt in (b"", LEAF.receipt + b"x", LEAF.receipt.replace(b"2026-01-02", b"2026-99-02")):
+        with pytest.raises(Malformed):
+            Leaf.from_receipt(receipt, index=0, did="did:x:a", version=1, entry=b"")

@@ -1,0 +1,99 @@
+"""What a witness cosigns and what it refuses: C2SP tlog-witness, in the order of its checks."""
+
+from __future__ import annotations
+
+import pytest
+
+from identity_core.domain.merkle.checkpoint import Checkpoint, sign_checkpoint
+from identity_core.domain.merkle.note import VerifierKey
+from identity_core.domain.merkle.proofs import consistency_spans, span_hash
+from identity_core.domain.merkle.refusals import Malformed
+from identity_core.domain.merkle.tiles import node_from
+from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.domain.merkle.witness import Inconsistent, NotSigned, Stale, Submission, UnknownLog, accept
+from tests.transparency import ORIGIN, LogKey, some_leaves, tiles_over
+
+LEAVES = some_leaves(300)
+FORK = some_leaves(300, "did:fork:")
+KEY = LogKey(bytes(range(32)))
+LOGS = [KEY.verifier]
+
+
+def checkpoint(size: int, leaves: list[bytes] = LEAVES) -> Checkpoint:
+    tree = Frontier().appended(map(leaf_hash, leaves[:size]))
+    return Checkpoint(ORIGIN, size, tree.root)
+
+
+def submitted(old: int, new: int, leaves: list[bytes] = LEAVES) -> Submission:
+    node = node_from(tiles_over(leaves))
+    proof = tuple(span_hash(span, node) for span in consistency_spans(old, new))
+    return Submission(old, proof, KEY.note(leaves[:new]))
+
+
+def test_a_log_that_grows_is_cosigned() -> None:
+    latest: dict[str, Checkpoint] = {}
+    for old, new in ((0, 5), (5, 5), (5, 256), (256, 300)):
+        submission = submitted(old, new)
+        assert Submission.parse(submission.encode()) == submission
+        latest[ORIGIN] = accept(submission, LOGS, latest)
+        assert latest[ORIGIN] == checkpoint(new)
+
+
+def test_a_fork_is_refused_whoever_signed_it() -> None:
+    latest = {ORIGIN: checkpoint(100)}
+    for submission in (submitted(100, 200, FORK), submitted(100, 100, FORK)):
+        with pytest.raises(Inconsistent):
+            accept(submission, LOGS, latest)
+    with pytest.raises(Inconsistent):
+        accept(Submission(100, submitted(100, 200).proof[:-1], KEY.note(LEAVES[:200])), LOGS, latest)
+    with pytest.raises(Inconsistent):
+        accept(Submission(0, (bytes(32),), KEY.note(LEAVES[:200])), LOGS, {})
+
+
+def test_a_rollback_is_refused() -> None:
+    latest = {ORIGIN: checkpoint(100)}
+    for old, new in ((50, 60), (0, 60), (99, 200), (0, 200)):
+        with pytest.raises(Stale) as refused:
+            accept(submitted(old, new), LOGS, latest)
+        assert refused.value.size == 100
+    with pytest.raises(Malformed, match="old size"):
+        accept(Submission(100, (), KEY.note(LEAVES[:60])), LOGS, latest)
+
+
+def test_who_signed_counts() -> None:
+    stranger = LogKey()
+    with pytest.raises(NotSigned):
+        accept(Submission(0, (), stranger.note(LEAVES[:5])), LOGS, {})
+    with pytest.raises(UnknownLog):
+        accept(submitted(0, 5), [VerifierKey("else.example/log", KEY.pair.public)], {})
+    octets = KEY.note(LEAVES[:5])
+    with pytest.raises(NotSigned):
+        accept(Submission(0, (), octets.replace(b"\n5\n", b"\n6\n")), LOGS, {})
+    # A log may change its key: either is enough.
+    accept(submitted(0, 5), [stranger.verifier, KEY.verifier], {})
+
+
+def test_an_empty_log_has_one_root() -> None:
+    empty = Checkpoint(ORIGIN, 0, bytes(32))
+    note = sign_checkpoint(empty, KEY.verifier, KEY.pair.sign(empty.text.encode()))
+    with pytest.raises(Inconsistent):
+        accept(Submission(0, (), note), LOGS, {})
+    accept(submitted(0, 0), LOGS, {})
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        b"",
+        b"old 5\n",
+        b"old 05\n\nx",
+        b"old -1\n\nx",
+        b"new 5\n\nx",
+        b"old 5\nAAAA\n\nx",
+        b"old 5\n\xff\n\nx",
+        b"old 5\n" + (b"A" * 43 + b"=\n") * 64 + b"\nx",
+    ],
+)
+def test_what_is_no_submission(octets: bytes) -> None:
+    with pytest.raises(Malformed):
+        Submission.parse(octets)
