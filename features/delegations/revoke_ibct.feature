@@ -1,0 +1,26 @@
+@revokeIbct
+Feature: Call an IBCT back
+  A token that Hana has signed and nobody has used yet.
+
+  Scenario Outline: The holder calls it back
+    When Hana revokes an IBCT of Hana by its <member>
+    Then the answer is 200
+
+    Examples:
+      | member |
+      | id     |
+      | nonce  |
+
+  Scenario: It is named in one way
+    When an IBCT is revoked by its id and its nonce
+    Then the answer is 400 INVALID_REQUEST
+
+  @400:INVALID_DID
+  Scenario: Its invoker is a DID
+    When an IBCT of what is no DID is revoked
+    Then the answer is 400 INVALID_DID
+
+  @403:FORBIDDEN
+  Scenario: Nobody else calls it back
+    When Aki revokes an IBCT of Hana by its id
+    Then the answer is 403 FORBIDDEN

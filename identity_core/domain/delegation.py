@@ -1,0 +1,142 @@
+"""Delegations: what a holder allows an agent, what that agent may pass on, and when it holds (research/delegation.md §3.1).
+
+A delegation is a ceiling; what happens under it the holder signs in an IBCT, one a use. A child descends from the delegation of
+the agent that grants it and is narrower in every dimension. What holds along a chain of them stands in ``delegation_chain``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from identity_core.domain.action import Action, Grant
+from identity_core.domain.did import Did
+from identity_core.domain.errors import DelegationInvalid, DelegationNotNarrower, JsonValue
+
+MAX_DEPTH: Final = 8
+MAX_GRANTS: Final = 64
+DEFAULT_MAX_REFUSALS: Final = 1
+DEFAULT_MAX_THRESHOLDS: Final = 3
+
+
+class DelegationState(StrEnum):
+    """The derived status of a delegation."""
+
+    SCHEDULED = "scheduled"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    EXHAUSTED = "exhausted"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class Suspension(StrEnum):
+    """Why a delegation is suspended: by hand, or because a limit of questions about the holder was reached."""
+
+    MANUAL = "manual"
+    REFUSALS = "refusals"
+    THRESHOLDS = "thresholds"
+
+
+FINAL: Final = frozenset({DelegationState.REVOKED, DelegationState.EXPIRED, DelegationState.EXHAUSTED})
+"""The states out of which no delegation comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """One record. None in a list or a limit means: any, without limit. ``grants`` holds the compiled ``predicates`` too.
+
+    ``uses``, ``refusals`` and ``thresholds`` count what happened under this record and everything below it: a use of a child is a
+    use of every record of its chain. ``created_by`` and ``revoked_by`` are a DID, or ``apiKey:`` and a fingerprint.
+    ``holder_proof`` is the holder's signature over ``signed_request``, the request that made the record.
+    """
+
+    id: str
+    holder: Did
+    agent: Did
+    grantor: Did
+    parent_id: str | None
+    grants: tuple[Grant, ...]
+    credential_ids: tuple[str, ...] | None
+    schema_ids: tuple[str, ...] | None
+    verifiers: tuple[str, ...] | None
+    autonomy_level: int
+    max_uses: int | None
+    max_refusals: int | None
+    max_thresholds: int | None
+    max_depth: int
+    not_before: datetime
+    expires_at: datetime
+    created_at: datetime
+    created_by: str
+    purpose: str | None = None
+    predicates: tuple[Mapping[str, JsonValue], ...] = ()
+    holder_proof: Mapping[str, JsonValue] | None = None
+    signed_request: Mapping[str, JsonValue] | None = None
+    uses: int = 0
+    refusals: int = 0
+    thresholds: int = 0
+    suspended_reason: Suspension | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+    revocation_reason: str | None = None
+    version: int = 1
+
+    def state(self, now: datetime) -> DelegationState:
+        """The state of this record alone; a chain may be further."""
+        if self.revoked_at is not None:
+            return DelegationState.REVOKED
+        if now >= self.expires_at:
+            return DelegationState.EXPIRED
+        if self.max_uses is not None and self.uses >= self.max_uses:
+            return DelegationState.EXHAUSTED
+        if self.suspended_reason is not None:
+            return DelegationState.SUSPENDED
+        return DelegationState.SCHEDULED if now < self.not_before else DelegationState.ACTIVE
+
+    def covers(self, action: Action, value: JsonValue) -> bool:
+        """Whether a grant covers the action for this value."""
+        return any(grant.covers(action, value) for grant in self.grants)
+
+    def check_link(self, parent: Delegation) -> None:
+        """Raises ``DelegationInvalid`` unless this record can descend from ``parent``, whatever it allows."""
+        if self.parent_id != parent.id or self.holder != parent.holder:
+            raise broken("the parent is another delegation, or another holder's")
+        if self.grantor != parent.agent:
+            raise broken("the grantor is not the agent of the parent")
+        if parent.max_depth < 1:
+            raise broken("the parent may not be passed on")
+
+    def check_narrower(self, parent: Delegation) -> None:
+        """Raises ``DelegationNotNarrower``; ``details.member`` names the first dimension in which this record allows more."""
+        for member, narrower in (
+            ("actions", all(any(own.within(other) for other in parent.grants) for own in self.grants)),
+            ("credentialIds", _subset(self.credential_ids, parent.credential_ids)),
+            ("schemaIds", _subset(self.schema_ids, parent.schema_ids)),
+            ("verifiers", _subset(self.verifiers, parent.verifiers)),
+            ("autonomyLevel", self.autonomy_level <= parent.autonomy_level),
+            ("maxUses", _at_most(self.max_uses, parent.max_uses)),
+            ("maxRefusals", _at_most(self.max_refusals, parent.max_refusals)),
+            ("maxThresholds", _at_most(self.max_thresholds, parent.max_thresholds)),
+            ("maxDepth", self.max_depth < parent.max_depth),
+            ("notBefore", self.not_before >= parent.not_before),
+            ("expiresAt", self.expires_at <= parent.expires_at),
+        ):
+            if not narrower:
+                raise DelegationNotNarrower(details={"member": member})
+
+
+def broken(reason: str) -> DelegationInvalid:
+    """The refusal of a chain that is none."""
+    return DelegationInvalid(details={"reason": reason})
+
+
+def _subset(own: tuple[str, ...] | None, others: tuple[str, ...] | None) -> bool:
+    return others is None or (own is not None and set(own) <= set(others))
+
+
+def _at_most(own: int | None, other: int | None) -> bool:
+    return other is None or (own is not None and own <= other)

@@ -1,0 +1,79 @@
+"""Where delegations and revocations of IBCTs are kept. Every write is durable on return.
+
+Uses, refusals and thresholds are counted by who consumes them, in the transaction that consumes (``ports/invocations.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from identity_core.domain.delegation import Delegation
+from identity_core.domain.delegation_chain import DelegationChain
+from identity_core.domain.did import Did
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationFilter:
+    """Which delegations a list shows. ``party`` is a DID that must be holder or agent, ``holders`` are DIDs of which the holder
+    must be one; None asks for nothing."""
+
+    party: str | None = None
+    holders: frozenset[str] | None = None
+    holder: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a page of delegations ended."""
+
+    created_at: datetime
+    id: str
+
+
+IbctMember = Literal["id", "nonce"]
+"""The member by which an IBCT is called back."""
+
+
+class Delegations(Protocol):
+    """Delegations by id, and IBCTs that were called back."""
+
+    async def chain(self, delegation_id: str) -> DelegationChain | None:
+        """The delegation and those that it descends from, as they are stored and not yet checked; None for an unknown id. Of a
+        chain that is too long or goes in a circle it gives one record more than a chain may have."""
+        ...
+
+    async def add(self, delegation: Delegation) -> None:
+        """Stores a new one."""
+        ...
+
+    async def list(self, wanted: DelegationFilter, *, after: Position | None, limit: int) -> Sequence[DelegationChain]:
+        """Newest first, those after ``after``."""
+        ...
+
+    async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
+        """Revokes it for good. False when it was revoked before or is unknown, and nothing changed."""
+        ...
+
+    async def suspend(self, delegation_id: str, now: datetime) -> bool:
+        """Suspends it by hand. False when it is suspended, revoked or expired, and nothing changed."""
+        ...
+
+    async def resume(self, delegation_id: str, now: datetime) -> bool:
+        """Ends a suspension; one by a limit also gives that limit's questions back. False when it is not suspended, or
+        revoked or expired, and nothing changed."""
+        ...
+
+    async def revoke_ibct(
+        self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
+    ) -> datetime:
+        """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that nobody can
+        use any more."""
+        ...
+
+    async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
+        """Whether the invoker called back the IBCT with this id or this nonce."""
+        ...

@@ -1,0 +1,276 @@
+"""Delegations and revocations of IBCTs in the store. State changes by guarded statements: of two that race, one sees True."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from identity_core.database import Database, Job, Transaction
+from identity_core.domain.action import Grant
+from identity_core.domain.delegation import Delegation, Suspension
+from identity_core.domain.delegation_chain import MAX_CHAIN, DelegationChain
+from identity_core.domain.did import Did
+from identity_core.ports.delegations import DelegationFilter, IbctMember, Position
+from identity_core.store.refusals import settled, translated
+from identity_core.store.times import micros, moment
+
+PRUNED_AT_ONCE = 8
+
+_COLUMNS = """
+d.id, d.holder, d.agent, d.grantor, d.parent_id, d.record, d.not_before, d.expires_at, d.max_uses, d.uses,
+d.max_refusals, d.refusals, d.max_thresholds, d.suspended_reason, d.revoked_at, d.revoked_by, d.revocation_reason,
+d.version, d.created_at, d.created_by,
+(SELECT count(*) FROM delegation_thresholds AS t WHERE t.delegation_id = d.id)
+"""
+# One hop more than a chain may have, so that a circle shows as a chain that is too long.
+_CHAIN = f"""
+WITH RECURSIVE chain (id, hop) AS (
+SELECT id, 0 FROM delegations WHERE id = :id
+UNION ALL
+SELECT d.parent_id, chain.hop + 1 FROM chain JOIN delegations AS d ON d.id = chain.id
+WHERE d.parent_id IS NOT NULL AND chain.hop < :hops)
+SELECT {_COLUMNS} FROM chain JOIN delegations AS d ON d.id = chain.id ORDER BY chain.hop
+"""  # noqa: S608 - made of constants
+_INSERT = """
+INSERT INTO delegations (id, holder, agent, grantor, parent_id, record, not_before, expires_at, max_uses, uses,
+max_refusals, refusals, max_thresholds, version, created_at, created_by)
+VALUES (:id, :holder, :agent, :grantor, :parent_id, :record, :not_before, :expires_at, :max_uses, 0,
+:max_refusals, 0, :max_thresholds, 1, :created_at, :created_by)
+"""
+_REVOKE = """
+UPDATE delegations SET revoked_at = :now, revoked_by = :by, revocation_reason = :reason, version = version + 1
+WHERE id = :id AND revoked_at IS NULL RETURNING version
+"""
+_SUSPEND = """
+UPDATE delegations SET suspended_reason = 'manual', version = version + 1
+WHERE id = :id AND suspended_reason IS NULL AND revoked_at IS NULL AND expires_at > :now RETURNING version
+"""
+_RESUME_BY_HAND = """
+UPDATE delegations SET suspended_reason = NULL, version = version + 1
+WHERE id = :id AND suspended_reason = 'manual' AND revoked_at IS NULL AND expires_at > :now RETURNING version
+"""
+_RESUME_LIMITED = """
+UPDATE delegations SET suspended_reason = NULL, refusals = 0, version = version + 1
+WHERE id = :id AND suspended_reason IS NOT NULL AND revoked_at IS NULL AND expires_at > :now RETURNING version
+"""
+_FORGET_THRESHOLDS = "DELETE FROM delegation_thresholds WHERE delegation_id = :id"
+_REVOKE_IBCT = """
+INSERT INTO ibct_revocations (invoker, kind, digest, keep_until, revoked_at)
+VALUES (:invoker, :kind, :digest, :keep_until, :now)
+ON CONFLICT (invoker, kind, digest) DO UPDATE SET keep_until =
+CASE WHEN excluded.keep_until > ibct_revocations.keep_until THEN excluded.keep_until ELSE ibct_revocations.keep_until END
+RETURNING revoked_at
+"""
+_PRUNE_IBCTS = """
+DELETE FROM ibct_revocations WHERE (invoker, kind, digest) IN
+(SELECT invoker, kind, digest FROM ibct_revocations WHERE keep_until <= :now ORDER BY keep_until LIMIT :limit)
+"""
+_IBCT_REVOKED = """
+SELECT 1 FROM ibct_revocations WHERE invoker = :invoker
+AND ((kind = 'id' AND digest = :id) OR (kind = 'nonce' AND digest = :nonce)) LIMIT 1
+"""
+
+
+class StoredDelegations:
+    """See ``Delegations``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def chain(self, delegation_id: str) -> DelegationChain | None:
+        """See ``Delegations.chain``."""
+        with translated:
+            return await self._database.read(lambda transaction: read_chain(transaction, delegation_id))
+
+    async def add(self, delegation: Delegation) -> None:
+        """See ``Delegations.add``."""
+        row = _row(delegation)
+        with translated:
+            await settled(self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount))
+
+    async def list(self, wanted: DelegationFilter, *, after: Position | None, limit: int) -> Sequence[DelegationChain]:
+        """See ``Delegations.list``."""
+        sql, parameters = _page(wanted, after, limit)
+
+        def page(transaction: Transaction) -> list[DelegationChain]:
+            found = [_delegation(row) for row in transaction.execute(sql, parameters).fetchall()]
+            alone = [DelegationChain((leaf,)) for leaf in found]
+            return [
+                chain if chain.leaf.parent_id is None else read_chain(transaction, chain.leaf.id) or chain
+                for chain in alone
+            ]
+
+        with translated:
+            return await self._database.read(page)
+
+    async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
+        """See ``Delegations.revoke``."""
+        return await self._changed(_REVOKE, {"id": delegation_id, "by": by, "reason": reason, "now": micros(now)})
+
+    async def suspend(self, delegation_id: str, now: datetime) -> bool:
+        """See ``Delegations.suspend``."""
+        return await self._changed(_SUSPEND, {"id": delegation_id, "now": micros(now)})
+
+    async def resume(self, delegation_id: str, now: datetime) -> bool:
+        """See ``Delegations.resume``."""
+        parameters = {"id": delegation_id, "now": micros(now)}
+
+        def resume(transaction: Transaction) -> bool:
+            if transaction.execute(_RESUME_BY_HAND, parameters).fetchone() is not None:
+                return True
+            if transaction.execute(_RESUME_LIMITED, parameters).fetchone() is None:
+                return False
+            transaction.execute(_FORGET_THRESHOLDS, parameters)
+            return True
+
+        return await self._write(resume)
+
+    async def revoke_ibct(
+        self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
+    ) -> datetime:
+        """See ``Delegations.revoke_ibct``."""
+        parameters = {
+            "invoker": str(invoker),
+            "kind": member,
+            "digest": ibct_digest(value),
+            "keep_until": micros(keep_until),
+            "now": micros(now),
+            "limit": PRUNED_AT_ONCE,
+        }
+
+        def revoke(transaction: Transaction) -> datetime:
+            transaction.execute(_PRUNE_IBCTS, parameters)
+            return moment(transaction.execute(_REVOKE_IBCT, parameters).fetchone()[0])
+
+        with translated:
+            return await settled(self._database.write(revoke))
+
+    async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
+        """See ``Delegations.ibct_revoked``."""
+        with translated:
+            return await self._database.read(lambda transaction: is_ibct_revoked(transaction, str(invoker), id, nonce))
+
+    async def _changed(self, sql: str, parameters: dict[str, object]) -> bool:
+        return await self._write(lambda transaction: transaction.execute(sql, parameters).fetchone() is not None)
+
+    async def _write(self, job: Job[bool]) -> bool:
+        with translated:
+            return await settled(self._database.write(job))
+
+
+def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain | None:
+    """The chain inside somebody's transaction."""
+    rows = transaction.execute(_CHAIN, {"id": delegation_id, "hops": MAX_CHAIN}).fetchall()
+    return DelegationChain(tuple(_delegation(row) for row in rows)) if rows else None
+
+
+def is_ibct_revoked(transaction: Transaction, invoker: str, id: str, nonce: str) -> bool:
+    """Whether the IBCT was called back, inside somebody's transaction."""
+    parameters = {"invoker": invoker, "id": ibct_digest(id), "nonce": ibct_digest(nonce)}
+    return transaction.execute(_IBCT_REVOKED, parameters).fetchone() is not None
+
+
+def ibct_digest(value: str) -> bytes:
+    """How an id or a nonce is stored: whoever reads the table learns none that could be presented."""
+    return hashlib.sha256(value.encode()).digest()
+
+
+def _page(wanted: DelegationFilter, after: Position | None, limit: int) -> tuple[str, dict[str, object]]:
+    """The statement of one page; only conditions that are asked for stand in it, so that each finds its index."""
+    conditions = ["1 = 1"]
+    parameters: dict[str, object] = {"limit": limit}
+    if wanted.party is not None:
+        conditions.append("(d.holder = :party OR d.agent = :party)")
+        parameters["party"] = wanted.party
+    if wanted.holders is not None:
+        names = {f"holder{number}": holder for number, holder in enumerate(sorted(wanted.holders))}
+        conditions.append(f"d.holder IN ({', '.join(f':{name}' for name in names)})" if names else "1 = 0")
+        parameters |= names
+    if wanted.holder is not None:
+        conditions.append("d.holder = :holder")
+        parameters["holder"] = wanted.holder
+    if wanted.agent is not None:
+        conditions.append("d.agent = :agent")
+        parameters["agent"] = wanted.agent
+    if after is not None:
+        conditions.append("(d.created_at, d.id) < (:created_at, :id)")
+        parameters |= {"created_at": micros(after.created_at), "id": after.id}
+    # Conditions are constants of this function; what callers send travels as parameters.
+    where = " AND ".join(conditions)
+    order = "ORDER BY d.created_at DESC, d.id DESC LIMIT :limit"
+    return f"SELECT {_COLUMNS} FROM delegations AS d WHERE {where} {order}", parameters  # noqa: S608
+
+
+def _row(delegation: Delegation) -> dict[str, object]:
+    record = {
+        "grants": [str(grant) for grant in delegation.grants],
+        "credentialIds": delegation.credential_ids,
+        "schemaIds": delegation.schema_ids,
+        "verifiers": delegation.verifiers,
+        "autonomyLevel": delegation.autonomy_level,
+        "maxDepth": delegation.max_depth,
+        "purpose": delegation.purpose,
+        "predicates": [dict(predicate) for predicate in delegation.predicates],
+        "holderProof": delegation.holder_proof,
+        "signedRequest": delegation.signed_request,
+    }
+    return {
+        "id": delegation.id,
+        "holder": str(delegation.holder),
+        "agent": str(delegation.agent),
+        "grantor": str(delegation.grantor),
+        "parent_id": delegation.parent_id,
+        "record": orjson.dumps(record),
+        "not_before": micros(delegation.not_before),
+        "expires_at": micros(delegation.expires_at),
+        "max_uses": delegation.max_uses,
+        "max_refusals": delegation.max_refusals,
+        "max_thresholds": delegation.max_thresholds,
+        "created_at": micros(delegation.created_at),
+        "created_by": delegation.created_by,
+    }
+
+
+def _delegation(row: Any) -> Delegation:
+    """The record of a row in the order of ``_COLUMNS``."""
+    record = orjson.loads(bytes(row[5]))
+    return Delegation(
+        id=row[0],
+        holder=Did.parse(row[1]),
+        agent=Did.parse(row[2]),
+        grantor=Did.parse(row[3]),
+        parent_id=row[4],
+        grants=tuple(Grant.parse(text) for text in record["grants"]),
+        credential_ids=_listed(record["credentialIds"]),
+        schema_ids=_listed(record["schemaIds"]),
+        verifiers=_listed(record["verifiers"]),
+        autonomy_level=record["autonomyLevel"],
+        max_depth=record["maxDepth"],
+        purpose=record["purpose"],
+        predicates=tuple(record["predicates"]),
+        holder_proof=record["holderProof"],
+        signed_request=record["signedRequest"],
+        not_before=moment(row[6]),
+        expires_at=moment(row[7]),
+        max_uses=row[8],
+        uses=row[9],
+        max_refusals=row[10],
+        refusals=row[11],
+        max_thresholds=row[12],
+        suspended_reason=None if row[13] is None else Suspension(row[13]),
+        revoked_at=None if row[14] is None else moment(row[14]),
+        revoked_by=row[15],
+        revocation_reason=row[16],
+        version=row[17],
+        created_at=moment(row[18]),
+        created_by=row[19],
+        thresholds=row[20],
+    )
+
+
+def _listed(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)

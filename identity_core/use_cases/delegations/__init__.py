@@ -1,0 +1,1 @@
+"""What is done with delegations: one verb a file."""

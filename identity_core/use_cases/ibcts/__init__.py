@@ -1,0 +1,1 @@
+"""What is done with IBCTs that are not presented: one verb a file."""

@@ -1,0 +1,245 @@
+"""Attacks on delegations over HTTP: probing what others have, widening what one was given, and writing past the service."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.attack.conftest import Target
+from tests.attack.stranger import PREFIX, Answer, Holder, at_once, base64url, body_hash, header
+
+HOUR = 3600
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+AGE = "zkp.prove.age.gte"
+CHANGES: dict[str, Any] = {"revoke": {}, "suspend": None, "resume": None}
+# What differs between two answers that say the same; the length does with that of the request id, and bodies are compared.
+VARIABLE = {"x-request-id", "date", "ratelimit", "content-length"}
+
+
+def later(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
+
+def terms(holder: Holder, agent: Holder, **more: Any) -> dict[str, Any]:
+    body = {"holderDid": holder.did, "agentDid": agent.did, "actions": [AGE], "autonomyLevel": 5}
+    return body | {"expiresAt": later(24 * HOUR)} | more
+
+
+def signed(who: Holder, purpose: str, body: Any = None) -> dict[str, str]:
+    text = who.challenge(purpose, None if body is None else body_hash(body))
+    return {"Authorization": header(who.did, who.key.sign(text.encode()).signature)}
+
+
+def ask(who: Holder, method: str, path: str, body: Any = None) -> Answer:
+    purpose = "read" if method == "GET" else "delegate"
+    return who.wire.call(method, PREFIX + path, body, signed(who, purpose, body))
+
+
+def delegate(by: Holder, body: dict[str, Any]) -> str:
+    answer = ask(by, "POST", "/delegations", body)
+    assert answer.status == 201, answer.body
+    return str(answer.json["id"])
+
+
+def passed_on(target: Target) -> tuple[Holder, Holder, Holder, str, str]:
+    """Hana, Aki and Ben; what Hana gave Aki, and what Aki passed on to Ben."""
+    hana, aki, ben = (target.stranger.holder() for _ in range(3))
+    root = delegate(hana, terms(hana, aki, maxDepth=3, maxUses=5))
+    child = delegate(aki, terms(hana, ben, parentId=root, maxDepth=2, expiresAt=later(23 * HOUR)))
+    return hana, aki, ben, root, child
+
+
+def written(target: Target, sql: str, *values: Any) -> None:
+    """Writes past the service."""
+    with closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=10)) as connection, connection:
+        assert connection.execute(sql, values).rowcount >= 1
+
+
+def said(answer: Answer) -> tuple[int, Any, dict[str, str]]:
+    """The answer without what differs from one request to the next."""
+    body = answer.json
+    body["error"]["details"].pop("requestId")
+    return answer.status, body, {name: value for name, value in answer.headers.items() if name not in VARIABLE}
+
+
+def test_what_others_have_is_answered_like_what_does_not_exist(target: Target) -> None:
+    _, _, ben, root, _ = passed_on(target)
+    eve = target.stranger.holder()
+    for who in (eve, ben):
+        for method, act, body in [
+            ("GET", "", None),
+            ("DELETE", "", None),
+            *(("POST", f"/{a}", b) for a, b in CHANGES.items()),
+        ]:
+            foreign, absent = (said(ask(who, method, f"/delegations/{name}{act}", body)) for name in (root, UNKNOWN))
+            assert foreign == absent
+            assert foreign[0] == 404
+    child = terms(eve, ben) | {"parentId": root}
+    assert said(ask(eve, "POST", "/delegations", child)) == said(
+        ask(eve, "POST", "/delegations", child | {"parentId": UNKNOWN})
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["..%2f..%2fhealth", "' OR 1=1 --", "%00", "urn:uuid:" + UNKNOWN, "a" * 128, "%E2%80%AE"]
+)
+def test_ids_are_looked_up_and_nothing_else(target: Target, name: str) -> None:
+    path = f"/delegations/{name}".replace(" ", "%20").replace("'", "%27")
+    assert ask(target.stranger.holder(), "GET", path).status in (400, 404)
+
+
+def test_a_signature_does_what_it_was_made_for(target: Target) -> None:
+    hana, aki, _, root, _ = passed_on(target)
+    wire, path = target.wire, f"{PREFIX}/delegations/{root}"
+    for purpose in ("read", "prove", "credential", "update"):
+        assert wire.call("DELETE", path, headers=signed(hana, purpose)).outcome == (401, "AUTH_FAILED")
+    body = terms(hana, aki)
+    other = signed(hana, "delegate", body)
+    assert wire.call("POST", f"{PREFIX}/delegations", body | {"maxUses": 9}, other).outcome == (401, "AUTH_FAILED")
+    once = signed(hana, "delegate", body)
+    assert wire.call("POST", f"{PREFIX}/delegations", body, once).status == 201
+    assert wire.call("POST", f"{PREFIX}/delegations", body, once).outcome == (401, "AUTH_FAILED")
+
+
+WIDER = {
+    "uses": "UPDATE delegations SET max_uses = NULL WHERE id = ?",
+    "end": "UPDATE delegations SET expires_at = expires_at + 86400000000 WHERE id = ?",
+    "beginning": "UPDATE delegations SET not_before = 0 WHERE id = ?",
+    "refusals": "UPDATE delegations SET max_refusals = 2 WHERE id = ?",
+    "thresholds": "UPDATE delegations SET max_thresholds = 4 WHERE id = ?",
+    "actions": "UPDATE delegations SET record = CAST(replace(CAST(record AS TEXT), '.age.', '.*.') AS BLOB) WHERE id = ?",
+    "depth": """UPDATE delegations SET record = CAST(replace(CAST(record AS TEXT), '"maxDepth":2', '"maxDepth":3') AS BLOB)
+WHERE id = ?""",
+    "grantor": "UPDATE delegations SET grantor = holder WHERE id = ?",
+    "holder": "UPDATE delegations SET holder = agent WHERE id = ?",
+    "agent": "UPDATE delegations SET agent = grantor WHERE id = ?",
+    "gap": "UPDATE delegations SET parent_id = 'gone' WHERE id = ?",
+    "root": "UPDATE delegations SET parent_id = NULL WHERE id = ?",
+    "circle": "UPDATE delegations SET parent_id = id WHERE id = ?",
+}
+
+
+@pytest.mark.parametrize("dimension", WIDER)
+def test_what_was_written_past_the_service_is_not_used(target: Target, dimension: str) -> None:
+    hana, aki, ben, _, child = passed_on(target)
+    cleo = target.stranger.holder()
+    # Whoever is the agent of the row after the change is the one who tries to use it.
+    by, holder = (aki if dimension == "agent" else ben), (ben if dimension == "holder" else hana)
+    body = terms(holder, cleo, parentId=child, maxDepth=0, expiresAt=later(HOUR), maxUses=1)
+    assert ask(ben, "GET", f"/delegations/{child}").status == 200
+    written(target, WIDER[dimension], child)
+    began = time.monotonic()
+    answer = ask(by, "POST", "/delegations", body)
+    assert answer.outcome == (403, "DELEGATION_INVALID"), answer.body
+    assert set(answer.json["error"]["details"]) == {"requestId"}
+    assert time.monotonic() - began < 5
+
+
+def test_a_circle_ends(target: Target) -> None:
+    hana, _, ben, root, child = passed_on(target)
+    written(target, "UPDATE delegations SET parent_id = ? WHERE id = ?", child, root)
+    for name in (root, child):
+        assert ask(hana, "GET", f"/delegations/{name}").status == 200
+        assert ask(ben, "GET", "/delegations").status == 200
+    assert ask(hana, "POST", f"/delegations/{root}/revoke", {}).json["status"] == "revoked"
+    assert ask(ben, "GET", f"/delegations/{child}").json["status"] == "revoked"
+
+
+def test_what_hangs_under_the_revoked_is_dead_at_once(target: Target) -> None:
+    hana, aki, ben, root, child = passed_on(target)
+    below = delegate(ben, terms(hana, target.stranger.holder(), parentId=child, maxDepth=1, expiresAt=later(HOUR)))
+    assert ask(aki, "POST", f"/delegations/{root}/revoke", {}).status == 200
+    assert ask(hana, "GET", f"/delegations/{below}").json["status"] == "revoked"
+    for act in ("suspend", "resume"):
+        assert ask(hana, "POST", f"/delegations/{below}/{act}").outcome == (409, "CONFLICT")
+    again = terms(hana, aki, parentId=child, maxDepth=0, expiresAt=later(HOUR))
+    assert ask(ben, "POST", "/delegations", again).outcome == (410, "DELEGATION_REVOKED")
+
+
+def test_many_revocations_are_one(target: Target) -> None:
+    hana, aki, _, root, _ = passed_on(target)
+    headers = [signed(who, "delegate", {}) for who in (hana, aki) * 8]
+
+    def revoke(one: dict[str, str]) -> Callable[[], Answer]:
+        return lambda: target.wire.call("POST", f"{PREFIX}/delegations/{root}/revoke", {}, one)
+
+    answers = at_once(target.wire, [revoke(one) for one in headers])
+    assert {answer.status for answer in answers} == {200}
+    assert len({json.dumps([answer.json["revokedBy"], answer.json["revokedAt"]]) for answer in answers}) == 1
+    assert {answer.json["version"] for answer in answers} == {2}
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "zkp.prove.age",
+        "zkp.prove.age.",
+        "zkp.prove.age.gte.",
+        "zkp.prove..gte",
+        "zkp.prove.age.gte.018",
+        "zkp.prove.ag*.gte",
+        "zkp.prove.**.gte",
+        "zkp.prove.age.gte.*",
+        "zkp.prove.*",
+        "*",
+        "zkp.*.age.gte",
+        "zkp.prove.\u0430ge.gte",
+        "zkp.prove.age.gte\n",
+        "zkp.prove.age.gte\u0000",
+        "ZKP.prove.age.gte",
+        "zkp.prove.%61ge.gte",
+        "zkp.prove.%c3%a9.gte",
+        "",
+    ],
+)
+def test_no_action_but_those_of_the_grammar(target: Target, action: str) -> None:
+    hana, aki = target.stranger.holder(), target.stranger.holder()
+    body = terms(hana, aki, actions=[AGE, action])
+    answer = target.wire.call("POST", f"{PREFIX}/delegations", body, {"X-API-Key": target.stranger.api_key})
+    assert answer.outcome == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize(
+    "value", ["1.0", "1e2", "-0.0", "9007199254740992", "null", "{}", "[]", "[1]", '"\\ud800"', "NaN"]
+)
+def test_no_value_but_one_that_has_a_pin(target: Target, value: str) -> None:
+    hana, aki = target.stranger.holder(), target.stranger.holder()
+    body = json.dumps(terms(hana, aki, predicates=[{"attributeName": "age", "type": "gte", "values": ["@"]}]))
+    octets = body.replace('"@"', value).encode()
+    answer = target.wire.call("POST", f"{PREFIX}/delegations", octets, {"X-API-Key": target.stranger.api_key})
+    assert answer.outcome == (400, "INVALID_REQUEST")
+
+
+def test_a_member_that_comes_twice_is_refused(target: Target) -> None:
+    hana, aki = target.stranger.holder(), target.stranger.holder()
+    body = json.dumps(terms(hana, aki))
+    for twice in (', "autonomyLevel": 0}', ', "autonomy\\u004cevel": 0}'):
+        octets = (body[:-1] + twice).encode()
+        answer = target.wire.call("POST", f"{PREFIX}/delegations", octets, {"X-API-Key": target.stranger.api_key})
+        assert answer.outcome == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize("inner", ["", "1", "1 2", "-1 " + UNKNOWN, "1" * 18 + " " + UNKNOWN, "1 " + UNKNOWN + "\n"])
+def test_no_cursor_but_ours(target: Target, inner: str) -> None:
+    cursor = base64url(inner.encode()) or "%20"
+    key = {"X-API-Key": target.stranger.api_key}
+    assert target.wire.call("GET", f"{PREFIX}/delegations?cursor={cursor}", headers=key).outcome == (
+        400,
+        "INVALID_REQUEST",
+    )
+
+
+def test_a_token_that_was_called_back_is_nowhere_to_be_found(target: Target) -> None:
+    hana = target.stranger.holder()
+    nonce = "nonce-that-nobody-may-present-5d41402abc4b2a76"
+    body = {"invoker": hana.did, "nonce": nonce}
+    headers = signed(hana, "delegate", body) | {"Idempotency-Key": "call-back"}
+    assert target.wire.call("POST", f"{PREFIX}/ibcts/revoke", body, headers).status == 200
+    held = [path for path in target.data_dir.rglob("*") if path.is_file() and nonce.encode() in path.read_bytes()]
+    assert held == []

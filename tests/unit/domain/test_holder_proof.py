@@ -1,0 +1,86 @@
+"""The holder's signature under a delegation: this request, this purpose, a key that may delegate now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from identity_core.codec import multibase
+from identity_core.crypto import ed25519
+from identity_core.domain import keys
+from identity_core.domain.document import Document, VerificationMethod
+from identity_core.domain.errors import DelegationInvalid
+from identity_core.domain.holder_proof import check_holder_proof, signing_input
+
+NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)
+DID = "did:ids:hana"
+KEY = f"{DID}#key-1"
+PAIR = keys.generate("Ed25519", lambda n: b"\x01" * n)
+METHOD = VerificationMethod(KEY, keys.ED25519.name, PAIR.public)
+DOCUMENT = Document(DID, (METHOD,), ((keys.CAPABILITY_DELEGATION, (KEY,)),))
+REQUEST: dict[str, Any] = {"holderDid": DID, "agentDid": "did:ids:aki", "autonomyLevel": 2, "purpose": "é"}
+CONFIG: dict[str, Any] = {
+    "type": "DataIntegrityProof",
+    "cryptosuite": "eddsa-jcs-2022",
+    "created": "2026-01-05T09:00:00Z",
+    "verificationMethod": KEY,
+    "proofPurpose": "capabilityDelegation",
+}
+
+
+def signed(config: dict[str, Any] = CONFIG, request: dict[str, Any] = REQUEST) -> dict[str, Any]:
+    signature = ed25519.sign(PAIR.secret_raw, signing_input(config, request))
+    return {**config, "proofValue": multibase.base58btc_encode(signature)}
+
+
+def refused(proof: dict[str, Any], request: dict[str, Any] = REQUEST, document: Document = DOCUMENT) -> None:
+    with pytest.raises(DelegationInvalid) as refusal:
+        check_holder_proof(proof, request, document, NOW)
+    assert refusal.value.details["member"] == "holderProof"
+
+
+def test_the_holder_signed_this() -> None:
+    check_holder_proof(signed(), REQUEST, DOCUMENT, NOW)
+    check_holder_proof(signed(), dict(reversed(REQUEST.items())), DOCUMENT, NOW)
+
+
+@pytest.mark.parametrize("member", list(REQUEST))
+def test_another_request_is_not_signed(member: str) -> None:
+    refused(signed(), REQUEST | {member: "another"})
+    refused(signed(), {name: value for name, value in REQUEST.items() if name != member})
+
+
+@pytest.mark.parametrize("member", list(CONFIG))
+def test_another_configuration_is_not_signed(member: str) -> None:
+    refused(signed() | {member: "another"})
+    refused(signed(CONFIG | {member: "another"}))
+
+
+@pytest.mark.parametrize(
+    "value", ["", "z", "z1", "u" + "A" * 86, "z" + "1" * 300, multibase.base58btc_encode(bytes(64))]
+)
+def test_what_is_no_signature(value: str) -> None:
+    refused(signed() | {"proofValue": value})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        Document(DID, (METHOD,), ((keys.AUTHENTICATION, (KEY,)),)),
+        Document(DID, (replace(METHOD, revoked=NOW),), DOCUMENT.relationships),
+        Document(DID, (), DOCUMENT.relationships),
+        Document(DID, (replace(METHOD, multibase=keys.generate("Ed25519", bytes).public),), DOCUMENT.relationships),
+        Document(DID, (VerificationMethod(KEY, keys.X25519.name, PAIR.public),), DOCUMENT.relationships),
+    ],
+    ids=["not to delegate", "revoked", "gone", "another key", "another type"],
+)
+def test_the_key_may_delegate_now(document: Document) -> None:
+    refused(signed(), document=document)
+
+
+def test_a_key_in_grace_still_may() -> None:
+    ending = replace(METHOD, revoked=NOW + timedelta(seconds=1))
+    check_holder_proof(signed(), REQUEST, replace(DOCUMENT, methods=(ending,)), NOW)

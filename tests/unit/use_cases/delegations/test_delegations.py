@@ -1,0 +1,462 @@
+"""The use cases on delegations on a real ledger and a real store: who may what, and what is written about it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.action import Grant
+from identity_core.domain.autonomy import AutonomyTable
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.change import Authorization
+from identity_core.domain.delegation import DelegationState
+from identity_core.domain.did import Did
+from identity_core.domain.errors import (
+    AutonomyTooLow,
+    Conflict,
+    DelegationExpired,
+    DelegationInvalid,
+    DelegationNotActive,
+    DelegationNotFound,
+    DelegationNotNarrower,
+    DelegationRevoked,
+    DidDeactivated,
+    DidNotFound,
+    Forbidden,
+    IdentityError,
+    InvalidRequest,
+)
+from identity_core.ports.timeline import TimelineWish
+from identity_core.use_cases.delegations.access import DelegationAccess, ShownDelegation
+from identity_core.use_cases.delegations.create import UNSAID, CreateDelegation, NewDelegation
+from identity_core.use_cases.delegations.get import GetDelegation
+from identity_core.use_cases.delegations.journal import Journal
+from identity_core.use_cases.delegations.list import LOOKED_AT_MOST, DelegationQuery, ListDelegations
+from identity_core.use_cases.delegations.resume import ResumeDelegation
+from identity_core.use_cases.delegations.revoke import RevokeDelegation
+from identity_core.use_cases.delegations.suspend import SuspendDelegation
+from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.ibcts.revoke import MARGIN, IbctRevocation, RevokeIbct
+from tests.rooms import START, Rooms, secret_of
+
+MONTH = timedelta(days=30)
+LONGEST = timedelta(days=90)
+NOBODY = Did.parse("did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS")
+AGE = Grant.parse("zkp.prove.age.gte")
+EVERYTHING = DelegationQuery()
+
+
+class Desk:
+    """Hana the holder, the agents Aki, Ben and Cleo, Eve who has no part, and short ways to call the use cases."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self.rooms = rooms
+        stored, clock = rooms.store.delegations, rooms.clock
+        access = DelegationAccess(stored)
+        journal = Journal(rooms.store.audit, rooms.store.timeline)
+        self.create = CreateDelegation(rooms.reader, access, journal, clock, os.urandom, AutonomyTable(), LONGEST)
+        self.get = GetDelegation(access, clock)
+        self.list = ListDelegations(stored, clock)
+        self.revoke = RevokeDelegation(access, journal, clock)
+        self.suspend = SuspendDelegation(access, journal, clock)
+        self.resume = ResumeDelegation(access, journal, clock)
+        self.revoke_ibct = RevokeIbct(stored, journal, clock, LONGEST, timedelta(seconds=60))
+        self.created: dict[str, Any] = {}
+
+    async def people(self) -> None:
+        for name in ("hana", "aki", "ben", "cleo", "eve"):
+            self.created[name] = await self.rooms.new_did()
+
+    def did(self, name: str) -> Did:
+        did: Did = self.created[name].version.state.did
+        return did
+
+    def as_(self, name: str) -> Caller:
+        return Caller(did=self.did(name), authorization=Authorization("DIDAuth", "z", "c", b""))
+
+    def operator(self, *targets: str, scopes: frozenset[str] | None = None) -> Caller:
+        allowed = frozenset(str(self.did(name)) for name in targets) if targets else None
+        return Caller(api_key=ApiKey("op", "op", "ab" * 32, scopes, allowed, None, None, START))
+
+    def wish(self, agent: str = "aki", **change: Any) -> NewDelegation:
+        wish = NewDelegation(
+            holder=self.did("hana"),
+            agent=self.did(agent),
+            parent_id=None,
+            grants=(AGE,),
+            predicates=(),
+            credential_ids=UNSAID,
+            schema_ids=UNSAID,
+            verifiers=UNSAID,
+            autonomy_level=5,
+            max_uses=UNSAID,
+            max_refusals=UNSAID,
+            max_thresholds=UNSAID,
+            max_depth=2,
+            not_before=None,
+            expires_at=self.rooms.clock.now() + MONTH,
+            purpose=None,
+            holder_proof=None,
+            request={},
+        )
+        return dataclasses.replace(wish, **change)
+
+    async def root(self, **change: Any) -> str:
+        return (await self.create(self.wish(**change), occasion(self.as_("hana")))).delegation.id
+
+    async def child(self, parent: str, by: str = "aki", agent: str = "ben", **change: Any) -> ShownDelegation:
+        wish = self.wish(agent, **({"parent_id": parent, "max_depth": 1} | change))
+        return await self.create(wish, occasion(self.as_(by)))
+
+    async def kinds(self) -> list[str]:
+        rows = await self.rooms.store.timeline.list(TimelineWish(None))
+        return [row.entry.kind for row in reversed(rows)]
+
+    async def audited(self) -> list[Any]:
+        rows = await self.rooms.store.audit.read(after=0, limit=100)
+        return [row for _, row in rows if row.operation == "test"]
+
+
+def occasion(caller: Caller) -> Occasion:
+    return Occasion("test", caller, "r-1")
+
+
+def on_desk(test: Callable[[Desk], Awaitable[None]]) -> Callable[[Path], None]:
+    def run(tmp_path: Path) -> None:
+        async def story() -> None:
+            rooms = Rooms(tmp_path)
+            desk = Desk(rooms)
+            try:
+                await desk.people()
+                await test(desk)
+            finally:
+                await rooms.close()
+
+        asyncio.run(story())
+
+    run.__name__ = test.__name__
+    return run
+
+
+async def refused(error: type[IdentityError], trying: Awaitable[Any]) -> dict[str, Any]:
+    with pytest.raises(error) as refusal:
+        await trying
+    assert type(refusal.value) is error
+    return refusal.value.details
+
+
+@on_desk
+async def test_a_holder_delegates_with_limits_that_nobody_had_to_say(desk: Desk) -> None:
+    shown = await desk.create(desk.wish(), occasion(desk.as_("hana")))
+    made = shown.delegation
+    assert shown.status is DelegationState.ACTIVE
+    assert (made.grantor, made.parent_id, made.created_by) == (made.holder, None, str(made.holder))
+    assert (made.max_uses, made.max_refusals, made.max_thresholds) == (None, 1, 3)
+    assert await desk.get(made.id, desk.as_("aki")) == shown
+    assert await desk.kinds() == ["delegation.created"]
+    (row,) = await desk.audited()
+    assert (row.target, row.fingerprint, row.details["delegationId"]) == (str(made.holder), None, made.id)
+
+
+@on_desk
+async def test_limits_may_be_lifted_aloud(desk: Desk) -> None:
+    name = await desk.root(max_refusals=None, max_thresholds=None)
+    made = (await desk.get(name, desk.as_("hana"))).delegation
+    assert (made.max_refusals, made.max_thresholds) == (None, None)
+
+
+@on_desk
+async def test_an_operator_delegates_for_those_of_its_list(desk: Desk) -> None:
+    shown = await desk.create(desk.wish(), occasion(desk.operator("hana")))
+    assert shown.delegation.created_by == "apiKey:abababababab"
+    (row,) = await desk.audited()
+    assert (row.fingerprint, row.target) == ("abababababab", str(desk.did("hana")))
+    await refused(Forbidden, desk.create(desk.wish(), occasion(desk.operator("eve"))))
+    scoped = desk.operator(scopes=frozenset({"delegations:read"}))
+    assert (await refused(Forbidden, desk.create(desk.wish(), occasion(scoped))))["scope"] == "delegations:write"
+
+
+@on_desk
+async def test_nobody_else_delegates_for_a_holder(desk: Desk) -> None:
+    for name in ("aki", "eve"):
+        await refused(Forbidden, desk.create(desk.wish(), occasion(desk.as_(name))))
+    narrowed = Caller(subject=desk.did("hana"), scopes=frozenset({"zkp:prove"}))
+    await refused(Forbidden, desk.create(desk.wish(), occasion(narrowed)))
+    await desk.create(desk.wish(), occasion(Caller(subject=desk.did("hana"))))
+
+
+@on_desk
+async def test_holder_and_agent_are_two_dids_in_use(desk: Desk) -> None:
+    asked = occasion(desk.as_("hana"))
+    await refused(InvalidRequest, desk.create(desk.wish("hana"), asked))
+    await refused(DidNotFound, desk.create(dataclasses.replace(desk.wish(), agent=NOBODY), asked))
+    await deactivate(desk, "ben")
+    await refused(DidDeactivated, desk.create(desk.wish("ben"), asked))
+    await deactivate(desk, "hana")
+    await refused(DidDeactivated, desk.create(desk.wish(), occasion(desk.operator())))
+
+
+async def deactivate(desk: Desk, name: str) -> None:
+    rooms, did = desk.rooms, desk.did(name)
+    signed = await rooms.signed(did, secret_of(desk.created[name]), "deactivate")
+    asked = rooms.occasion(did, signed)
+    await rooms.deactivate(did, confirm=True, authorization=signed, occasion=asked, if_match=None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"expires_at": START},
+        {"expires_at": START - MONTH},
+        {"not_before": START + MONTH, "expires_at": START + MONTH},
+        {"expires_at": START + LONGEST + timedelta(seconds=1)},
+        {"grants": ()},
+        {"grants": tuple(Grant(f"a{number}", None, None) for number in range(65))},
+    ],
+)
+def test_what_contradicts_itself(tmp_path: Path, change: dict[str, Any]) -> None:
+    @on_desk
+    async def story(desk: Desk) -> None:
+        await refused(InvalidRequest, desk.create(desk.wish(**change), occasion(desk.as_("hana"))))
+
+    story(tmp_path)
+
+
+@on_desk
+async def test_a_child_has_from_its_parent_what_it_leaves_out(desk: Desk) -> None:
+    limits = {"credential_ids": ("c1",), "verifiers": ("https://shop.example",), "max_uses": 4, "max_thresholds": None}
+    root = await desk.root(**limits)
+    made = (await desk.child(root)).delegation
+    assert (made.credential_ids, made.verifiers, made.schema_ids) == (("c1",), ("https://shop.example",), None)
+    assert (made.max_uses, made.max_refusals, made.max_thresholds) == (4, 1, None)
+    assert (made.grantor, made.holder, made.parent_id) == (desk.did("aki"), desk.did("hana"), root)
+    assert await refused(DelegationNotNarrower, desk.child(root, max_uses=None)) == {"member": "maxUses"}
+    assert await refused(DelegationNotNarrower, desk.child(root, max_depth=2)) == {"member": "maxDepth"}
+    wide = (Grant.parse("zkp.prove.*.gte"),)
+    assert await refused(DelegationNotNarrower, desk.child(root, grants=wide)) == {"member": "actions"}
+
+
+@on_desk
+async def test_only_the_agent_passes_on_and_only_to_the_end(desk: Desk) -> None:
+    root = await desk.root(max_depth=1)
+    child = (await desk.child(root, max_depth=0)).delegation.id
+    await refused(Forbidden, desk.child(root, by="hana"))
+    await refused(DelegationNotFound, desk.child(root, by="eve"))
+    await refused(DelegationNotFound, desk.child("unknown"))
+    await refused(Forbidden, desk.child(child, by="aki", agent="cleo"))
+    await refused(DelegationInvalid, desk.child(child, by="ben", agent="cleo", max_depth=0))
+    await refused(DelegationInvalid, desk.child(root, agent="hana", holder=desk.did("cleo"), max_depth=0))
+    await refused(InvalidRequest, desk.child(root, agent="hana", max_depth=0))
+    await refused(DelegationInvalid, desk.child(root, agent="aki", max_depth=0))
+
+
+@on_desk
+async def test_an_operator_passes_on_for_an_agent_of_its_list(desk: Desk) -> None:
+    root = await desk.root()
+    wish = desk.wish("ben", parent_id=root, max_depth=1)
+    await refused(Forbidden, desk.create(wish, occasion(desk.operator("hana"))))
+    await refused(DelegationNotFound, desk.create(wish, occasion(desk.operator("aki"))))
+    made = (await desk.create(wish, occasion(desk.operator("hana", "aki")))).delegation
+    assert (made.grantor, made.created_by) == (desk.did("aki"), "apiKey:abababababab")
+
+
+@on_desk
+async def test_passing_on_needs_the_highest_level_of_the_whole_chain(desk: Desk) -> None:
+    low = await desk.root(autonomy_level=4)
+    details = await refused(AutonomyTooLow, desk.child(low, autonomy_level=1))
+    assert (details["required"], details["effective"]) == (5, 4)
+
+
+@on_desk
+async def test_passing_on_needs_a_parent_in_force(desk: Desk) -> None:
+    hana, clock = occasion(desk.as_("hana")), desk.rooms.clock
+    later = await desk.root(not_before=START + timedelta(days=1))
+    await refused(DelegationNotActive, desk.child(later))
+    paused, over, short = await desk.root(), await desk.root(), await desk.root(expires_at=START + timedelta(hours=1))
+    await desk.suspend(paused, hana)
+    await refused(DelegationNotActive, desk.child(paused))
+    await desk.revoke(over, None, hana)
+    await refused(DelegationRevoked, desk.child(over))
+    clock.move(hours=1)
+    await refused(DelegationExpired, desk.child(short))
+
+
+@on_desk
+async def test_a_wider_parent_that_somebody_wrote_into_the_table_is_no_parent(desk: Desk) -> None:
+    root = await desk.root()
+    child = (await desk.child(root, max_uses=1)).delegation.id
+    sql = "UPDATE delegations SET expires_at = expires_at + 1 WHERE id = :id"
+    desk.rooms.store.database.write_now(lambda transaction: transaction.execute(sql, {"id": child}).rowcount)
+    assert await refused(DelegationInvalid, desk.child(child, by="ben", agent="cleo", max_depth=0)) == {}
+
+
+@on_desk
+async def test_who_has_no_part_sees_nothing(desk: Desk) -> None:
+    root = await desk.root()
+    child = (await desk.child(root)).delegation.id
+    seen_by = {"hana": {root, child}, "aki": {root, child}, "ben": {child}, "eve": set(), "cleo": set()}
+    for name, visible in seen_by.items():
+        for one in (root, child, "unknown"):
+            if one in visible:
+                assert (await desk.get(one, desk.as_(name))).delegation.id == one
+            else:
+                assert await refused(DelegationNotFound, desk.get(one, desk.as_(name))) == {}
+    assert await refused(DelegationNotFound, desk.get(root, desk.operator("eve"))) == {}
+    assert (await desk.get(root, desk.operator("hana"))).delegation.id == root
+
+
+@on_desk
+async def test_lists_are_ones_own(desk: Desk) -> None:
+    root = await desk.root()
+    child = (await desk.child(root)).delegation.id
+    await desk.create(desk.wish(holder=desk.did("eve"), agent="cleo"), occasion(desk.as_("eve")))
+
+    async def listed(caller: Caller, query: DelegationQuery = EVERYTHING) -> list[str]:
+        return [one.delegation.id for one in (await desk.list(query, caller, after=None, limit=50)).items]
+
+    assert await listed(desk.as_("hana")) == [child, root] or await listed(desk.as_("hana")) == [root, child]
+    assert await listed(desk.as_("ben")) == [child]
+    assert await listed(desk.as_("aki"), DelegationQuery(agent=desk.did("ben"))) == []
+    assert set(await listed(desk.operator("hana"))) == {root, child}
+    assert len(await listed(desk.operator())) == 3
+    assert await listed(desk.operator("cleo")) == []
+    eves = DelegationQuery(holder=desk.did("eve"))
+    assert await listed(desk.as_("hana"), eves) == []
+    await refused(Forbidden, listed(desk.operator("hana"), eves))
+    await refused(Forbidden, listed(desk.operator(scopes=frozenset({"zkp:prove"}))))
+
+
+@on_desk
+async def test_a_list_by_status_looks_at_the_chain_and_goes_on(desk: Desk) -> None:
+    names = []
+    for number in range(5):
+        desk.rooms.clock.move(seconds=1)
+        names.append(await desk.root(purpose=str(number)))
+    desk.rooms.clock.move(seconds=1)
+    child = (await desk.child(names[1], expires_at=START + timedelta(days=20))).delegation.id
+    for name in (names[1], names[3]):
+        await desk.revoke(name, None, occasion(desk.as_("hana")))
+
+    async def paged(status: DelegationState, limit: int) -> list[str]:
+        query, found, after = DelegationQuery(status=status), [], None
+        while True:
+            page = await desk.list(query, desk.as_("hana"), after=after, limit=limit)
+            found += [one.delegation.id for one in page.items]
+            after = page.end
+            if after is None:
+                return found
+
+    for limit in (1, 2, 9):
+        assert await paged(DelegationState.REVOKED, limit) == [child, names[3], names[1]]
+        assert await paged(DelegationState.ACTIVE, limit) == [names[4], names[2], names[0]]
+
+
+@on_desk
+async def test_a_list_by_status_stops_looking_and_says_where(desk: Desk) -> None:
+    made = (await desk.create(desk.wish(), occasion(desk.as_("hana")))).delegation
+    store = desk.rooms.store.delegations
+    for number in range(LOOKED_AT_MOST + 1):
+        await store.add(dataclasses.replace(made, id=f"{number:05}", created_at=START + timedelta(seconds=number)))
+    query = DelegationQuery(status=DelegationState.REVOKED)
+    first = await desk.list(query, desk.as_("hana"), after=None, limit=5)
+    assert (first.items, first.end is None) == ((), False)
+    second = await desk.list(query, desk.as_("hana"), after=first.end, limit=5)
+    assert (second.items, second.end) == ((), None)
+
+
+@pytest.mark.parametrize("who", ["hana", "aki", "ben"])
+def test_every_party_may_revoke_and_everything_below_is_dead(tmp_path: Path, who: str) -> None:
+    @on_desk
+    async def story(desk: Desk) -> None:
+        root = await desk.root()
+        middle = (await desk.child(root)).delegation.id
+        leaf = (await desk.child(middle, by="ben", agent="cleo", max_depth=0)).delegation.id
+        shown = await desk.revoke(middle, "enough", occasion(desk.as_(who)))
+        assert (shown.delegation.revoked_by, shown.delegation.revocation_reason) == (str(desk.did(who)), "enough")
+        states = {name: (await desk.get(name, desk.as_("hana"))).status for name in (root, middle, leaf)}
+        assert states == {
+            root: DelegationState.ACTIVE,
+            middle: DelegationState.REVOKED,
+            leaf: DelegationState.REVOKED,
+        }
+        again = await desk.revoke(middle, "again", occasion(desk.as_("hana")))
+        assert again.delegation == shown.delegation
+        assert (await desk.kinds()).count("delegation.revoked") == 1
+
+    story(tmp_path)
+
+
+@on_desk
+async def test_a_child_does_not_revoke_its_parent(desk: Desk) -> None:
+    root = await desk.root()
+    await desk.child(root)
+    for name in ("ben", "eve"):
+        await refused(DelegationNotFound, desk.revoke(root, None, occasion(desk.as_(name))))
+    await refused(DelegationNotFound, desk.revoke(root, None, occasion(desk.operator("eve"))))
+    reader = desk.operator(scopes=frozenset({"delegations:read"}))
+    await refused(Forbidden, desk.revoke(root, None, occasion(reader)))
+
+
+@on_desk
+async def test_the_holder_pauses_and_goes_on(desk: Desk) -> None:
+    root, hana = await desk.root(), occasion(desk.as_("hana"))
+    child = (await desk.child(root)).delegation.id
+    assert (await desk.suspend(root, hana)).status is DelegationState.SUSPENDED
+    assert (await desk.get(child, desk.as_("ben"))).status is DelegationState.SUSPENDED
+    assert (await desk.suspend(root, hana)).delegation.version == 2
+    assert (await desk.resume(root, occasion(desk.operator("hana")))).status is DelegationState.ACTIVE
+    assert (await desk.resume(root, hana)).delegation.version == 3
+    # Rows of one moment have no order: the clock stands still.
+    assert sorted(await desk.kinds())[2:] == ["delegation.resumed", "delegation.suspended"]
+    for act in (desk.suspend, desk.resume):
+        await refused(Forbidden, act(root, occasion(desk.as_("aki"))))
+        await refused(Forbidden, act(child, occasion(desk.as_("aki"))))
+        await refused(DelegationNotFound, act(root, occasion(desk.as_("eve"))))
+
+
+@on_desk
+async def test_what_is_over_is_neither_paused_nor_resumed(desk: Desk) -> None:
+    root, hana = await desk.root(), occasion(desk.as_("hana"))
+    child = (await desk.child(root)).delegation.id
+    await desk.suspend(root, hana)
+    await desk.revoke(root, None, hana)
+    for act in (desk.suspend, desk.resume):
+        for name in (root, child):
+            assert await refused(Conflict, act(name, hana)) == {"status": "revoked"}
+
+
+def ibct(desk: Desk, member: Any = "id", value: str = "urn:1", expires: datetime | None = None) -> IbctRevocation:
+    return IbctRevocation(desk.did("hana"), member, value, expires)
+
+
+@on_desk
+async def test_the_invoker_calls_an_ibct_back(desk: Desk) -> None:
+    stored, clock = desk.rooms.store.delegations, desk.rooms.clock
+    hana = occasion(desk.as_("hana"))
+    first = await desk.revoke_ibct(ibct(desk), hana)
+    assert first.keep_until == START + LONGEST + timedelta(seconds=60) + MARGIN
+    clock.move(seconds=5)
+    assert (await desk.revoke_ibct(ibct(desk), hana)).revoked_at == START
+    known = await desk.revoke_ibct(
+        ibct(desk, "nonce", "n", START + timedelta(hours=1)), occasion(desk.operator("hana"))
+    )
+    assert known.keep_until == START + timedelta(hours=1, seconds=60) + MARGIN
+    assert await stored.ibct_revoked(desk.did("hana"), "urn:1", "-")
+    assert await stored.ibct_revoked(desk.did("hana"), "-", "n")
+    assert not await stored.ibct_revoked(desk.did("eve"), "urn:1", "n")
+    assert await desk.kinds() == ["ibct.revoked"] * 2
+    assert "urn:1" not in repr(await desk.audited())
+
+
+@on_desk
+async def test_nobody_else_calls_an_ibct_back(desk: Desk) -> None:
+    for caller in (desk.as_("aki"), desk.operator("aki"), desk.operator(scopes=frozenset({"delegations:read"}))):
+        await refused(Forbidden, desk.revoke_ibct(ibct(desk), occasion(caller)))
+    assert not await desk.rooms.store.delegations.ibct_revoked(desk.did("hana"), "urn:1", "-")
