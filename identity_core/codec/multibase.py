@@ -34,7 +34,7 @@ def base58_encode(octets: bytes) -> str:
     ones = "1" * (len(octets) - len(significant))
     if not significant:
         return ones
-    digits = gmpy2.mpz.from_bytes(significant, "big").digits(58)
+    digits: str = gmpy2.mpz.from_bytes(significant, "big").digits(58)
     return ones + digits.encode("ascii").translate(_TO_BASE58).decode("ascii")
 
 

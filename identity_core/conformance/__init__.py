@@ -13,7 +13,10 @@ A plugin's whole test module is one class with one fixture::
 port                   class                                  fixture (optional ones in brackets)
 =====================  =====================================  ==========================================
 ``DidMethod``          ``did_method.DidMethodConformance``    ``method`` [``creation``]
+``ResolvingDidMethod`` ``resolving``, alone or beside it      ``outside``
 ``LedgerBackend``      ``ledger.LedgerConformance``           ``ledger`` [``reopen``]
+the same, with faults  ``ledger_faults``, beside the former   ``reopen`` [``outage``, ``tamper``]
+``AnchoringLedger``    ``anchoring``, beside the first        the first's
 ``Prover``             ``prover.ProverConformance``           ``prover``, ``issuer``
 ``KeyStore``           ``key_store.KeyStoreConformance``      ``store``, ``known_key``
 ``WritableKeyStore``   ``WritableKeyStoreConformance``        ``store``

@@ -21,6 +21,7 @@ from identity_core.database.file_lock import FileLock
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
 from identity_core.database.interface import Dialect, Job, T
 from identity_core.database.sqlite_connection import open_reader, open_writer, primary_code, translated
+from identity_core.database.sqlite_jobs import run_jobs
 
 PATIENCE_SECONDS = 5.0
 POLL_SECONDS = 0.002
@@ -174,15 +175,10 @@ class SqliteDatabase:
             self._synchronous = durable
 
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: runs the jobs, first as if none would raise. If one does, all start again with a savepoint for each, which
-        takes three times as many statements."""
+        """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk."""
         wanted = [pending for pending in group if not pending.future.done()]
         try:
-            self._writer.execute("SAVEPOINT jobs")
-            if not self._run_together(wanted):
-                self._undo_to("jobs")
-                self._writer.group += 1
-                self._run_apart(wanted)
+            run_jobs(self._writer, wanted)
         except (sqlite3.Error, DatabaseUnavailable) as failure:
             self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)
             return
@@ -196,34 +192,6 @@ class SqliteDatabase:
         except sqlite3.Error as failure:
             error = translated(failure)
         self._finish(loop, group, error)
-
-    def _run_together(self, jobs: Sequence[Pending]) -> bool:
-        """False when a job raised; what all of them did is then to be undone."""
-        try:
-            for pending in jobs:
-                pending.result = pending.job(self._writer)
-        # Nobody is told yet: the job runs again, by itself, and its caller gets what it raises then.
-        except Exception:  # noqa: BLE001
-            return False
-        return True
-
-    def _run_apart(self, jobs: Sequence[Pending]) -> None:
-        """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
-        for pending in jobs:
-            self._writer.execute("SAVEPOINT job")
-            try:
-                pending.result = pending.job(self._writer)
-            # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
-            except Exception as error:  # noqa: BLE001
-                pending.error = translated(error) if isinstance(error, sqlite3.Error) else error
-                self._undo_to("job")
-            self._writer.execute("RELEASE job")
-
-    def _undo_to(self, savepoint: str) -> None:
-        """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: nobody's work is left then."""
-        if not self._writer.in_transaction:
-            raise DatabaseUnavailable("the transaction was undone: is the disk full?")
-        self._writer.execute(f"ROLLBACK TO {savepoint}")
 
     def _commit(self) -> None:
         self._writer.execute("COMMIT")

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from identity_core.plugin.border import bordered
 from identity_core.plugin.bulkhead import Bulkhead, guarded, protocol_members
@@ -20,17 +20,21 @@ from identity_core.plugin.sockets import Socket
 from identity_core.plugin.sources import described
 from identity_core.settings import PluginTables, SettingsError, StartError
 
+if TYPE_CHECKING:
+    from identity_core.plugin.processes.pool import Pool
+
 SLOW_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """``thing`` is the plugin's own object, ``port`` what the core calls."""
+    """``thing`` is the plugin's own object, ``port`` what the core calls; ``pool`` holds the worker processes of what runs in any."""
 
     offer: Offer
     thing: Any
     port: Any
     bulkhead: Bulkhead
+    pool: Pool | None = None
 
 
 def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:

@@ -32,6 +32,10 @@ T = TypeVar("T")
 BLOCKING_SECONDS = 0.25
 
 
+class Fault(Exception):
+    """A plugin's failure that was put into words where it happened, in words that hold no secret."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a plugin gets of the server. Times are seconds, ``calls_in_flight`` counts unfinished calls of the whole
@@ -94,11 +98,8 @@ class Bulkhead:
         self.last_failure = f"{method}: {reason}"
         more = "; shut off for now" if circuit is not None and circuit.failed() else ""
         if error is not None:
-            frames = traceback.extract_tb(error.__traceback__)[-3:]
             text = "" if self.contract.secretive else f": {str(error)[:500]}"
-            more = (
-                f"{text} at {' < '.join(f'{one.filename}:{one.lineno} {one.name}' for one in reversed(frames))}{more}"
-            )
+            more = f"{text} at {whence(error)}{more}"
         self.logger.error("plugin %s: %s %s%s", self.name, method, reason, more)
 
     def blocked(self, method: str, seconds: float, circuit: Circuit) -> None:
@@ -172,6 +173,9 @@ def guarded_method(
             bulkhead.timeouts += 1
             bulkhead.failed(name, f"gave no answer within {deadline.seconds:g} s", circuit=circuit)
             raise PluginTimeout(details={"plugin": bulkhead.name}) from None
+        except Fault as fault:
+            bulkhead.failed(name, str(fault), circuit=circuit)
+            raise bulkhead.stand_in() from None
         except Exception as error:  # noqa: BLE001  (the plugin border)
             bulkhead.failed(name, f"raised {type(error).__name__}", circuit=circuit, error=error)
             raise bulkhead.stand_in() from bulkhead.cause(error)
@@ -214,9 +218,17 @@ def _reader(thing: Any, name: str, member: Any, bulkhead: Bulkhead) -> Callable[
             value = getattr(thing, name)
             if not check(value):
                 raise TypeError(f"a {type(value).__name__} that the port does not promise")
+        except bulkhead.contract.errors:
+            raise
         except Exception as error:  # noqa: BLE001  (the plugin border)
             bulkhead.failed(name, f"raised {type(error).__name__}", error=error)
             raise bulkhead.stand_in() from bulkhead.cause(error)
         return value
 
     return read
+
+
+def whence(error: BaseException) -> str:
+    """The last places that ``error`` came through, which hold no values."""
+    places = traceback.extract_tb(error.__traceback__)[-3:]
+    return " < ".join(f"{one.filename}:{one.lineno} {one.name}" for one in reversed(places))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from identity_core.plugin import sockets
 from identity_core.plugin.build import Built
+from identity_core.plugin.bulkhead import Bulkhead
 from identity_core.plugin.collect import Collection, Offer
-from identity_core.plugin.sockets import BEARER_HOOK
+from identity_core.plugin.sockets import BEARER_HOOK, PROVER_HOOK
 from identity_core.settings import Settings
 
-State = Literal["active", "chosen", "available", "shut off", "failed", "disabled"]
+if TYPE_CHECKING:
+    from identity_core.plugin.processes.pool import Staff
+
+PROOF_WORKERS = f"{PROVER_HOOK} in processes"
+"""In place of the hook: the prover in processes of its own, beside the one in this process."""
+
+State = Literal["active", "starting", "chosen", "available", "shut off", "failed", "disabled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +27,9 @@ class InstalledPlugin:
     """One thing that a plugin provides, or a plugin that provides nothing because it is disabled or failed.
 
     ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
-    or ``-``. States: active (built and in use), chosen (named by the settings, not built in this process), available
-    (nobody asked for it, or it waits to be configured and ``reason`` says
-    what for), shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    or ``-``. States: active (built and in use), starting (its worker processes are), chosen (named by the settings, not
+    built in this process), available (nobody asked for it, or it waits to be configured and ``reason`` says what for),
+    shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
     """
 
     name: str
@@ -69,14 +76,42 @@ def _row(
     elif key in waiting:
         reason = waiting[key]
     elif key in built:
-        bulkhead = built[key].bulkhead
-        state, reason = ("active", "") if bulkhead.state == "closed" else ("shut off", bulkhead.last_failure)
+        state, reason = _in_use(built[key])
+    elif (PROOF_WORKERS, offer.provider.name) in built and offer.hook == PROVER_HOOK:
+        state, reason = _in_use(built[PROOF_WORKERS, offer.provider.name])
     elif is_chosen(offer, settings):
         state = "chosen"
     source, provider = offer.source, offer.provider
     return InstalledPlugin(
         provider.name, offer.hook, source.distribution, source.version, state, reason, provider.summary
     )
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """How something that the core calls does. ``staff`` is there for what has worker processes."""
+
+    state: State
+    bulkhead: Bulkhead
+    staff: Staff | None = None
+
+
+def in_use(built: Iterable[Built], bearers: Iterable[Bulkhead]) -> dict[str, InUse]:
+    """What was built and the verifiers of bearer tokens, by ``kind:name``."""
+    found = {
+        one.bulkhead.name: InUse(_in_use(one)[0], one.bulkhead, None if one.pool is None else one.pool.staff)
+        for one in built
+    }
+    return found | {one.name: InUse("active" if one.state == "closed" else "shut off", one) for one in bearers}
+
+
+def _in_use(built: Built) -> tuple[State, str]:
+    staff = None if built.pool is None else built.pool.staff
+    if staff is not None and staff.trouble:
+        return ("available" if staff.waits else "failed"), staff.trouble
+    if built.bulkhead.state != "closed":
+        return "shut off", built.bulkhead.last_failure
+    return ("starting" if staff is not None and not staff.up else "active"), ""
 
 
 def is_chosen(offer: Offer, settings: Settings) -> bool:

@@ -19,12 +19,13 @@ from identity_core.plugin import sockets
 from identity_core.plugin.bearers import BearerChain
 from identity_core.plugin.build import Built, build
 from identity_core.plugin.bulkhead import Bulkhead, Limits
+from identity_core.plugin.choice import chosen, chosen_or_lone, missing, offers_of
 from identity_core.plugin.collect import Collection, Offer, collect
 from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
 from identity_core.plugin.errors import NotConfigured, PluginError
-from identity_core.plugin.inventory import InstalledPlugin, inventory
+from identity_core.plugin.inventory import PROOF_WORKERS, InstalledPlugin, InUse, in_use, inventory
 from identity_core.plugin.provider import BuildContext
-from identity_core.plugin.sockets import Socket
+from identity_core.plugin.sockets import PROVER_HOOK, Socket
 from identity_core.plugin.sources import PluginSource, installed_sources, module_source
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
@@ -34,7 +35,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.ports.prover import Prover
+    from identity_core.ports.prover import ProofWorkers, Prover
 
 CLOSE_SECONDS = 5.0
 
@@ -102,7 +103,7 @@ class PluginManager:
                 raise offer.source.error(f"is a second DID method {name}, beside that of {owners[name].source}")
             methods[name], owners[name] = method, offer
         if own not in methods:
-            raise self._missing(sockets.DID_METHOD, own, "did.method", methods)
+            raise missing(self._collection, sockets.DID_METHOD.hook, own, "did.method", self._settings, methods)
         return methods
 
     def ledger(self, name: str) -> LedgerBackend:
@@ -124,17 +125,40 @@ class PluginManager:
         return tuple(self._chosen(sockets.KEY_STORE, name, "key_stores") for name in names)
 
     def prover(self, name: str | None) -> Prover | None:
-        """The prover of this name; for None the only one that is installed, or None when there is none."""
-        socket = sockets.prover_socket()
-        if name is None:
-            names = [offer.provider.name for offer in self._offers(socket)]
-            if len(names) > 1:
-                raise PluginError(f"prover.backend must name one of the installed provers: {', '.join(names)}")
-            if not names:
-                return None
-            name = names[0]
-        prover: Prover = self._chosen(socket, name, "prover.backend")
+        """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
+        offer = self._prover_offer(name)
+        prover: Prover | None = None if offer is None else self._build(sockets.prover_socket(), offer)
         return prover
+
+    def proof_workers(self, name: str | None, *, workers: int, deadline_seconds: float) -> ProofWorkers | None:
+        """The prover of this name in ``workers`` processes of its own, for the event loop that runs now; None as for ``prover``. They
+        start in the background: ``proof_workers_settled`` waits."""
+        offer = self._prover_offer(name)
+        if offer is None:
+            return None
+        from identity_core.plugin.processes.hire import hire
+
+        key = (PROOF_WORKERS, offer.provider.name)
+        if key not in self._built:
+            self._built[key] = hire(
+                offer,
+                self._settings,
+                workers=workers,
+                deadline_seconds=deadline_seconds,
+                clock=self._clock,
+                logger=self._logger,
+            )
+        port: ProofWorkers = self._built[key].port
+        return port
+
+    async def proof_workers_settled(self) -> None:
+        """Returns when it is known whether the prover can be had, soon in any case unless ``prover.backend`` names it. Raises
+        ``PluginError`` when that one cannot."""
+        for built in self._built.values():
+            if built.pool is not None:
+                from identity_core.plugin.processes.hire import settle
+
+                await settle(built.pool, named=self._settings.prover.backend is not None, logger=self._logger)
 
     def verify_bearer(self, token: str, now: datetime) -> Caller | None:
         """See ``BearerChain``."""
@@ -144,10 +168,9 @@ class PluginManager:
         """What is installed and how it is."""
         return inventory(self._collection, self._settings, self._built, self._failures, self._waiting)
 
-    def bulkheads(self) -> Mapping[str, Bulkhead]:
-        """The counters of what was built, by ``kind:name``, for readiness and metrics."""
-        built = [one.bulkhead for one in self._built.values()]
-        return {bulkhead.name: bulkhead for bulkhead in (*built, *self._bearers.bulkheads)}
+    def in_use(self) -> Mapping[str, InUse]:
+        """How everything does that the core calls, by ``kind:name``, for readiness and metrics."""
+        return in_use(self._built.values(), self._bearers.bulkheads)
 
     def settings_tables(self) -> dict[str, list[type[Any]]]:
         """The settings dataclasses of the plugins by name, for ``identity config show``."""
@@ -173,25 +196,14 @@ class PluginManager:
             except Exception as error:  # noqa: BLE001  (the plugin border)
                 self._logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
 
+    def _prover_offer(self, name: str | None) -> Offer | None:
+        return chosen_or_lone(self._collection, PROVER_HOOK, name, "prover.backend", self._settings)
+
     def _offers(self, socket: Socket) -> list[Offer]:
-        return [offer for offer in self._collection.offers if offer.hook == socket.hook]
+        return offers_of(self._collection, socket.hook)
 
     def _chosen(self, socket: Socket, name: str, key: str) -> Any:
-        offers = {offer.provider.name: offer for offer in self._offers(socket)}
-        if name not in offers:
-            raise self._missing(socket, name, key, offers)
-        return self._build(socket, offers[name])
-
-    def _missing(self, socket: Socket, name: str, key: str, installed: Iterable[str]) -> PluginError:
-        origin = self._settings.origin(key)
-        failed = "; ".join(f"{source}: {reason}" for source, _, reason in self._collection.failed)
-        disabled = ", ".join(source.name for source in self._collection.disabled)
-        return PluginError(
-            f"{key} is {name} ({origin}), but no plugin provides the {socket.kind} {name}; "
-            f"installed: {', '.join(sorted(installed)) or 'none'}"
-            + (f"; disabled: {disabled}" if disabled else "")
-            + (f"; failed: {failed}" if failed else "")
-        )
+        return self._build(socket, chosen(self._collection, socket.hook, name, key, self._settings))
 
     def _build(self, socket: Socket, offer: Offer) -> Any:
         key = (offer.hook, offer.provider.name)

@@ -31,8 +31,9 @@ from identity_core.plugin.bulkhead import Contract
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 
+PROVER_HOOK = "identity_provide_prover"
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
 
@@ -61,8 +62,9 @@ DID_METHOD = Socket(
 LEDGER = Socket(
     "identity_provide_ledger_backend",
     "ledger",
-    (LedgerBackend,),
-    Contract((VersionConflict, LedgerUnavailable, *_AWAY), otherwise=LedgerUnavailable),
+    (AnchoringLedger, LedgerBackend),
+    # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
+    Contract((VersionConflict, LedgerUnavailable, *_AWAY), otherwise=LedgerUnavailable, secretive=True),
 )
 KEY_STORE = Socket(
     "identity_provide_key_store",
@@ -84,7 +86,7 @@ def prover_socket() -> Socket:
     from identity_core.ports.prover import Prover
 
     errors = (ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY)
-    return Socket("identity_provide_prover", "prover", (Prover,), Contract(errors, secretive=True))
+    return Socket(PROVER_HOOK, "prover", (Prover,), Contract(errors, secretive=True))
 
 
 BEARER_HOOK = "identity_verify_bearer"
@@ -94,7 +96,7 @@ BEARER_RESULT = Caller | None
 PROVIDE_HOOKS = {
     DID_METHOD.hook: DID_METHOD.kind,
     LEDGER.hook: LEDGER.kind,
-    "identity_provide_prover": "prover",
+    PROVER_HOOK: "prover",
     KEY_STORE.hook: KEY_STORE.kind,
     CUSTODIAN.hook: CUSTODIAN.kind,
 }

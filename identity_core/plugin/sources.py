@@ -16,12 +16,14 @@ GROUP = "identity.plugins"
 @dataclass(frozen=True, slots=True)
 class PluginSource:
     """A plugin that has not been imported yet. ``name`` is its entry point's, ``load`` returns the module or object
-    with the hooks."""
+    with the hooks. ``reference`` is where another process finds it (``module`` or ``module:attribute``); empty for what lives
+    in this one only."""
 
     name: str
     distribution: str
     version: str
     load: Callable[[], object]
+    reference: str = ""
 
     def __str__(self) -> str:
         return f"plugin {self.name} ({self.distribution} {self.version})".replace(" )", ")")
@@ -38,7 +40,7 @@ def installed_sources() -> list[PluginSource]:
         distribution = entry.dist
         name, version = (distribution.name, distribution.version) if distribution is not None else ("unknown", "")
         # A distribution that is found twice on the path (an editable install beside its source) is one plugin.
-        found.setdefault((entry.name, name), PluginSource(entry.name, name, version, entry.load))
+        found.setdefault((entry.name, name), PluginSource(entry.name, name, version, entry.load, entry.value))
     return [found[key] for key in sorted(found)]
 
 
@@ -46,7 +48,7 @@ def module_source(name: str) -> PluginSource:
     """A module that the setting ``plugins.modules`` names: a plugin in the making, without a distribution."""
     import importlib
 
-    return PluginSource(name, "setting plugins.modules", "", lambda: importlib.import_module(name))
+    return PluginSource(name, "setting plugins.modules", "", lambda: importlib.import_module(name), name)
 
 
 def object_source(plugin: object, name: str) -> PluginSource:

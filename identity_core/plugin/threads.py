@@ -69,6 +69,11 @@ class Threads:
                     self._jobs.remove(job)
             raise
 
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more jobs."""
+        return self._closed
+
     def close(self) -> None:
         """Lets the threads end when the queue is empty; does not wait for those that hang."""
         with self._changed:
@@ -156,7 +161,7 @@ def _method(pool: Threads, thing: Any, name: str) -> Any:
 def _closing(pool: Threads, close: Callable[[], object] | None) -> Any:
     async def call(self: object) -> None:
         try:
-            if close is not None:
+            if close is not None and not pool.closed:
                 await pool.run(close)
         finally:
             pool.close()

@@ -1,4 +1,4 @@
-"""A ledger and a key store that break on demand: those of the features, which raise and hang, and further vices.
+"""Plugins that break on demand: those of the features, which raise and hang, and further vices of ledger and key store.
 
 The file that ``IDENTITY_TEST_FAULT`` names holds words: ``ledger:junk`` answers with something else, ``ledger:late``
 raises after the work is done, ``keys:junk`` answers with something else, ``ledger:spill`` and ``keys:spill`` raise with
@@ -13,7 +13,10 @@ from typing import Any
 import identity_ledger_sql
 
 from features.faults import plugin as stock
+from features.faults.plugin import identity_provide_custodian, identity_provide_did_method
 from identity_core.plugin import NoSettings, Provider, hookimpl
+
+__all__ = ["identity_provide_custodian", "identity_provide_did_method"]
 
 
 def spill(word: str) -> None:

@@ -23,7 +23,10 @@ from tests.fault.service_process import Running
 DEADLINE_SECONDS = 0.5
 ENVIRONMENT = {
     "IDENTITY_PLUGINS_MODULES": "tests.fault.faulty_plugin",
+    "IDENTITY_PLUGINS_DISABLED": "did_ids",
     "IDENTITY_LEDGER_BACKEND": "faulty",
+    "IDENTITY_CUSTODIAN_BACKEND": "faulty",
+    "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": str(DEADLINE_SECONDS),
     "IDENTITY_KEY_STORES": "faulty,sql,env",
     "IDENTITY_LEDGER_DEADLINE_SECONDS": str(DEADLINE_SECONDS),
     "IDENTITY_PLUGINS_DEADLINE_SECONDS": str(DEADLINE_SECONDS),
@@ -32,6 +35,7 @@ ENVIRONMENT = {
 # What a broken plugin's own requests may be told.
 TOLD = {(500, "BLOCKCHAIN_ERROR"), (503, "PLUGIN_UNAVAILABLE"), (504, "PLUGIN_TIMEOUT"), (503, "OVERLOADED")}
 CREATE = {"method": "ids"}
+WORDS = ("ledger:raise", "ledger:junk", "ledger:hang", "ledger:late", "keys:raise", "keys:junk", "keys:hang")
 
 
 @dataclass
@@ -81,7 +85,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize(
-    "word", ["ledger:raise", "ledger:junk", "ledger:hang", "ledger:late", "keys:raise", "keys:junk", "keys:hang"]
+    "word",
+    [*WORDS, "custodian:raise", "custodian:hang"],
 )
 def test_a_broken_plugin_costs_its_own_requests(stage: Stage, word: str) -> None:
     stage.breaks(word)
@@ -97,7 +102,7 @@ def test_a_broken_plugin_costs_its_own_requests(stage: Stage, word: str) -> None
     assert stage.hana.resolve().status == 200
 
 
-@pytest.mark.parametrize("word", ["ledger:hang", "keys:hang"])
+@pytest.mark.parametrize("word", ["ledger:hang", "keys:hang", "custodian:hang"])
 def test_resolving_goes_on_while_many_requests_hang(stage: Stage, word: str) -> None:
     """Forty requests that hang hold up nobody: a resolution is answered while all of them still wait."""
     stage.breaks(word)

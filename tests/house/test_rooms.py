@@ -32,6 +32,7 @@ ROOMS = {
     "py_ecc": ("identity_core/crypto/",),
     "base58": ("identity_core/codec/",),
     "rfc8785": ("identity_core/codec/",),
+    "pkcs11": ("plugins/custodian_pkcs11/",),
     "web3": ("plugins/",),
     "click": ("identity_core/cli/",),
     "uvicorn": ("identity_core/cli/",),
@@ -48,8 +49,8 @@ MODULE_LINES, FUNCTION_LINES = 285, 45
 # What may be longer, and why. An entry that is no longer needed fails, so that the list only grows with a reason.
 LONG_BY_NATURE = {
     "identity_core/bootstrap.py": "the one file that knows every room, read from top to bottom",
-    "identity_core/cli/demo.py": "a story told from top to bottom",
     "identity_core/conformance/": "one class a port, one method a promise",
+    "identity_core/domain/errors.py": "one class a code, and every code in one place",
     "identity_core/plugin/bulkhead.py": "the guarded call is one piece, for the sake of its cost",
     "identity_core/store/migrations/": "one table after the other",
 }

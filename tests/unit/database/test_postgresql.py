@@ -17,7 +17,7 @@ from identity_core.database import (
     Transaction,
     open_postgresql,
 )
-from identity_core.database.postgresql import translated_sql
+from identity_core.database.postgresql_session import translated_sql
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]

@@ -60,7 +60,21 @@ def test_a_foreign_exception_of_a_ledger_is_a_ledger_error(error: Exception) -> 
     with pytest.raises(LedgerUnavailable) as refusal:
         asyncio.run(guarded(Raises(), LedgerBackend, bulkhead(LEDGER)).append("d", b"", expected_version=0))
     assert refusal.value.details == {"plugin": "ledger:toy"}
-    assert refusal.value.__cause__ is error
+    assert refusal.value.__cause__ is None, "whoever logs the one logs the other"
+
+
+def test_the_text_of_a_ledgers_exception_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Clients of nodes and servers put the address into it, with the credential that is a part of it."""
+
+    class Raises(GoodLedger):
+        async def head(self):
+            raise ConnectionError("https://node.example/v3/hunter2 does not answer")
+
+    with pytest.raises(LedgerUnavailable) as refusal:
+        asyncio.run(guarded(Raises(), LedgerBackend, bulkhead(LEDGER)).head())
+    assert "hunter2" not in f"{refusal.value!r} {refusal.value.__cause__!r} {caplog.text}"
+    assert "head raised ConnectionError" in caplog.text
+    assert "test_bulkhead.py" in caplog.text, "the log says where"
 
 
 def test_a_foreign_exception_of_a_key_store_is_unavailability_and_its_text_is_not_logged(

@@ -220,7 +220,7 @@ def test_plugins_of_two_kinds_may_share_a_name() -> None:
     )
     assert plugins.ledger("sql") is not None
     assert plugins.custodian("sql") is not None
-    assert set(plugins.bulkheads()) == {"ledger:sql", "custodian:sql"}
+    assert set(plugins.in_use()) == {"ledger:sql", "custodian:sql"}
 
 
 class Lacking:
@@ -462,7 +462,7 @@ def test_a_refusal_ends_the_asking_and_a_broken_plugin_hides_no_good_one(caplog:
     with pytest.raises(PluginUnavailable):
         plugins.verify_bearer("secret-token", NOW)
     assert "secret-token" not in caplog.text
-    assert plugins.bulkheads()["bearer:a"].failures == 3
+    assert plugins.in_use()["bearer:a"].bulkhead.failures == 3
 
 
 # -- Closing -----------------------------------------------------------------------------------------------------------

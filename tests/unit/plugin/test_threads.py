@@ -145,6 +145,7 @@ def test_threads_end_after_close() -> None:
     async def scenario() -> None:
         await asyncio.gather(*(wrapped.find("a") for _ in range(10)))
         await wrapped.close()
+        await wrapped.close()
         with pytest.raises(RuntimeError, match="closed"):
             await wrapped.find("a")
 

@@ -1,0 +1,149 @@
+"""One connection to PostgreSQL, and how a group of jobs runs on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+
+from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable, NotReplicated
+from identity_core.database.group_commit import Pending
+from identity_core.database.interface import NOTHING, Cursor, Job, T
+
+# The timeout also ends the wait for a standby that is away, before the caller's own patience does.
+BEGIN_DURABLE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout TO '3s'"
+BEGIN_LAZY = f"{BEGIN_DURABLE}; SET LOCAL synchronous_commit TO off"
+
+# The function of the server whose warning says so; its text is in the server's language.
+_WAIT_FOR_STANDBY = "SyncRepWaitForLSN"
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
+
+
+@lru_cache(maxsize=1024)
+def translated_sql(sql: str) -> str:
+    """``:name`` as psycopg writes it."""
+    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
+
+
+class Session:
+    """One connection, and the ``Transaction`` that jobs get; ``group`` counts the BEGINs."""
+
+    def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
+        self._connect = connect
+        self._connection: psycopg.Connection[Any] | None = None
+        self._replicated = True
+        self.group = 0
+
+    def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
+        """See ``Transaction.execute``. Never connects: what follows a lost connection would not be one transaction."""
+        return self._open().execute(translated_sql(sql), parameters)
+
+    def command(self, sql: str) -> None:
+        """Commands without parameters or rows, several at a time."""
+        self._open().execute(sql, prepare=False)
+
+    def begin(self, *, durable: bool, savepoint: str) -> None:
+        """Opens a transaction with a savepoint at its start; a connection that died since its last use is replaced once."""
+        begin = f"{BEGIN_DURABLE if durable else BEGIN_LAZY}; SAVEPOINT {savepoint}"
+        self._on_a_live_connection(lambda: self.command(begin))
+        self.group += 1
+
+    def read(self, job: Job[T]) -> T:
+        """Runs a reading job, once more when the connection had died."""
+        return self._on_a_live_connection(lambda: job(self))
+
+    def _on_a_live_connection(self, step: Callable[[], T]) -> T:
+        if not self.connection_is_lost():
+            try:
+                return step()
+            except psycopg.OperationalError:
+                if not self.connection_is_lost():
+                    raise
+        self.drop()
+        self._connection = self._connect()
+        self._connection.add_notice_handler(self._noticed)
+        return step()
+
+    def commit(self) -> None:
+        """Raises ``NotReplicated`` when the server did not wait for its standby to the end."""
+        self._replicated = True
+        self.command("COMMIT")
+        if not self._replicated:
+            raise NotReplicated("the synchronous standby has not confirmed the commit")
+
+    def _noticed(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.source_function == _WAIT_FOR_STANDBY:
+            self._replicated = False
+
+    def _open(self) -> psycopg.Connection[Any]:
+        if self._connection is None:
+            raise psycopg.OperationalError("the connection is lost")
+        return self._connection
+
+    def connection_is_lost(self) -> bool:
+        """Whether there is no connection that could still work."""
+        return self._connection is None or bool(self._connection.closed)
+
+    def drop(self) -> None:
+        """Closes the connection, whatever state it is in."""
+        if self._connection is not None:
+            with suppress(psycopg.Error):
+                self._connection.close()
+        self._connection = None
+
+
+def run_jobs(writer: Session, wanted: Sequence[Pending]) -> None:
+    """Runs the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
+    ``psycopg.Error`` when the connection is gone."""
+    if not _run_together(writer, wanted):
+        writer.command("ROLLBACK TO SAVEPOINT jobs")
+        writer.group += 1
+        _run_apart(writer, wanted)
+
+
+def _run_together(writer: Session, jobs: Sequence[Pending]) -> bool:
+    """False when a job raised; what all of them did is then to be undone."""
+    try:
+        for pending in jobs:
+            pending.result = pending.job(writer)
+    # A lock or an answer that did not come would not come for the next job either.
+    except psycopg.OperationalError:
+        raise
+    # Nobody is told yet: the job runs again, by itself, and its caller gets what it raises then.
+    except Exception:  # noqa: BLE001
+        return False
+    return True
+
+
+def _run_apart(writer: Session, jobs: Sequence[Pending]) -> None:
+    """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
+    savepoint = "SAVEPOINT job"
+    for pending in jobs:
+        writer.command(savepoint)
+        try:
+            pending.result = pending.job(writer)
+            savepoint = "RELEASE SAVEPOINT job; SAVEPOINT job"
+        # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
+        except Exception as error:
+            if isinstance(error, psycopg.OperationalError) or writer.connection_is_lost():
+                raise
+            pending.error = translated(error) if isinstance(error, psycopg.Error) else error
+            savepoint = "ROLLBACK TO SAVEPOINT job; RELEASE SAVEPOINT job; SAVEPOINT job"
+    if savepoint.startswith("ROLLBACK"):
+        writer.command("ROLLBACK TO SAVEPOINT job")
+
+
+def translated(error: psycopg.Error) -> DatabaseError:
+    """The error of this room for one of the driver's: what the server, the network or a neighbour does is
+    ``DatabaseUnavailable``, a fault in the SQL itself a plain ``DatabaseError``."""
+    if isinstance(error, psycopg.IntegrityError):
+        return ConstraintViolated(str(error))
+    # Operational: connection, shutdown, disk full, deadlock, lock timeout. Internal: the server's own faults.
+    if isinstance(error, psycopg.OperationalError | psycopg.InternalError | psycopg.InterfaceError):
+        return DatabaseUnavailable(str(error))
+    return DatabaseError(str(error))

@@ -1,0 +1,22 @@
+"""Provers in processes of their own.
+
+pyblst holds the interpreter's lock, and native code can crash: so a prover runs in worker processes, which build it again from its
+name and settings. ``pool`` keeps them at work, ``worker`` is one of them as the server sees it, ``child`` what runs in it; ``order`` is
+what it is told at first, ``frames`` and ``wire`` how they talk; ``prover`` is the port that use cases get.
+
+Decisions
+    Own processes and not ``ProcessPoolExecutor``: that one breaks as a whole when one process dies, cannot end a call that hangs, and
+    unpickles what comes back. Here a process that dies costs the one call that it was at, and is replaced.
+
+    JSON both ways. Whatever a prover answers is read by the domain's own parsers, like a stranger's request; nothing is unpickled, so
+    that a prover can hand the server no object but a proof or what a proof says.
+
+    Death is noticed by waiting for the process, not by the end of its channel: a prover that forks leaves copies of the channel behind.
+
+    A process that is at a call when the caller goes away finishes it, within the deadline: were it killed, strangers who hang up could
+    keep the pool starting processes.
+
+    Every worker leads a process group, which is killed with it: what it forked goes too. What it started as a program of its own dies with
+    the worker, but not by ``kill -9`` of the server, which nobody is left to act on. How many processes an account may have is for the
+    container to bound (``pids.max``): ``RLIMIT_NPROC`` would count the server's too.
+"""

@@ -1,0 +1,67 @@
+"""From an offer to a prover in worker processes, behind its bulkhead."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from typing import Final
+
+from identity_core.plugin.build import Built
+from identity_core.plugin.bulkhead import Bulkhead, Limits, guarded
+from identity_core.plugin.collect import Offer
+from identity_core.plugin.errors import PluginError
+from identity_core.plugin.processes.order import Order
+from identity_core.plugin.processes.pool import Pool
+from identity_core.plugin.processes.prover import WAITING_PER_WORKER, ProverProcesses
+from identity_core.plugin.sockets import prover_socket
+from identity_core.ports.clock import Clock
+from identity_core.ports.prover import ProofWorkers
+from identity_core.settings import Settings
+
+PATIENCE_SECONDS: Final = 5.0
+"""How long a start waits for a prover that no setting names; it is up in less than the server's own start takes."""
+
+
+def hire(
+    offer: Offer, settings: Settings, *, workers: int, deadline_seconds: float, clock: Clock, logger: logging.Logger
+) -> Built:
+    """Starts the workers and waits for none; to be called in the event loop that will use them. Raises ``PluginError``."""
+    source, name = offer.source, offer.provider.name
+    if not source.reference:
+        raise source.error(f"the prover {name} lives in this process only, so no worker process can build it")
+    plugins = settings.plugins
+    order = Order(
+        source=source.name,
+        reference=source.reference,
+        distribution=source.distribution,
+        version=source.version,
+        provider=name,
+        tables=plugins.tables,
+        data_dir=settings.data_dir,
+        database_url=settings.database_url,
+        servers=settings.server.workers,
+        import_seconds=plugins.import_seconds,
+        memory_mebibytes=settings.prover.memory_mebibytes,
+        log_level=logger.getEffectiveLevel(),
+        parent=os.getpid(),
+    )
+    in_flight = min(plugins.calls_in_flight, workers * WAITING_PER_WORKER)
+    limits = Limits(deadline_seconds, in_flight, plugins.failures_to_open, plugins.retry_seconds)
+    bulkhead = Bulkhead(f"prover:{name}", limits, prover_socket().contract, clock, logger)
+    prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
+    return Built(offer, prover, guarded(prover, ProofWorkers, bulkhead), bulkhead, prover.pool)
+
+
+async def settle(pool: Pool, *, named: bool, logger: logging.Logger) -> None:
+    """Waits until it is known whether the prover can be had. A prover that settings name must be; one that is just installed is
+    waited for a moment, and may come up later or fail without stopping the start. Raises ``PluginError``."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(None if named else PATIENCE_SECONDS):
+            await pool.told()
+    trouble = pool.staff.trouble
+    if trouble and named:
+        raise PluginError(trouble)
+    if trouble and not pool.staff.waits:
+        logger.error("the prover failed: %s", trouble)

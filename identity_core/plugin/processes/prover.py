@@ -1,0 +1,98 @@
+"""The prover's port on worker processes, and its bulkhead around it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from identity_core.codec import strict_json
+from identity_core.domain.errors import PluginUnavailable
+from identity_core.plugin.bulkhead import Bulkhead, Fault
+from identity_core.plugin.processes import frames, wire
+from identity_core.plugin.processes.order import Order
+from identity_core.plugin.processes.pool import Pool, Staff
+from identity_core.plugin.processes.wire import AnswerRefused
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+
+WAITING_PER_WORKER: Final = 256
+"""Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
+
+_LONGEST_SUITE: Final = 200
+_MOST_TYPES: Final = 100
+
+
+class ProverProcesses:
+    """``ports.prover.ProofWorkers``, to be put behind its bulkhead."""
+
+    def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int, logger: logging.Logger) -> None:
+        self._bulkhead = bulkhead
+        self._suite = ""
+        self._predicate_types: frozenset[str] = frozenset()
+        deadline = bulkhead.limits.deadline_seconds
+        self.pool = Pool(order, size=workers, deadline_seconds=deadline, logger=logger, hello=self._hello)
+
+    @property
+    def staff(self) -> Staff:
+        """The workers in numbers."""
+        return self.pool.staff
+
+    @property
+    def suite(self) -> str:
+        """See ``ProofWorkers.suite``."""
+        self._must_be_known()
+        return self._suite
+
+    @property
+    def predicate_types(self) -> frozenset[str]:
+        """See ``ProofWorkers.predicate_types``."""
+        self._must_be_known()
+        return self._predicate_types
+
+    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """See ``Prover.prove``."""
+        proof: ZkProof = await self._ask("prove", wire.prove_call(statement, witness, context))
+        return proof
+
+    async def read(self, proof: str) -> Presented:
+        """See ``Prover.read``."""
+        presented: Presented = await self._ask("read", wire.read_call(proof))
+        return presented
+
+    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """See ``Prover.verify``."""
+        await self._ask("verify", wire.verify_call(statement, proof, context, now))
+
+    async def close(self) -> None:
+        """Ends the workers."""
+        await self.pool.close()
+
+    async def _ask(self, method: str, body: bytes) -> Any:
+        kind, answer = await self.pool.call(body)
+        try:
+            if kind == frames.RESULT:
+                return wire.read_result(method, answer)
+            if kind == frames.REFUSAL:
+                raise wire.read_refusal(answer, self._bulkhead.contract.errors)
+        except AnswerRefused as refused:
+            raise Fault(str(refused)) from None
+        raise Fault(wire.words(answer).get("reason", "failed and cannot say how"))
+
+    def _must_be_known(self) -> None:
+        if not self._suite:
+            raise PluginUnavailable(details={"plugin": self._bulkhead.name, "retryAfter": 1})
+
+    def _hello(self, body: bytes) -> None:
+        try:
+            said = strict_json.loads(body)
+            suite, kinds = said["suite"], said["predicateTypes"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise AnswerRefused(f"said something else ({type(error).__name__})") from None
+        if not isinstance(suite, str) or not 1 <= len(suite) <= _LONGEST_SUITE:
+            raise AnswerRefused("has no suite")
+        if not isinstance(kinds, list) or len(kinds) > _MOST_TYPES or not all(isinstance(one, str) for one in kinds):
+            raise AnswerRefused("has no predicate types")
+        self._suite, self._predicate_types = suite, frozenset(kinds)

@@ -1,0 +1,117 @@
+"""What is broken shows: in /ready, in the metrics, and in ``identity plugins list --url``; what still works answers 200."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attack.stranger import did_path
+from tests.fault import service_process
+from tests.fault.service_process import Running
+from tests.redis_server import redis_server
+
+
+def ready(running: Running) -> tuple[int, Any]:
+    answer = running.wire.call("GET", "/ready")
+    return answer.status, answer.json
+
+
+def metric(running: Running, line: str) -> float:
+    """The value of a sample, 0 where there is none."""
+    text = running.wire.call("GET", "/metrics").body.decode()
+    found = re.search(rf"^{re.escape(line)} (\S+)$", text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_limiter_without_its_store_is_degraded_and_serves(tmp_path: Path) -> None:
+    with redis_server() as redis:
+        environment = {"IDENTITY_THROTTLE_REDIS_URL": redis.url}
+        with service_process.service(tmp_path / "data", environment=environment) as running:
+            hana = running.stranger.holder()
+            assert ready(running)[1]["dependencies"]["limits"] == "ok"
+            assert metric(running, "identity_limiter_degraded") == 0
+            redis.freeze()
+            assert running.wire.call("GET", did_path(hana.did)).status == 200
+            status, body = ready(running)
+            assert (status, body["status"], body["dependencies"]["limits"]) == (200, "ready", "degraded")
+            assert metric(running, "identity_limiter_degraded") == 1
+            assert metric(running, "identity_limiter_local_decisions_total") > 0
+            redis.thaw()
+            eventually(lambda: ready(running)[1]["dependencies"]["limits"] == "ok")
+            assert metric(running, "identity_limiter_degraded") == 0
+
+
+def prover_processes(server: int) -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+                command = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if parent == server and b"identity-prover" in command:
+                found.append(int(folder.name))
+    return found
+
+
+def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: Path) -> None:
+    environment = {"IDENTITY_PROVER_WORKERS": "2", "IDENTITY_PROVER_BACKEND": "bbs"}
+    with service_process.service(tmp_path / "data", environment=environment) as running:
+        eventually(lambda: prover(running)["processes"] == {"wanted": 2, "ready": 2, "restarts": 0})
+        before = prover_processes(running.process.pid)
+        assert len(before) == 2
+        os.kill(before[0], signal.SIGKILL)
+        eventually(lambda: prover(running)["processes"] == {"wanted": 2, "ready": 2, "restarts": 1})
+        assert prover(running)["state"] == "active"
+        assert ready(running)[0] == 200
+        assert metric(running, 'identity_plugin_process_restarts_total{plugin="prover:bbs"}') == 1
+        assert metric(running, 'identity_plugin_processes{plugin="prover:bbs"}') == 2
+        command = [sys.executable, "-m", "identity_core", "plugins", "list", "--url", running.wire.url, "--json"]
+        listed = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+        (row,) = [row for row in listed if row["name"] == "bbs"]
+        assert (row["state"], row["reason"]) == ("active", "2 of 2 processes, 1 restarts")
+        last = prover_processes(running.process.pid)
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(30) == 0
+        assert not any(Path(f"/proc/{pid}").exists() for pid in last)
+        # The process that was killed is told of in a line; those that end with the service are not.
+        assert running.log.read_text().count("worker process") == 1
+
+
+def prover(running: Running) -> Any:
+    return ready(running)[1]["plugins"]["prover:bbs"]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_prover_process_outlives_a_server_that_is_killed(tmp_path: Path, workers: str) -> None:
+    environment = {"IDENTITY_PROVER_BACKEND": "bbs"}
+    with service_process.service(tmp_path / "data", "--workers", workers, environment=environment) as running:
+        servers = [running.process.pid]
+        if workers == "2":
+            servers = [int(pid) for pid in _children(running.process.pid)]
+        provers = [pid for server in servers for pid in prover_processes(server)]
+        assert len(provers) == int(workers)
+        running.kill()
+        eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in provers))
+
+
+def _children(parent: int) -> list[str]:
+    return "".join(path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")).split()

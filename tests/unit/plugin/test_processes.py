@@ -1,0 +1,469 @@
+"""Provers in processes: whatever one does costs its own call, and the next one is served."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.errors import (
+    IdentityError,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+    PredicateNotSatisfied,
+    PredicateUnsupported,
+    ProofInvalid,
+)
+from identity_core.domain.proof import WitnessInvalid, ZkProof
+from identity_core.plugin.errors import PluginError
+from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.processes import pool as pool_module
+from identity_core.plugin.sources import module_source, object_source
+from identity_core.ports.prover import ProofWorkers
+from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, alive, context, crew, until
+from tests.unit.plugin.parts import HandClock, log, manager
+
+GOOD = ZkProof("cHJvb2Y", (), "gte", "p1")
+
+
+def test_a_prover_answers_from_a_process_of_its_own() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            assert isinstance(at.port, ProofWorkers)
+            assert (at.port.suite, at.port.predicate_types) == ("vicious-1", {"gte"})
+            assert await at.pid() != os.getpid()
+            await at.port.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
+            assert (at.row.state, at.staff.up, at.staff.restarts) == ("active", 1, 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_worker_stands_back_and_goes_first_when_memory_runs_out() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            proof = await at.prove("nice")
+            assert (proof.proof, proof.public_signals) == ("10", ("500",))
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("vice", "error", "details"),
+    [
+        ("unsupported", PredicateUnsupported, {"reason": "no", "n": [1, {"a": None}]}),
+        ("not-satisfied", PredicateNotSatisfied, {}),
+        ("witness", WitnessInvalid, {}),
+        ("invalid", ProofInvalid, {"reason": "bad"}),
+        ("overloaded", Overloaded, {"retryAfter": 3}),
+    ],
+)
+def test_errors_of_the_contract_arrive_whole(vice: str, error: type[IdentityError], details: Any) -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            for _ in range(7):
+                with pytest.raises(IdentityError) as refusal:
+                    await at.prove(vice)
+                assert type(refusal.value) is error
+                assert refusal.value.details == details
+                assert refusal.value.__cause__ is None
+            if vice == "unsupported":
+                assert str(refusal.value) == "Not this one."
+            assert (at.bulkhead.failures, at.staff.restarts, at.row.state) == (0, 0, "active")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    "vice",
+    [
+        "raise",
+        "system-exit",
+        "recursion",
+        "memory",
+        "junk",
+        "none",
+        "class",
+        "unpicklable",
+        "list",
+        "surrogate",
+        "ruined-details",
+    ],
+)
+def test_what_is_no_answer_costs_its_own_call_and_no_process(vice: str) -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            before = await at.pid()
+            with pytest.raises(PluginUnavailable) as refusal:
+                await at.prove(vice)
+            assert refusal.value.details == {"plugin": "prover:vicious"}
+            assert refusal.value.__cause__ is None
+            assert await at.pid() == before
+            assert (at.bulkhead.failures, at.staff.restarts) == (1, 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_subclass_comes_back_as_what_the_port_promises() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            assert type(await at.prove("own-class")) is ZkProof
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("text", ["text", "empty", "no-schema", "no-context", "predicates", "foreign-predicate"])
+def test_a_ruined_presentation_is_refused(text: str) -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            with pytest.raises(PluginUnavailable):
+                await at.port.read(text)
+            assert at.staff.restarts == 0
+
+    asyncio.run(scenario())
+
+
+def test_false_is_no_verdict_and_a_stranger_may_write_anything() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            now = datetime.now(UTC)
+            with pytest.raises(PluginUnavailable):
+                await at.port.verify(STATEMENT, GOOD, context=context("false"), now=now)
+            odd = ZkProof("\udc80\x00é", ("\ud800",), "", "")
+            await at.port.verify(STATEMENT, odd, context=context(), now=now)
+            with pytest.raises(ProofInvalid, match="not valid"):
+                await at.port.verify(STATEMENT, ZkProof("bad", (), "gte", "p"), context=context(), now=now)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("vice", ["exit", "segv", "abort", "kill", "huge", "shut", "scribble"])
+def test_a_death_costs_its_own_call_and_another_process_goes_on(vice: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            before = await at.pid()
+            with pytest.raises(PluginUnavailable):
+                await at.prove(vice)
+            began = time.monotonic()
+            after = await at.pid()
+            assert after != before
+            assert not alive(before)
+            assert (at.bulkhead.failures, at.staff.restarts, at.row.state) == (1, 1, "active")
+            assert time.monotonic() - began < 15
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(scenario())
+    said = {"segv": "was ended by SIGSEGV", "exit": "ended with status 0", "huge": "more than is taken"}
+    assert said.get(vice, "lost its worker process") in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_other_calls_wait_for_the_next_process_and_lose_nothing() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            calls = [at.prove("exit"), *(at.prove("", f"p{n}") for n in range(20))]
+            first, *others = await asyncio.gather(*calls, return_exceptions=True)
+            assert isinstance(first, PluginUnavailable)
+            assert [proof.proof_id for proof in others] == [f"p{n}" for n in range(20)]  # type: ignore[union-attr]
+
+    asyncio.run(scenario())
+
+
+def test_a_process_that_dies_between_calls_is_replaced() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            before = int((await at.prove("die-later")).public_signals[0])
+            await until(lambda: at.staff.restarts == 1 and at.staff.up == 1)
+            assert await at.pid() != before
+            assert at.bulkhead.failures == 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("vice", ["spin", "hold", "stop"])
+def test_a_hang_ends_at_the_deadline_with_its_process(vice: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with crew(deadline_seconds=1.0, plugins__vicious__scratch=str(tmp_path)) as at:
+            before = await at.pid()
+            began = time.monotonic()
+            with pytest.raises(PluginTimeout):
+                await at.prove(vice)
+            assert 0.9 < time.monotonic() - began < 5
+            assert at.bulkhead.timeouts == 1
+            await until(lambda: at.staff.restarts == 1 and at.staff.up == 1)
+            assert not alive(before)
+            assert await at.pid() != before
+
+    asyncio.run(scenario())
+
+
+def test_a_hang_holds_up_neither_the_loop_nor_the_other_worker(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        scratch = str(tmp_path)
+        async with crew(workers=2, deadline_seconds=3.0, plugins__vicious__scratch=scratch) as at:
+            await until(lambda: at.staff.up == 2)
+            hung = asyncio.create_task(at.prove("hold"))
+            await until((tmp_path / "hung").exists)
+            for number in range(20):
+                assert (await at.prove("", f"p{number}")).proof_id == f"p{number}"
+            assert not hung.done()
+            with pytest.raises(PluginTimeout):
+                await hung
+
+    asyncio.run(scenario())
+
+
+def test_a_fork_cannot_answer_and_dies_with_its_worker(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with crew(plugins__vicious__scratch=str(tmp_path)) as at:
+            before = await at.pid()
+            for _ in range(3):
+                # Both processes return from the call; only one of them is heard.
+                assert int((await at.prove("fork")).public_signals[0]) == before
+            await at.prove("fork-many")
+            forked = [int(pid) for pid in (tmp_path / "forked").read_text().split()]
+            assert len(forked) == 30
+            assert all(map(alive, forked))
+            assert await at.pid() == before
+            with pytest.raises(PluginUnavailable):
+                await at.prove("exit")
+            await until(lambda: not any(map(alive, forked)))
+            assert await at.pid() != before
+
+    asyncio.run(scenario())
+
+
+def test_repeated_deaths_shut_the_method_off_and_nothing_else() -> None:
+    async def scenario() -> None:
+        async with crew(plugins__failures_to_open=3) as at:
+            for _ in range(3):
+                with pytest.raises(PluginUnavailable):
+                    await at.prove("exit")
+            with pytest.raises(PluginUnavailable) as refusal:
+                await at.prove()
+            assert refusal.value.details["retryAfter"] == 5
+            assert (at.row.state, at.bulkhead.refused) == ("shut off", 1)
+            await at.port.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
+
+    asyncio.run(scenario())
+
+
+def test_too_many_calls_push_back() -> None:
+    async def scenario() -> None:
+        async with crew(plugins__calls_in_flight=4) as at:
+            answers = await asyncio.gather(*(at.prove("slow") for _ in range(9)), return_exceptions=True)
+            assert [type(answer) for answer in answers].count(Overloaded) == 5
+            assert at.bulkhead.refused == 5
+
+    asyncio.run(scenario())
+
+
+def test_a_caller_who_goes_away_takes_its_call_along_or_lets_it_end() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            before = await at.pid()
+            running = asyncio.create_task(at.prove("slow"))
+            waiting = asyncio.create_task(at.prove("exit"))
+            await asyncio.sleep(0.05)
+            for task in (running, waiting):
+                task.cancel()
+            outcomes = await asyncio.gather(running, waiting, return_exceptions=True)
+            assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
+            # The next answer is that of the next call, from the same process; the one that waited was never made.
+            assert (await at.prove("", "next")).proof_id == "next"
+            assert await at.pid() == before
+            assert (at.bulkhead.failures, at.bulkhead.in_flight, at.staff.restarts) == (0, 0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_an_abandoned_hang_still_ends() -> None:
+    async def scenario() -> None:
+        async with crew(deadline_seconds=1.0) as at:
+            before = await at.pid()
+            hung = asyncio.create_task(at.prove("spin"))
+            await asyncio.sleep(0.05)
+            hung.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await hung
+            await until(lambda: not alive(before))
+            await until(lambda: at.staff.up == 1)
+            assert await at.pid() != before
+
+    asyncio.run(scenario())
+
+
+def test_nothing_of_the_witness_is_seen_anywhere(capfd: pytest.CaptureFixture[str], caplog: Any) -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            with pytest.raises(PluginUnavailable) as refusal:
+                await at.prove("tell")
+            assert SECRET not in f"{refusal.value!r} {refusal.value.details} {refusal.value.__context__!r}"
+            assert "raised ValueError" in at.bulkhead.last_failure
+            assert "vicious_prover.py" in at.bulkhead.last_failure
+            assert SECRET not in at.bulkhead.last_failure
+            with pytest.raises(PluginUnavailable):
+                await at.prove("segv")
+
+    with caplog.at_level(logging.DEBUG):
+        asyncio.run(scenario())
+    out, err = capfd.readouterr()
+    assert SECRET not in out + err + caplog.text
+    assert "a failure" in caplog.text, "a log line of the prover does arrive, without its traceback"
+    assert "Segmentation fault" in err, "where it crashed is seen"
+
+
+def test_the_secret_is_in_neither_command_line_nor_environment() -> None:
+    async def scenario() -> None:
+        async with crew(plugins__vicious__scratch="/nowhere/secret-4711") as at:
+            pid = await at.pid()
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            assert b"identity-prover\0vicious" in command
+            assert b"secret-4711" not in command
+
+    # The folder does not exist, so the prover's close raises; nobody minds.
+    asyncio.run(scenario())
+
+
+def test_close_lets_the_prover_close_and_may_come_twice(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with crew(workers=2, plugins__vicious__scratch=str(tmp_path)) as at:
+            await until(lambda: at.staff.up == 2)
+            pid = await at.pid()
+            prover = next(one.thing for one in at.manager._built.values())
+            await asyncio.gather(prover.close(), prover.close())
+            await prover.close()
+            assert not alive(pid)
+            assert int((tmp_path / "closed").read_text())
+            with pytest.raises(PluginUnavailable):
+                await at.prove()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("build", ["", "hang"])
+def test_close_does_not_wait_for_a_start_or_a_call(build: str) -> None:
+    async def scenario() -> None:
+        async with crew(settled=False, plugins__vicious__build=build) as at:
+            task = asyncio.create_task(at.prove("spin"))
+            await asyncio.sleep(0.3)
+            began = time.monotonic()
+            await at.manager.close()
+            assert time.monotonic() - began < 3
+            with pytest.raises(PluginUnavailable):
+                await task
+
+    asyncio.run(scenario())
+
+
+def test_a_first_call_waits_for_a_slow_start() -> None:
+    async def scenario() -> None:
+        async with crew(settled=False, plugins__vicious__build="slow") as at:
+            assert at.row.state == "starting"
+            with pytest.raises(PluginUnavailable):
+                _ = at.port.suite
+            assert at.bulkhead.failures == 0, "not to know yet is no failure"
+            assert (await at.prove()).proof_id == "p1"
+            assert at.port.suite == "vicious-1"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        ("raise", "plugin tests.fault.vicious_prover (setting plugins.modules): the prover vicious could not be built"),
+        ("refuse", "the proving key is of another curve"),
+        ("unset", "set plugins.vicious.scratch"),
+        ("misfit", "does not fit its port: object has no"),
+        ("exit", "ended with status 5"),
+    ],
+)
+def test_a_prover_that_settings_name_and_that_cannot_be_had_stops_the_start(build: str, reason: str) -> None:
+    async def scenario() -> None:
+        async with crew(settled=False, prover__backend="vicious", plugins__vicious__build=build) as at:
+            with pytest.raises(PluginError) as refusal:
+                await at.manager.proof_workers_settled()
+            assert reason in str(refusal.value)
+            assert "\n" not in str(refusal.value)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("build", "state"), [("refuse", "failed"), ("unset", "available"), ("exit", "failed")])
+def test_one_that_is_only_installed_fails_alone(build: str, state: str) -> None:
+    async def scenario() -> None:
+        async with crew(plugins__vicious__build=build) as at:
+            assert at.row.state == state
+            assert at.row.reason
+            began = time.monotonic()
+            with pytest.raises(PluginUnavailable):
+                await at.prove()
+            assert time.monotonic() - began < 1, "nobody waits for what cannot be had"
+            if build == "unset":
+                assert at.staff.restarts == 0, "other settings would help, and trying again would not"
+            else:
+                await until(lambda: at.staff.restarts > 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_start_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "START_SECONDS", 1.0)
+
+    async def scenario() -> None:
+        async with crew(settled=False, plugins__vicious__build="hang") as at:
+            with pytest.raises(PluginUnavailable):
+                await at.prove()
+            assert "was not ready after 1 s" in at.row.reason
+
+    asyncio.run(scenario())
+
+
+def test_a_start_that_talks_too_much_is_cut_short(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with crew(plugins__vicious__build="log") as at:
+            await at.prove()
+
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(scenario())
+    lines = [record for record in caplog.records if record.message.startswith("line ")]
+    assert len(lines) == 50
+    assert lines[0].name == "identity.tests.vicious"
+
+
+def test_what_lives_in_one_process_only_cannot_be_built_in_another() -> None:
+    import tests.fault.vicious_prover as vicious
+
+    async def scenario() -> None:
+        plugins = manager(object_source(vicious, "here"))
+        with pytest.raises(PluginError, match="lives in this process only"):
+            plugins.proof_workers("vicious", workers=1, deadline_seconds=1.0)
+
+    asyncio.run(scenario())
+
+
+def test_without_a_prover_there_are_no_workers_and_two_want_a_choice() -> None:
+    async def scenario() -> None:
+        assert manager().proof_workers(None, workers=1, deadline_seconds=1.0) is None
+        with pytest.raises(PluginError, match=r"prover\.backend is gone"):
+            manager(module_source(MODULE)).proof_workers("gone", workers=1, deadline_seconds=1.0)
+
+    asyncio.run(scenario())
+
+
+def test_the_prover_in_this_process_is_another_one() -> None:
+    """The command line verifies in its own process, beside workers or without."""
+    from identity_core.settings import load
+
+    settings = load(environment={}, overrides={"did.method": "toy"})
+    plugins = PluginManager.load(settings, clock=HandClock(), logger=log, sources=[module_source(MODULE)])
+    prover = plugins.prover(None)
+    assert prover is not None
+    assert prover.suite == "vicious-1"
