@@ -25,10 +25,11 @@ class AnchorStatus(StrEnum):
 
 _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
     AnchorStatus.PENDING: frozenset({AnchorStatus.CONFIRMED, AnchorStatus.FAILED, AnchorStatus.REVOKED}),
-    AnchorStatus.CONFIRMED: frozenset({AnchorStatus.REVOKED}),
+    # Back to pending only when the ledger's own blocks were undone deeper than it waits for.
+    AnchorStatus.CONFIRMED: frozenset({AnchorStatus.REVOKED, AnchorStatus.PENDING}),
     AnchorStatus.FAILED: frozenset({AnchorStatus.PENDING}),
     AnchorStatus.REVOKED: frozenset(),
-    AnchorStatus.PRE_PHASE7: frozenset(),
+    AnchorStatus.PRE_PHASE7: frozenset({AnchorStatus.PENDING}),
 }
 
 

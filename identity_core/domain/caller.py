@@ -78,6 +78,29 @@ class Caller:
             return f"key:{self.operator.lineage or self.operator.id} for {self.subject}"
         return f"sub:{self.subject}"
 
+    @property
+    def person(self) -> Did | None:
+        """The DID that calls for itself, by its signature or its token; None for an API key, also for one behind a token."""
+        return None if self.operator is not None else self.did or self.subject
+
+    @property
+    def key(self) -> ApiKey | None:
+        """The API key behind the call, itself or by its token."""
+        return self.api_key or self.operator
+
+    @property
+    def author(self) -> str:
+        """What records say of who made them: a DID, or ``apiKey:`` and the fingerprint of the key that acted for one."""
+        return f"apiKey:{self.key.fingerprint}" if self.key is not None else str(self.person)
+
+    def require_acting_for(self, did: Did, scope: str) -> None:
+        """Raises ``Forbidden`` unless the caller is ``did`` itself, or an API key that has ``scope`` and may act for ``did``."""
+        self.require_scope(scope)
+        if self.api_key is not None:
+            self.api_key.require_target(did)
+        elif did not in (self.did, self.subject):
+            raise Forbidden("The caller may not act for this DID.", details={"did": str(did)})
+
     def require_scope(self, scope: str) -> None:
         """Raises ``Forbidden`` when an API key or a token lacks ``scope``. A key without scopes may do everything, and so may
         a DID, as far as it is the DID's own to do."""

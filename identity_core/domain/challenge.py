@@ -15,6 +15,7 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -41,6 +42,11 @@ HASH_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 MAX_TEXT: Final = 2048
 MAX_HEADER: Final = 4 * ((MAX_LENGTH + 1 + 86 + 2) // 3)
+
+# What one attempt may cost. The header names neither key nor challenge, so every pair of the two may have to be tried.
+VERIFICATIONS: Final = 256
+# Bound to the purpose or not, and to the body or not.
+_KINDS: Final = 4
 
 _NONE: Final = "-"
 _ORIGIN: Final = re.compile(r"[!-~]{1,512}", re.ASCII)
@@ -110,6 +116,30 @@ def build(
     )
     Challenge.parse(text)
     return text
+
+
+def live_of_a_kind(cap: int, keys: int) -> int:
+    """How many challenges that say the same may live for a DID with ``keys`` keys that may sign: at most ``cap``, and so few that
+    every pair of key and challenge can be tried within ``VERIFICATIONS``."""
+    return max(1, min(cap, VERIFICATIONS // (_KINDS * max(1, keys))))
+
+
+def likeliest(texts: Iterable[str], origin: str, keys: int) -> list[str]:
+    """The challenges of ``origin`` in the order in which a signature is tried on them: what is bound most closely first, because
+    our own clients bind everything and strangers do not know the body. ``texts`` come in the order of their life left, the longest
+    first.
+
+    Of a kind no more are tried than may live. There are more only while challenges live that were given out when the DID
+    had fewer keys; whoever holds one that is left out asks again and gets one that is not.
+    """
+    most = live_of_a_kind(VERIFICATIONS, keys)
+    kinds: tuple[list[str], ...] = ([], [], [], [])
+    for text in texts:
+        _, asked_by, _, purpose, body_hash, _, _ = text.split(" ")
+        kind = kinds[2 * (body_hash == _NONE) + (purpose == _NONE)]
+        if asked_by == origin and len(kind) < most:
+            kind.append(text)
+    return [text for kind in kinds for text in kind]
 
 
 def hash_body(body: JsonValue) -> str:

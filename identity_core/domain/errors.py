@@ -386,8 +386,51 @@ class SchemaNotFound(IdentityError):
     message = "The credential schema does not exist."
 
 
+class StatusListNotFound(IdentityError):
+    """No status list has this identifier."""
+
+    code = "STATUS_LIST_NOT_FOUND"
+    message = "The status list does not exist."
+
+
+class InvalidSchema(IdentityError):
+    """The credential schema breaks a rule; `details.reason` says which, `details.attribute` in which place (from 0)."""
+
+    code = "INVALID_SCHEMA"
+    message = "The credential schema is not valid."
+
+
 class InvalidCredential(IdentityError):
     """The credential breaks its schema, or its signature is not its issuer's; `details.reason` says which and quotes no value."""
 
     code = "INVALID_CREDENTIAL"
     message = "The credential is not valid."
+
+
+class TransactionNotFound(IdentityError):
+    """No entry of the ledger has this transaction hash. Anchors are no entries."""
+
+    code = "TRANSACTION_NOT_FOUND"
+    message = "The ledger has no entry with this transaction hash."
+
+
+class BlockNotFound(IdentityError):
+    """The ledger has no block of this number that holds an entry."""
+
+    code = "BLOCK_NOT_FOUND"
+    message = "The ledger has no entry in a block of this number."
+
+
+class TileNotFound(IdentityError):
+    """The log is not large enough to have this tile, the path is that of no tile, or this installation shows no entries."""
+
+    code = "TILE_NOT_FOUND"
+    message = "The log has no such tile."
+
+
+class LogRangeInvalid(IdentityError):
+    """The proof would be about a log that is larger than this one, or that did not hold the entry yet; `details.treeSize` says how
+    many entries it has."""
+
+    code = "LOG_RANGE_INVALID"
+    message = "The log has no such range of entries."

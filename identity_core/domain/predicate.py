@@ -43,6 +43,11 @@ _SUPPORTED: Mapping[AttributeType, frozenset[PredicateType]] = {
 }
 
 
+def supported_by(kind: AttributeType) -> frozenset[PredicateType]:
+    """The predicates that apply to attributes of this type."""
+    return _SUPPORTED[kind]
+
+
 @dataclass(frozen=True, slots=True)
 class Predicate:
     """One predicate in its canonical form; make it with ``Predicate.parse``.

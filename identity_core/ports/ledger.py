@@ -53,6 +53,11 @@ class LedgerBackend(Protocol):
 
         Raises ``VersionConflict`` when the DID has another number of entries than ``expected_version``; that request
         fails alone, whatever is appended beside it.
+
+        When ``LedgerUnavailable`` is raised, ``details["outcome"]`` may be ``"not recorded"``, which is a promise; without
+        it the outcome is unknown, and the entry may still come up. Asking again is safe: the same append either gets its
+        receipt now or is a ``VersionConflict``, and ``entries`` shows whether the recorded one is the caller's own. It is
+        never recorded twice, and a second caller with the same bytes never gets the receipt of the first.
         """
         ...
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from identity_core.domain.audit_chain import ChainedLine
 from identity_core.domain.errors import JsonValue
 from identity_core.domain.history import DidState
 from identity_core.ports.ledger import Receipt
@@ -162,4 +163,8 @@ class AuditLog(Protocol):
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         """Lines by number (from 1, without gaps), those after ``after`` first."""
+        ...
+
+    async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
+        """The same lines as they were hashed, each with its link, for whoever checks the chain."""
         ...

@@ -5,6 +5,7 @@ One database, ``identity.sqlite`` or the operator's server; one writer a process
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,18 @@ from identity_core.database import Database, open_database
 from identity_core.store import schema
 from identity_core.store.audit import AuditLines
 from identity_core.store.challenges import StoredChallenges
+from identity_core.store.credential_schemas import StoredCredentialSchemas
+from identity_core.store.credentials import StoredCredentials
+from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
 from identity_core.store.idempotency import StoredIdempotencyKeys
+from identity_core.store.invocations import StoredInvocations
+from identity_core.store.outbox import StoredOutbox
+from identity_core.store.proofs import StoredProofs
+from identity_core.store.timeline import StoredTimeline
+from identity_core.store.transparency import TransparencyTree
+from identity_core.store.verifications import StoredVerifications
+from identity_core.store.verifier_challenges import StoredVerifierChallenges
 
 __all__ = ["Store"]
 
@@ -27,6 +38,16 @@ class Store:
     challenges: StoredChallenges
     idempotency: StoredIdempotencyKeys
     audit: AuditLines
+    transparency: TransparencyTree
+    timeline: StoredTimeline
+    credential_schemas: StoredCredentialSchemas
+    credentials: StoredCredentials
+    verifications: StoredVerifications
+    verifier_challenges: StoredVerifierChallenges
+    delegations: StoredDelegations
+    invocations: StoredInvocations
+    proofs: StoredProofs
+    outbox: StoredOutbox
 
     @classmethod
     def open(cls, data_dir: Path, database_url: str | None = None, *, processes: int = 1) -> Store:
@@ -43,6 +64,16 @@ class Store:
             StoredChallenges(database),
             StoredIdempotencyKeys(database),
             AuditLines(database),
+            TransparencyTree(database),
+            StoredTimeline(database, secrets.token_bytes),
+            StoredCredentialSchemas(database),
+            StoredCredentials(database),
+            StoredVerifications(database, secrets.token_bytes),
+            StoredVerifierChallenges(database),
+            StoredDelegations(database),
+            StoredInvocations(database, secrets.token_bytes),
+            StoredProofs(database),
+            StoredOutbox(database, secrets.token_bytes),
         )
 
     async def close(self) -> None:

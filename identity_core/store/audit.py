@@ -1,29 +1,23 @@
-"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows.
-
-``link`` is SHA-256 over a tag, the link before and the line; the line holds its own number. Whoever can rewrite the whole
-table can rewrite the chain: that is found only by comparing with a copy of an earlier link.
-"""
+"""The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows
+(``domain/audit_chain.py``)."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
 
 import orjson
 
 from identity_core.database import Database, Transaction
+from identity_core.domain.audit_chain import GENESIS, ChainedLine, next_link
 from identity_core.domain.times import parse, printed_exactly
 from identity_core.ports.repositories import AuditRow
-from identity_core.store.refusals import translated
-
-GENESIS = bytes(32)
-_TAG = b"identity audit line v1\n"
+from identity_core.store.refusals import settled, translated
 
 _LOCK = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
 _LAST = "SELECT sequence, link FROM audit_lines ORDER BY sequence DESC LIMIT 1"
 _INSERT = "INSERT INTO audit_lines (sequence, line, link) VALUES (:sequence, :line, :link)"
-_READ = "SELECT sequence, line FROM audit_lines WHERE sequence > :after ORDER BY sequence LIMIT :limit"
+_READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 
 
 class AuditLines:
@@ -37,7 +31,7 @@ class AuditLines:
     def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
         """See ``AuditLog.write``."""
         with translated:
-            return _settled(self._database.write(lambda transaction: self._append(transaction, row), durable=durable))
+            return settled(self._database.write(lambda transaction: self._append(transaction, row), durable=durable))
 
     def _append(self, transaction: Transaction, row: AuditRow) -> None:
         if self._group != transaction.group:
@@ -60,17 +54,19 @@ class AuditLines:
         parameters = {"after": after, "limit": limit}
         with translated:
             rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
-        return [(sequence, from_line(bytes(line))) for sequence, line in rows]
+        return [(sequence, from_line(bytes(line))) for sequence, line, _ in rows]
+
+    async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
+        """See ``AuditLog.chain``."""
+        parameters = {"after": after, "limit": limit}
+        with translated:
+            rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
+        return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
 
 
-async def _settled(written: Awaitable[None]) -> None:
-    with translated:
-        await written
-
-
-def next_link(previous: bytes, line: bytes) -> bytes:
-    """The link of ``line`` behind a line whose link is ``previous``."""
-    return hashlib.sha256(_TAG + previous + line).digest()
+def _octets(value: bytes | str) -> bytes:
+    """A column as it lies there: who edits the table by hand may well leave text behind, and that is for the chain to find."""
+    return value.encode() if isinstance(value, str) else bytes(value)
 
 
 def to_line(sequence: int, row: AuditRow) -> bytes:

@@ -19,7 +19,7 @@ PRUNED_AT_ONCE = 8
 
 _SAME = """
 SELECT text, did, expires_at FROM challenges WHERE did = :did AND body_hash = :body_hash AND purpose = :purpose
-AND origin = :origin AND spent = 0 AND expires_at > :now ORDER BY expires_at DESC LIMIT :cap
+AND origin = :origin AND spent = 0 AND expires_at > :now ORDER BY expires_at DESC, digest DESC LIMIT :cap
 """
 _COUNT_BOUND = """
 SELECT count(*), max(expires_at) FROM (SELECT expires_at FROM challenges WHERE did = :did AND spent = 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from types import TracebackType
+from typing import TypeVar
 
 from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
 from identity_core.domain.errors import Overloaded, PluginUnavailable
+
+T = TypeVar("T")
 
 
 class _Translation:
@@ -24,3 +28,9 @@ class _Translation:
 
 
 translated = _Translation()
+
+
+async def settled(written: Awaitable[T]) -> T:
+    """What a queued write gives, its failures translated."""
+    with translated:
+        return await written

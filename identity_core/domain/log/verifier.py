@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +19,7 @@ from identity_core.domain.log.chain import Chain, method_of
 class Verified:
     """What a valid log proves. It proves nothing about newer entries that somebody may have kept back.
 
-    ``head`` is the versionId of the last entry, ``updated_at`` its time.
+    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON.
     """
 
     did: str
@@ -27,6 +27,7 @@ class Verified:
     head: str
     updated_at: datetime
     deactivated: bool
+    document: Mapping[str, JsonValue]
 
     def summary(self) -> dict[str, JsonValue]:
         """The same as JSON."""
@@ -59,7 +60,9 @@ def verify(octets: bytes, *, now: datetime | None = None, witness_file: bytes | 
     if state is None:
         raise LogInvalid("The log is empty.")
     head = f"{state.version_id}-{state.entry_hash}"
-    return Verified(str(state.did), state.version_id, head, state.updated_at, state.deactivated)
+    return Verified(
+        str(state.did), state.version_id, head, state.updated_at, state.deactivated, state.document.to_json()
+    )
 
 
 def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[bytes]) -> Iterator[DidState]:
@@ -76,4 +79,4 @@ def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[by
 def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None) -> Verified:
     states = webvh.verify_entries(lines, now=now, witness_file=witness_file)
     head = states[-1]
-    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated)
+    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document)

@@ -1,0 +1,138 @@
+"""What stories about credentials need: Ivo the issuer, a schema, a credential of Hana's, and a good request for every operation."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+from features.document import Operation
+from features.world import DRAFTS, Draft, Person, World
+from identity_core.cli.credential_offline import sign_values
+from identity_core.codec import multibase, multikey
+from identity_core.domain import challenge, schema_json
+
+READING = ("getCredential", "listCredentials")
+NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
+BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+ATTRIBUTES: list[dict[str, Any]] = [
+    {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
+    {"name": "country", "type": "string"},
+    {"name": "income", "type": "decimal", "scale": 2},
+]
+VALUES: dict[str, Any] = {"age": 24, "country": "Wakanda", "income": "41250.50"}
+
+
+def signature(world: World, person: Person, operation_id: str, body: Any = None) -> dict[str, str]:
+    """The header of a person for exactly this operation and body."""
+    purpose = "read" if operation_id in READING else "credential"
+    if body is None:
+        text = world.challenge(person.did, purpose=purpose)
+        return {"Authorization": person.signer().header(text, purpose=purpose)}
+    digest = challenge.hash_body(body)
+    text = world.challenge(person.did, purpose=purpose, body_hash=digest)
+    return {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
+
+
+def call(world: World, name: str, operation_id: str, model: str = "", body: Any = None, **more: Any) -> Any:
+    """A signed operation through the generated client. What is signed is what the client sends."""
+    person = world.person(name)
+    if body is None:
+        return world.call(operation_id, headers=signature(world, person, operation_id), **more)
+    made = world.model(model, body)
+    return world.call(operation_id, headers=signature(world, person, operation_id, made.to_dict()), body=made, **more)
+
+
+def issuer(world: World, name: str, *, held: bool = True) -> Person:
+    """A person who signs credentials; ``held``: with a key that the service holds too."""
+    if name not in world.people:
+        world.new_person(name, {"additionalKeys": [BLS], "storeSecrets": held})
+    return world.people[name]
+
+
+def schema(world: World, attributes: Any = None) -> str:
+    """The id of a schema; the story's own unless other attributes are asked for."""
+    if attributes is None and "schema" in world.notes:
+        return str(world.notes["schema"])
+    body = {"id": f"https://schemas.example/{uuid.uuid4()}", "attributes": attributes or ATTRIBUTES}
+    made = world.call(
+        "createCredentialSchema", headers=world.key_header(), body=world.model("CreateCredentialSchemaRequest", body)
+    )
+    assert made.status_code == 201, made.content
+    world.notes["schema"] = made.parsed.id
+    return str(made.parsed.id)
+
+
+def wish(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> dict[str, Any]:
+    """What the issuer says of the holder."""
+    said = {
+        "issuerDid": issuer(world, by).did,
+        "holderDid": world.person(of).did,
+        "schemaId": schema(world),
+        "attributes": VALUES,
+    }
+    return said | changed
+
+
+def signed(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> dict[str, Any]:
+    """The same, signed by the issuer at home."""
+    person = issuer(world, by)
+    said = wish(world, by, of, **changed)
+    definition = schema_json.read(said["schemaId"], ATTRIBUTES)
+    secret = multikey.decode_secret(person.secrets["assertionMethod"])[1]
+    said["attributes"], octets = sign_values(definition, said["attributes"], secret)
+    key_id = person.created["keys"]["assertionMethod"]["keyId"]
+    return said | {"verificationMethod": key_id, "signature": multibase.base64url_encode(octets)}
+
+
+def issued(world: World, by: str = "Ivo", of: str = "Hana") -> dict[str, Any]:
+    """The record of a credential that the story is about from now on."""
+    body = world.model("IssueCredentialRequest", wish(world, by, of))
+    answer = world.call("issueCredential", headers=world.key_header(), body=body)
+    assert answer.status_code == 201, answer.content
+    record: dict[str, Any] = answer.parsed.to_dict()
+    world.notes["credential"] = record
+    return record
+
+
+# Good requests
+
+
+def _drafted(world: World, operation: Operation) -> Draft:
+    """By an operator, where somebody must ask."""
+    name = operation.operation_id
+    draft = Draft(operation, operation.path, headers=world.key_header() if operation.schemes else {})
+    if "{credentialId}" in operation.path:
+        draft.path = operation.path.replace("{credentialId}", issued(world)["id"])
+    if "{schemaId}" in operation.path:
+        draft.path = operation.path.replace("{schemaId}", quote(schema(world), safe=""))
+    if "{statusListId}" in operation.path:
+        # A new issuer's list, which nobody has asked for yet.
+        world.people.pop("Ivo", None)
+        draft.path = operation.path.replace("{statusListId}", list_name(issued(world)))
+    if name == "listCredentials":
+        draft.query = {"holderDid": world.person("Hana").did}
+    bodies: dict[str, Callable[[], dict[str, Any]]] = {
+        "createCredentialSchema": lambda: {"id": f"urn:uuid:{uuid.uuid4()}", "attributes": ATTRIBUTES},
+        "issueCredential": lambda: wish(world),
+        "importCredential": lambda: signed(world),
+        "setCredentialStatus": lambda: {"purpose": "suspension", "value": True, "reason": "lost"},
+        "verifyCredential": lambda: {"credential": issued(world)["credential"]},
+    }
+    if name in bodies:
+        draft.body = bodies[name]()
+    return draft
+
+
+def list_name(record: dict[str, Any], purpose: int = 0) -> str:
+    """The name of the list of a credential; 0 is revocation, 1 suspension."""
+    address: str = record["credential"]["credentialStatus"][purpose]["statusListCredential"]
+    return address.rpartition("/")[2]
+
+
+for _name in (
+    "createCredentialSchema", "listCredentialSchemas", "getCredentialSchema", "issueCredential", "importCredential",
+    "listCredentials", "getCredential", "setCredentialStatus", "verifyCredential", "getStatusList",
+):  # fmt: skip
+    DRAFTS[_name] = _drafted

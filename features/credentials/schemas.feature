@@ -1,0 +1,44 @@
+Feature: What credentials hold
+  A schema is registered once, for good, and everybody may read it.
+
+  @createCredentialSchema
+  Scenario: A DID registers a schema
+    Given Ivo has a DID
+    When Ivo registers a schema
+    Then the answer is 201
+
+  @getCredentialSchema
+  Scenario: Everybody reads it
+    When Vera reads the schema
+    Then the answer is 200
+
+  @listCredentialSchemas
+  Scenario: Everybody lists schemas
+    When Vera reads the schemas one by one
+    Then the answer is 200
+    And the pages do not overlap
+
+  @createCredentialSchema @422:INVALID_SCHEMA
+  Scenario Outline: What is no schema
+    Given Ivo has a DID
+    When Ivo registers a schema with <what>
+    Then the answer is 422 INVALID_SCHEMA
+
+    Examples:
+      | what                           |
+      | two attributes of one name     |
+      | an attribute called id         |
+      | an unknown type                |
+      | a threshold outside the domain |
+      | an id that is no URI           |
+
+  @createCredentialSchema @409:CONFLICT
+  Scenario: A schema does not change
+    Given Ivo has a DID
+    When Ivo registers the schema again
+    Then the answer is 409 CONFLICT
+
+  @getCredentialSchema @404:SCHEMA_NOT_FOUND
+  Scenario: A schema that there is not
+    When Vera reads a schema that nobody registered
+    Then the answer is 404 SCHEMA_NOT_FOUND

@@ -1,0 +1,138 @@
+"""From what the credential use cases return to the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+from identity_core.api.did_render import NO_STORE, cursor
+from identity_core.api.request import Answer
+from identity_core.domain import schema_json, verifiable_credential
+from identity_core.domain.credential import Credential
+from identity_core.domain.errors import JsonValue
+from identity_core.domain.times import printed, printed_exactly
+from identity_core.ports.credentials import RegisteredSchema
+from identity_core.use_cases.credentials.get_status_list import SignedStatusList
+from identity_core.use_cases.credentials.vault import ShownCredential
+from identity_core.use_cases.credentials.verify import Verdict
+
+PREFIX: Final = "/api/v1"
+LIST_SECONDS: Final = 60
+"""How long a cache may show a status list: what is revoked is seen everywhere a minute later."""
+
+_FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
+_FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
+
+
+def schema(registered: RegisteredSchema) -> dict[str, JsonValue]:
+    """The JSON of a registered schema."""
+    return {
+        **schema_json.to_json(registered.definition),
+        "createdAt": printed(registered.created_at),
+        "createdBy": author(registered.created_by),
+    }
+
+
+def created_schema(registered: RegisteredSchema) -> Answer:
+    """201."""
+    location = f"{PREFIX}/credential-schemas/{quote(registered.definition.schema.id, safe=':')}"
+    return Answer(201, schema(registered), headers=[("Location", location)])
+
+
+def shown_schema(registered: RegisteredSchema) -> Answer:
+    """200; the schema never changes."""
+    return Answer(200, schema(registered), headers=[_FOR_GOOD])
+
+
+def schemas(registered: Sequence[RegisteredSchema], limit: int) -> Answer:
+    """A page of schemas."""
+    page = registered[:limit]
+    following = cursor(page[-1].definition.schema.id) if len(registered) > limit else None
+    return Answer(200, {"items": [schema(one) for one in page], "nextCursor": following}, headers=[_FOR_A_WHILE])
+
+
+def author(text: str) -> dict[str, JsonValue]:
+    """Who made a record, from ``Caller.author``."""
+    key, separator, fingerprint = text.partition("apiKey:")
+    return {"kind": "apiKey", "fingerprint": fingerprint} if separator and not key else {"kind": "did", "did": text}
+
+
+def record(credential: Credential, shown: dict[str, JsonValue] | None) -> dict[str, JsonValue]:
+    """The JSON of a record; ``shown`` is the credential itself, or None."""
+    return {
+        "id": credential.id,
+        "issuerDid": str(credential.issuer),
+        "holderDid": str(credential.holder),
+        "schemaId": credential.schema.id,
+        "attributeNames": [attribute.name for attribute in credential.schema.attributes],
+        "verificationMethod": credential.verification_method,
+        "validFrom": printed(credential.valid_from),
+        "validUntil": None if credential.valid_until is None else printed(credential.valid_until),
+        "status": credential.status.value,
+        "statusReason": credential.status_reason,
+        "version": credential.version,
+        "createdAt": printed(credential.created_at),
+        "createdBy": author(credential.created_by),
+        "credential": shown,
+    }
+
+
+def stored(found: ShownCredential, base_url: str) -> Answer:
+    """201 for a credential that has come in."""
+    location = f"{PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
+    return Answer(201, _with_values(found, base_url), headers=[NO_STORE, ("Location", location)])
+
+
+def found(seen: ShownCredential, base_url: str) -> Answer:
+    """200, with the values for those who see them."""
+    return Answer(200, _with_values(seen, base_url), headers=[NO_STORE])
+
+
+def changed(credential: Credential) -> Answer:
+    """200 after a change of the status."""
+    return Answer(200, record(credential, None), headers=[NO_STORE])
+
+
+def credentials(rows: Sequence[Credential], limit: int) -> Answer:
+    """A page of records."""
+    page = rows[:limit]
+    following = None
+    if len(rows) > limit:
+        following = cursor(f"{printed_exactly(page[-1].created_at)} {page[-1].id}")
+    items = [record(credential, None) for credential in page]
+    return Answer(200, {"items": items, "nextCursor": following}, headers=[NO_STORE])
+
+
+def verdict(found: Verdict) -> Answer:
+    """200, whatever was found."""
+    checks = [
+        {"check": check.name, "ok": check.ok, "code": check.code, "reason": check.reason} for check in found.checks
+    ]
+    return Answer(200, {"verified": found.verified, "checks": checks}, headers=[NO_STORE])
+
+
+def status_list(made: SignedStatusList) -> Answer:
+    """200, for caches."""
+    return Answer(200, made.octets, headers=_cached(made))
+
+
+def status_list_holds(made: SignedStatusList) -> Answer:
+    """304."""
+    return Answer(304, headers=_cached(made))
+
+
+def etag(made: SignedStatusList) -> str:
+    """The entity tag of a status list."""
+    return f'"{made.version}"'
+
+
+def _cached(made: SignedStatusList) -> list[tuple[str, str]]:
+    return [("ETag", etag(made)), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
+
+
+def _with_values(seen: ShownCredential, base_url: str) -> dict[str, JsonValue]:
+    shown = None
+    if seen.witness is not None:
+        shown = verifiable_credential.to_json(seen.credential, seen.witness, base_url)
+    return record(seen.credential, shown)

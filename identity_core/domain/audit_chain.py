@@ -1,0 +1,67 @@
+"""The chain of the audit log, and the check of it that needs nothing but the lines.
+
+``link`` is SHA-256 over a tag, the link before and the line; the line holds its own number. An edited, removed, inserted or swapped
+line breaks it. Whoever can rewrite the whole log can rewrite the chain: that, and a tail that was cut off, is found only by
+comparing with a head that was remembered elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+GENESIS: Final = bytes(32)
+_TAG: Final = b"identity audit line v1\n"
+
+
+class ChainBroken(ValueError):
+    """The lines are not those that were written; the message says at which line, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedLine:
+    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
+
+    sequence: int
+    line: bytes
+    link: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
+
+    sequence: int = 0
+    link: bytes = GENESIS
+
+
+def next_link(previous: bytes, line: bytes) -> bytes:
+    """The link of ``line`` behind a line whose link is ``previous``."""
+    return hashlib.sha256(_TAG + previous + line).digest()
+
+
+def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> ChainHead:
+    """The head after ``lines``, which must follow ``head``. ``known`` is a head that was seen before: the line of its number must
+    have its link. Raises ``ChainBroken``."""
+    for one in lines:
+        number = head.sequence + 1
+        if one.sequence != number:
+            raise ChainBroken(f"line {number} is missing, line {one.sequence} stands in its place")
+        if not one.line.startswith(b'{"sequence":%d,' % number):
+            raise ChainBroken(f"line {number} says another number: it was edited, or moved here")
+        if one.link != next_link(head.link, one.line):
+            raise ChainBroken(f"line {number} does not follow from the lines before it: one of them was edited")
+        if known is not None and known.sequence == number and known.link != one.link:
+            raise ChainBroken(f"line {number} is another than the one that was remembered: the log was written anew")
+        head = ChainHead(number, one.link)
+    return head
+
+
+def check_reached(head: ChainHead, known: ChainHead | None) -> None:
+    """Raises ``ChainBroken`` when the log ends before a head that was seen already."""
+    if known is not None and head.sequence < known.sequence:
+        raise ChainBroken(
+            f"the log ends at line {head.sequence}, line {known.sequence} was seen before: its end was cut off"
+        )

@@ -1,0 +1,179 @@
+"""What a verification says: one check after the other, each with its outcome, and what follows from them.
+
+A check is right, wrong, or could not be made (``ok`` None): a verifier may come back for the last, and must not for the second.
+Only when every check is right is a proof verified. Warnings are about what stands around the proof; they do not touch it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from identity_core.domain.errors import InvalidDid, InvalidRequest, JsonValue, ProofInvalid
+from identity_core.domain.issuer_key import controller_of
+from identity_core.domain.proof import (
+    CLOCK_SKEW,
+    MAX_NONCE_OCTETS,
+    MIN_NONCE_OCTETS,
+    Context,
+    Expectation,
+    Presented,
+)
+
+
+class Finding(StrEnum):
+    """Why a check is wrong or could not be made, and what a warning warns of. The document describes each."""
+
+    PROOF_INVALID = "PROOF_INVALID"
+    PUBLIC_SIGNALS_MISMATCH = "PUBLIC_SIGNALS_MISMATCH"
+    PROOF_EXPIRED = "PROOF_EXPIRED"
+    PROOF_NOT_YET_VALID = "PROOF_NOT_YET_VALID"
+    PROOF_REVOKED = "PROOF_REVOKED"
+    PREDICATE_MISMATCH = "PREDICATE_MISMATCH"
+    CHALLENGE_MISMATCH = "CHALLENGE_MISMATCH"
+    CHALLENGE_UNKNOWN = "CHALLENGE_UNKNOWN"
+    CHALLENGE_SPENT = "CHALLENGE_SPENT"
+    DOMAIN_MISMATCH = "DOMAIN_MISMATCH"
+    SCHEMA_MISMATCH = "SCHEMA_MISMATCH"
+    ISSUER_MISMATCH = "ISSUER_MISMATCH"
+    ISSUER_NOT_FOUND = "ISSUER_NOT_FOUND"
+    ISSUER_DEACTIVATED = "ISSUER_DEACTIVATED"
+    ISSUER_KEY_UNKNOWN = "ISSUER_KEY_UNKNOWN"
+    ISSUER_UNAVAILABLE = "ISSUER_UNAVAILABLE"
+    CREDENTIAL_REVOKED = "CREDENTIAL_REVOKED"
+    CREDENTIAL_SUSPENDED = "CREDENTIAL_SUSPENDED"
+    CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED"
+    CREDENTIAL_UNKNOWN = "CREDENTIAL_UNKNOWN"
+    DELEGATION_REVOKED = "DELEGATION_REVOKED"
+    DELEGATION_EXPIRED = "DELEGATION_EXPIRED"
+    DELEGATION_SUSPENDED = "DELEGATION_SUSPENDED"
+    DELEGATION_UNKNOWN = "DELEGATION_UNKNOWN"
+    ANCHOR_FAILED = "ANCHOR_FAILED"
+    ANCHOR_REVOKED = "ANCHOR_REVOKED"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check by name. ``ok`` None: it could not be made. ``code`` stands unless it is right."""
+
+    name: str
+    ok: bool | None
+    code: Finding | None = None
+
+
+def right(name: str) -> Check:
+    """A check that came out well."""
+    return Check(name, True)
+
+
+def wrong(name: str, code: Finding) -> Check:
+    """A check that did not."""
+    return Check(name, False, code)
+
+
+def undecided(name: str, code: Finding) -> Check:
+    """A check that could not be made."""
+    return Check(name, None, code)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the verifier asked for; None: it has no expectation there. ``predicate`` is a whole ``ZKPredicate``."""
+
+    predicate: Mapping[str, JsonValue] | None = None
+    challenge: str | None = None
+    domain: str | None = None
+    issuer: str | None = None
+    schema_id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ``InvalidRequest`` for a challenge that no proof can be bound to."""
+        if self.challenge is not None and not MIN_NONCE_OCTETS <= len(self.challenge.encode()) <= MAX_NONCE_OCTETS:
+            raise InvalidRequest(
+                f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} octets of UTF-8.",
+                details={"member": "challenge"},
+            )
+
+    def compare(self, presented: Presented) -> Iterator[Check]:
+        """A check for each expectation that there is."""
+        if self.predicate is not None:
+            expected = Expectation(None, None, (self.predicate,), None, None, None, None)
+            yield _agreed("predicate", _agrees(expected, presented), Finding.PREDICATE_MISMATCH)
+        if self.challenge is not None:
+            agrees = presented.context.nonce == self.challenge.encode()
+            yield _agreed("challenge", agrees, Finding.CHALLENGE_MISMATCH)
+        if self.domain is not None:
+            yield _agreed("domain", presented.context.audience == self.domain, Finding.DOMAIN_MISMATCH)
+        if self.issuer is not None:
+            yield _agreed("issuer", issuer_of(presented) == self.issuer, Finding.ISSUER_MISMATCH)
+        if self.schema_id is not None:
+            yield _agreed("schema", presented.schema.id == self.schema_id, Finding.SCHEMA_MISMATCH)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The names of what the verifier said nothing about: a proof of another question, or for somebody else, passes there."""
+        asked = {
+            "predicate": self.predicate,
+            "challenge": self.challenge,
+            "domain": self.domain,
+            "issuerDid": self.issuer,
+            "schemaId": self.schema_id,
+        }
+        return tuple(name for name, value in asked.items() if value is None)
+
+
+def issuer_of(presented: Presented) -> str | None:
+    """The DID of the verification method that a proof names, or None when that is no DID URL."""
+    try:
+        return str(controller_of(presented.verification_method))
+    except InvalidDid:
+        return None
+
+
+def check_time(context: Context, now: datetime) -> Check:
+    """Whether ``now`` (aware UTC) lies in the proof's time; expiry is strict."""
+    if now >= context.expires_at:
+        return wrong("time", Finding.PROOF_EXPIRED)
+    if context.issued_at > now + CLOCK_SKEW:
+        return wrong("time", Finding.PROOF_NOT_YET_VALID)
+    return right("time")
+
+
+def moment_within(context: Context, now: datetime) -> datetime:
+    """The moment of the proof's time that is nearest to ``now``, so that its mathematics can be checked apart from its time."""
+    return max(context.issued_at, min(now, context.expires_at - timedelta(seconds=1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The whole outcome. ``presented`` is what the proof says of itself, None when it cannot be read; it is a claim unless
+    ``verified``."""
+
+    checks: tuple[Check, ...]
+    presented: Presented | None
+    unchecked: tuple[str, ...]
+    warnings: tuple[Finding, ...] = ()
+
+    @property
+    def verified(self) -> bool:
+        """Whether every check was made and is right."""
+        return bool(self.checks) and all(check.ok for check in self.checks)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The codes of the checks that are not right, each once."""
+        return tuple(dict.fromkeys(check.code for check in self.checks if check.code is not None))
+
+
+def _agreed(name: str, agrees: bool, code: Finding) -> Check:
+    return right(name) if agrees else wrong(name, code)
+
+
+def _agrees(expected: Expectation, presented: Presented) -> bool:
+    try:
+        expected.compare(presented)
+    except ProofInvalid:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""Where credentials, their schemas and their status lists are kept. Every write is durable on return.
+
+Nothing here is a secret in the clear: ``sealed`` is a box that the use cases close and open (``use_cases/credentials``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
+from identity_core.domain.credential_schema import CredentialSchema
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema and who registered it (``Caller.author``)."""
+
+    definition: CredentialSchema
+    created_at: datetime
+    created_by: str
+
+
+class CredentialSchemas(Protocol):
+    """Schemas by id."""
+
+    async def get(self, schema_id: str) -> RegisteredSchema | None:
+        """The schema, or None."""
+        ...
+
+    async def add(self, schema: RegisteredSchema) -> bool:
+        """Stores it; False when the id is taken, and nothing changed."""
+        ...
+
+    async def list(self, *, after: str | None, limit: int) -> Sequence[RegisteredSchema]:
+        """In order of id, those after ``after`` first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialFilter:
+    """Which credentials a list shows. ``party`` is a DID that must be holder or issuer; None asks for nothing."""
+
+    party: str | None = None
+    holder: str | None = None
+    issuer: str | None = None
+    status: CredentialStatus | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a page of credentials ended."""
+
+    created_at: datetime
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusList:
+    """The bits of one list. ``version`` counts its changes, ``changed_at`` is the time of the last one, ``set_indexes``
+    are the places of the bits that are set."""
+
+    version: int
+    changed_at: datetime
+    set_indexes: Sequence[int]
+
+
+class Credentials(Protocol):
+    """Credentials by id, each with a place in its issuer's status lists."""
+
+    async def get(self, credential_id: str) -> Credential | None:
+        """The credential, or None."""
+        ...
+
+    async def sealed(self, credential_id: str) -> bytes | None:
+        """The box with its values and signature, or None."""
+        ...
+
+    async def add(self, credential: Credential, sealed: bytes, *, dice: Callable[[int], bytes]) -> Credential | None:
+        """Stores it at a free random place of its issuer's status lists and returns it with that ``status_index``; the one
+        it came with is not looked at. None when the id is taken, and nothing changed."""
+        ...
+
+    async def list(self, wanted: CredentialFilter, *, after: Position | None, limit: int) -> Sequence[Credential]:
+        """Newest first, those after ``after``."""
+        ...
+
+    async def set_status(
+        self, credential: Credential, status: CredentialStatus, reason: str | None, now: datetime
+    ) -> Credential | None:
+        """The next version with this status, its status lists told. None when ``credential`` is not the newest version any
+        more, and nothing changed."""
+        ...
+
+    async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
+        """The bits of a list, or None for a list that nobody began."""
+        ...
+
+    async def status_list_version(self, list_id: str) -> int | None:
+        """The version of a list, cheaply, or None."""
+        ...

@@ -1,0 +1,112 @@
+"""The outbox of anchoring: what is to go on a ledger, kept from the transaction that asks for it until the ledger has it.
+
+Any number of workers may share it; one at a time holds its lease, and every change that a worker makes is refused when that is
+no longer so. What the public sees of a proof's anchor changes in the same transactions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from identity_core.domain.anchor import Anchor
+from identity_core.domain.anchoring import Batch
+
+
+class LeaseLost(Exception):
+    """Another worker holds the lease, or the row is not as it was read; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A commitment to a proof."""
+
+    proof_id: str
+    commitment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What there is to do. ``oldest`` is when the first of the ``waiting`` was queued; ``undecided`` counts batches, ``revoking`` leaves;
+    ``trouble`` is why one of the batches waits, empty when none does."""
+
+    waiting: int
+    oldest: datetime | None
+    undecided: int
+    revoking: int
+    trouble: str
+
+    @property
+    def is_none(self) -> bool:
+        """Whether a worker has nothing to do."""
+        return not (self.waiting or self.undecided or self.revoking)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """A batch that is about to be made: ``details`` are the paths as they are stored, by proof; ``checkpoint`` is the body of the
+    checkpoint that is the last leaf, and its path, None without one."""
+
+    ledger: str
+    root: bytes
+    size: int
+    details: Mapping[str, str]
+    checkpoint: tuple[bytes, str] | None
+
+
+class AnchorOutbox(Protocol):
+    """Every method may raise ``PluginUnavailable`` and ``Overloaded``. ``ledger`` names one: batches of another are not touched."""
+
+    async def work(self, ledger: str) -> Work:
+        """What there is to do, whoever does it."""
+        ...
+
+    async def hold(self, now: datetime) -> bool:
+        """Takes or renews the lease; False when somebody else has it."""
+        ...
+
+    async def release(self) -> None:
+        """Gives the lease back, if it is ours."""
+        ...
+
+    async def queued(self, limit: int) -> Sequence[Leaf]:
+        """The oldest that are in no batch."""
+        ...
+
+    async def seal(self, sealing: Sealing, now: datetime) -> Batch:
+        """Makes the batch. Raises ``LeaseLost``, also when one of its leaves was revoked meanwhile."""
+        ...
+
+    async def undecided(self, ledger: str) -> Sequence[Batch]:
+        """The batches whose way is not at its end, oldest first."""
+        ...
+
+    async def newest_confirmed(self, ledger: str, limit: int) -> Sequence[Batch]:
+        """The confirmed batches in the newest blocks, newest first."""
+        ...
+
+    async def advance(self, before: Batch, after: Batch, now: datetime) -> None:
+        """Stores a step of a batch, with the receipts of its proofs and their events. Raises ``LeaseLost``."""
+        ...
+
+    async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
+        """The leaves whose revocation is on the way."""
+        ...
+
+    async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
+        """The revocation of a leaf is final. Raises ``LeaseLost``."""
+        ...
+
+    async def receipt(self, proof_id: str) -> Anchor | None:
+        """The receipt of a proof as it stands."""
+        ...
+
+    async def retry(self, now: datetime) -> int:
+        """Queues the leaves of all failed batches again; how many. A proof that was revoked meanwhile stays where it is."""
+        ...
+
+    async def backfill(self, now: datetime, limit: int) -> int:
+        """Queues proofs from before anchoring existed (``pre-phase7``), oldest first; how many."""
+        ...

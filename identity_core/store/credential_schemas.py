@@ -1,0 +1,69 @@
+"""Credential schemas in the store. A row never changes, so what was read once may be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from identity_core.database import Database
+from identity_core.domain import schema_json
+from identity_core.domain.credential_schema import CredentialSchema
+from identity_core.ports.credentials import RegisteredSchema
+from identity_core.store.refusals import translated
+from identity_core.store.times import micros, moment
+
+_INSERT = """
+INSERT INTO credential_schemas (id, attributes, created_at, created_by)
+VALUES (:id, :attributes, :created_at, :created_by) ON CONFLICT DO NOTHING
+"""
+_GET = "SELECT id, attributes, created_at, created_by FROM credential_schemas WHERE id = :id"
+_PAGE = """
+SELECT id, attributes, created_at, created_by FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit
+"""
+
+
+class StoredCredentialSchemas:
+    """See ``CredentialSchemas``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, schema_id: str) -> RegisteredSchema | None:
+        """See ``CredentialSchemas.get``."""
+        # PostgreSQL has no NUL in texts; no schema has such an id either.
+        parameters = {"id": schema_id.replace("\0", "\1")}
+        with translated:
+            row = await self._database.read(lambda transaction: transaction.execute(_GET, parameters).fetchone())
+        return None if row is None else _registered(row)
+
+    async def add(self, schema: RegisteredSchema) -> bool:
+        """See ``CredentialSchemas.add``."""
+        parameters = {
+            "id": schema.definition.schema.id,
+            "attributes": orjson.dumps(schema_json.to_json(schema.definition)["attributes"]),
+            "created_at": micros(schema.created_at),
+            "created_by": schema.created_by,
+        }
+        with translated:
+            return await self._database.write(lambda transaction: transaction.execute(_INSERT, parameters).rowcount) > 0
+
+    async def list(self, *, after: str | None, limit: int) -> Sequence[RegisteredSchema]:
+        """See ``CredentialSchemas.list``."""
+        parameters = {"after": (after or "").replace("\0", "\1"), "limit": limit}
+        with translated:
+            rows = await self._database.read(lambda transaction: transaction.execute(_PAGE, parameters).fetchall())
+        return list(map(_registered, rows))
+
+
+@lru_cache(maxsize=1024)
+def definition(schema_id: str, attributes: bytes) -> CredentialSchema:
+    """The schema of a stored row."""
+    return schema_json.read(schema_id, orjson.loads(attributes))
+
+
+def _registered(row: Any) -> RegisteredSchema:
+    schema_id, attributes, created_at, created_by = row
+    return RegisteredSchema(definition(schema_id, bytes(attributes)), moment(created_at), created_by)

@@ -1,0 +1,190 @@
+"""Invocations in the store: who comes first, decided by the database and never by memory. README.md has the reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from identity_core.database import Database, Transaction
+from identity_core.domain.anchor import Anchor, AnchorStatus
+from identity_core.domain.delegated_proof import DelegatedProof
+from identity_core.domain.errors import IbctReplayed, IdentityError, InternalError, RequestInProgress
+from identity_core.ports.invocations import Earlier, Invocation, Lease, Outcome, Refused, Spending
+from identity_core.ports.proofs import StoredProof
+from identity_core.store.proofs import add_proof, find_proof
+from identity_core.store.refusals import settled, translated
+from identity_core.store.spending import revoked, spend
+from identity_core.store.times import micros
+
+LEASE: Final = timedelta(seconds=60)
+PRUNED_AT_ONCE: Final = 8
+_LEASE_OCTETS: Final = 16
+PROVED: Final = "proved"
+REFUSED: Final = "refused"
+
+_FIND = """
+SELECT nonce_digest, id_digest, request_digest, lease_until, outcome, proof_id, details FROM invocations
+WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)
+"""
+_TAKE = """
+INSERT INTO invocations (invoker, nonce_digest, id_digest, request_digest, lease, lease_until, delete_after)
+VALUES (:invoker, :nonce_digest, :id_digest, :request_digest, :lease, :lease_until, :delete_after)
+ON CONFLICT DO NOTHING
+"""
+_PRUNE = """
+DELETE FROM invocations WHERE (invoker, nonce_digest) IN
+(SELECT invoker, nonce_digest FROM invocations WHERE delete_after <= :now LIMIT :limit)
+"""
+_TAKE_OVER = """
+UPDATE invocations SET lease = :lease, lease_until = :lease_until
+WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease_until <= :now
+"""
+_END = """
+UPDATE invocations SET outcome = :outcome, proof_id = :proof_id, details = :details, lease = NULL, lease_until = NULL
+WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease = :lease
+"""
+_RELEASE = """
+UPDATE invocations SET lease_until = 0
+WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease = :lease
+"""
+_AMEND = """
+UPDATE invocations SET details = :details
+WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
+"""
+# One after the other, over all processes: what is counted must not be counted by two at a time. The audit log's lock, because
+# two locks would be taken in two orders.
+_LOCK = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
+
+
+class StoredInvocations:
+    """See ``Invocations``. ``random`` gives octets for the tokens of leases."""
+
+    def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
+        self._database = database
+        self._random = random
+
+    async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
+        """See ``Invocations.find``."""
+        with translated:
+            return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
+
+    async def consume(self, invocation: Invocation, spending: Spending, now: datetime) -> Lease | Refused | Earlier:
+        """See ``Invocations.consume``."""
+        lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
+        # A lease is on the disk with the proof at the latest: commits reach it in their order.
+        written = self._database.write(
+            lambda transaction: self._consume(transaction, lease, now), durable=not spending.satisfied
+        )
+        return await settled(written)
+
+    def _consume(self, transaction: Transaction, lease: Lease, now: datetime) -> Lease | Refused | Earlier:
+        self._lock(transaction)
+        invocation, spending = lease.invocation, lease.spending
+        at = micros(now)
+        transaction.execute(_PRUNE, {"now": at, "limit": PRUNED_AT_ONCE})
+        row = _key(lease) | {
+            "id_digest": invocation.id_digest,
+            "request_digest": invocation.request_digest,
+            "lease_until": micros(now + LEASE),
+            "delete_after": micros(invocation.delete_after),
+            "now": at,
+        }
+        is_new = transaction.execute(_TAKE, row).rowcount == 1
+        if not is_new:
+            outcome = _seen(transaction, invocation, at)
+            if outcome is not None:
+                return Earlier(outcome)
+            transaction.execute(_TAKE_OVER, row)
+        refusal = revoked(transaction, invocation, spending)
+        if refusal is not None:
+            raise refusal
+        counters = spend(transaction, spending, at) if is_new else {}
+        if spending.satisfied:
+            return lease
+        ending = {"outcome": REFUSED, "proof_id": None, "details": orjson.dumps(counters)}
+        transaction.execute(_END, _key(lease) | ending)
+        return Refused(counters)
+
+    async def finish(self, lease: Lease, proof: StoredProof) -> None:
+        """See ``Invocations.finish``."""
+        with translated:
+            refusal = await self._database.write(lambda transaction: self._finish(transaction, lease, proof))
+        if refusal is not None:
+            raise refusal
+
+    def _finish(self, transaction: Transaction, lease: Lease, proof: StoredProof) -> IdentityError | None:
+        """Returns the refusal instead of raising it, because what is written beside it must stay."""
+        self._lock(transaction)
+        refusal = revoked(transaction, lease.invocation, lease.spending)
+        if refusal is not None:
+            transaction.execute(_RELEASE, _key(lease))
+            return refusal
+        ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}
+        if transaction.execute(_END, _key(lease) | ending).rowcount != 1:
+            return RequestInProgress(details={"retryAfter": 1})
+        add_proof(transaction, proof)
+        return None
+
+    async def release(self, lease: Lease) -> None:
+        """See ``Invocations.release``."""
+        await self._update(_RELEASE, _key(lease))
+
+    async def amend(self, lease: Lease, anchor: Anchor) -> None:
+        """See ``Invocations.amend``."""
+        await self._update(_AMEND, _key(lease) | {"details": _anchor_json(anchor)})
+
+    async def _update(self, sql: str, parameters: dict[str, object]) -> None:
+        with translated:
+            await self._database.write(lambda transaction: transaction.execute(sql, parameters).rowcount, durable=False)
+
+    def _lock(self, transaction: Transaction) -> None:
+        if self._database.dialect == "postgresql":
+            transaction.execute(_LOCK).fetchone()
+
+
+def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome | None:
+    """What became of the same request, or None when it may go on. Raises ``IbctReplayed``, ``RequestInProgress``."""
+    asked = (invocation.nonce_digest, invocation.id_digest, invocation.request_digest)
+    parameters = {
+        "invoker": invocation.invoker,
+        "nonce_digest": invocation.nonce_digest,
+        "id_digest": invocation.id_digest,
+    }
+    rows: Sequence[Any] = transaction.execute(_FIND, parameters).fetchall()
+    if not rows:
+        return None
+    if len(rows) > 1 or tuple(bytes(digest) for digest in rows[0][:3]) != asked:
+        raise IbctReplayed
+    lease_until, outcome, proof_id, details = rows[0][3:]
+    if outcome is None:
+        if lease_until > now:
+            raise RequestInProgress(
+                "The identical request is still being answered.",
+                details={"retryAfter": 1},
+            )
+        return None
+    read = orjson.loads(bytes(details))
+    if outcome == REFUSED:
+        return Refused(read)
+    proof = find_proof(transaction, proof_id)
+    if proof is None:
+        raise InternalError("The proof of a finished invocation is not there.")
+    return DelegatedProof(proof.delegation_id, proof.proof, _anchor(read))
+
+
+def _key(lease: Lease) -> dict[str, object]:
+    invocation = lease.invocation
+    return {"invoker": invocation.invoker, "nonce_digest": invocation.nonce_digest, "lease": lease.token}
+
+
+def _anchor_json(anchor: Anchor | None) -> bytes:
+    if anchor is None:
+        return b"null"
+    return orjson.dumps([anchor.status.value, anchor.tx_hash, anchor.block_number, anchor.revoked_block])
+
+
+def _anchor(value: Any) -> Anchor | None:
+    return None if value is None else Anchor(AnchorStatus(value[0]), *value[1:])

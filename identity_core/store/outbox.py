@@ -1,0 +1,262 @@
+"""The outbox of anchoring in the store. README.md says how a batch, a lease and a receipt hang together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from identity_core.database import Database, Transaction
+from identity_core.domain.anchor import Anchor
+from identity_core.domain.anchoring import Batch, BatchState
+from identity_core.ports.outbox import Leaf, LeaseLost, Sealing, Work
+from identity_core.store.anchor_leaves import add_leaf
+from identity_core.store.anchors import anchors_of
+from identity_core.store.proofs import oldest_unanchored
+from identity_core.store.refusals import settled, translated
+from identity_core.store.times import micros, moment
+
+LEASE: Final = timedelta(seconds=15)
+
+_WAITING = "SELECT count(*), min(queued_at) FROM anchor_leaves WHERE state = 'queued'"
+_OPEN = "state IN ('sealed', 'submitted', 'mined')"
+_UNDECIDED = f"SELECT count(*), max(reason) FROM anchor_batches WHERE {_OPEN} AND ledger = :ledger"  # noqa: S608
+_OF_LEDGER = """
+FROM anchor_leaves JOIN anchor_batches ON id = batch_id
+WHERE anchor_leaves.state = 'revoking' AND anchor_batches.state <> 'failed' AND ledger = :ledger
+"""
+_REVOKING = f"SELECT count(*) {_OF_LEDGER}"
+_LEAVES_REVOKING = f"SELECT proof_id, commitment {_OF_LEDGER} ORDER BY batch_id, proof_id LIMIT :limit"
+# A lease that would last longer than leases do is of a clock that was set back since.
+_HOLD = """
+UPDATE anchor_lease SET holder = :holder, until = :until
+WHERE id = 1 AND (holder IS NULL OR holder = :holder OR until <= :now OR until > :longest)
+"""
+_RELEASE = "UPDATE anchor_lease SET holder = NULL WHERE id = 1 AND holder = :holder"
+_HELD = "SELECT holder FROM anchor_lease WHERE id = 1"
+_QUEUED = """
+SELECT proof_id, commitment FROM anchor_leaves WHERE state = 'queued' ORDER BY queued_at, proof_id LIMIT :limit
+"""
+_ADD_BATCH = """
+INSERT INTO anchor_batches (ledger, root, size, state, attempts, reason, sealed_at, checkpoint, checkpoint_details)
+VALUES (:ledger, :root, :size, 'sealed', 0, '', :now, :checkpoint, :checkpoint_details) RETURNING id
+"""
+# All leaves in one statement: row by row they would hold the writer for too long.
+_EACH = {
+    "sqlite": ("json_each(:details)", "CAST(each.value AS BLOB)"),
+    "postgresql": ("json_each_text(CAST(:details AS json))", "convert_to(each.value, 'UTF8')"),
+}
+_FILL = "UPDATE anchor_leaves SET state = 'batched', batch_id = :batch FROM {0} AS each WHERE proof_id = each.key AND state = 'queued'"
+_DETAIL = "UPDATE proofs SET anchor_details = {1} FROM {0} AS each WHERE id = each.key"
+_BATCH = "SELECT id, root, size, state, tx_hash, block, attempts, reason FROM anchor_batches"
+_BATCHES = f"{_BATCH} WHERE {_OPEN} AND ledger = :ledger ORDER BY id"
+_CONFIRMED = f"{_BATCH} WHERE state = 'confirmed' AND ledger = :ledger ORDER BY block DESC, id DESC LIMIT :limit"
+_STEP = """
+UPDATE anchor_batches SET state = :state, tx_hash = :tx_hash, block = :block, attempts = :attempts, reason = :reason
+WHERE id = :id AND state = :before
+"""
+_LIVE = "SELECT proof_id FROM anchor_leaves WHERE batch_id = :id AND state <> 'revoked'"
+_SHOW = (
+    f"UPDATE proofs SET anchor_status = :status, anchor_tx_hash = :tx_hash, anchor_block = :block WHERE id IN ({_LIVE})"  # noqa: S608
+)
+_STAY = "UPDATE anchor_leaves SET state = 'batched' WHERE batch_id = :id AND state = 'revoking'"
+_REVOKED = "UPDATE anchor_leaves SET state = 'revoked' WHERE proof_id = :proof_id AND state = 'revoking'"
+_SHOW_REVOKED = "UPDATE proofs SET anchor_status = 'revoked', anchor_revoked_block = :block WHERE id = :proof_id"
+_DICE = {
+    "sqlite": "lower(hex(randomblob(8)))",
+    "postgresql": "substr(replace(CAST(gen_random_uuid() AS text), '-', ''), 17)",
+}
+_EVENT = """
+INSERT INTO timeline (id, at, kind, outcome, holder, agent, issuer, delegation_id, credential_id, proof_id)
+SELECT :prefix || {dice}, :at, :kind, :outcome, holder, agent, issuer, delegation_id, credential_id, id FROM proofs
+WHERE id IN ({which})
+"""
+_FAILED = """
+SELECT proof_id FROM anchor_leaves JOIN proofs ON id = proof_id
+WHERE state = 'batched' AND batch_id IN (SELECT id FROM anchor_batches WHERE state = 'failed') AND revoked_at IS NULL
+"""
+_SHOW_PENDING = """
+UPDATE proofs SET anchor_status = 'pending', anchor_tx_hash = NULL, anchor_block = NULL, anchor_details = NULL
+"""
+_SHOW_RETRIED = f"{_SHOW_PENDING} WHERE anchor_status = 'failed' AND id IN ({_FAILED})"
+_RETRY = f"UPDATE anchor_leaves SET state = 'queued', queued_at = :now, batch_id = NULL WHERE proof_id IN ({_FAILED})"  # noqa: S608
+
+
+class StoredOutbox:
+    """See ``AnchorOutbox``. Each object is a holder of its own; ``random`` gives the octets of its name."""
+
+    def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
+        self._database = database
+        self._holder = random(16)
+        each, octets = _EACH[database.dialect]
+        self._fill, self._detail = _FILL.format(each, octets), _DETAIL.format(each, octets)
+        self._dice = _DICE[database.dialect]
+
+    async def work(self, ledger: str) -> Work:
+        """See ``AnchorOutbox.work``."""
+
+        def read(transaction: Transaction) -> Work:
+            waiting, oldest = transaction.execute(_WAITING).fetchone()
+            undecided, trouble = transaction.execute(_UNDECIDED, {"ledger": ledger}).fetchone()
+            revoking = transaction.execute(_REVOKING, {"ledger": ledger}).fetchone()[0]
+            return Work(waiting, None if oldest is None else moment(oldest), undecided, revoking, trouble or "")
+
+        with translated:
+            return await self._database.read(read)
+
+    async def hold(self, now: datetime) -> bool:
+        """See ``AnchorOutbox.hold``."""
+        longest = micros(now + LEASE)
+        row = {"holder": self._holder, "now": micros(now), "until": longest, "longest": longest}
+        with translated:
+            held = self._database.write(lambda transaction: transaction.execute(_HOLD, row).rowcount, durable=False)
+        return await settled(held) == 1
+
+    async def release(self) -> None:
+        """See ``AnchorOutbox.release``."""
+        row = {"holder": self._holder}
+        with translated:
+            done = self._database.write(lambda transaction: transaction.execute(_RELEASE, row).rowcount, durable=False)
+        await settled(done)
+
+    async def queued(self, limit: int) -> Sequence[Leaf]:
+        """See ``AnchorOutbox.queued``."""
+        return await self._leaves(_QUEUED, {"limit": limit})
+
+    async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
+        """See ``AnchorOutbox.revoking``."""
+        return await self._leaves(_LEAVES_REVOKING, {"ledger": ledger, "limit": limit})
+
+    async def _leaves(self, sql: str, parameters: Mapping[str, object]) -> Sequence[Leaf]:
+        with translated:
+            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
+
+    async def seal(self, sealing: Sealing, now: datetime) -> Batch:
+        """See ``AnchorOutbox.seal``."""
+        checkpoint, details = sealing.checkpoint or (None, None)
+        row = {"ledger": sealing.ledger, "root": sealing.root, "size": sealing.size, "now": micros(now)}
+        row |= {"checkpoint": checkpoint, "checkpoint_details": None if details is None else details.encode()}
+        paths = orjson.dumps(dict(sealing.details)).decode()
+
+        def seal(transaction: Transaction) -> Batch:
+            self._check_lease(transaction)
+            number = transaction.execute(_ADD_BATCH, row).fetchone()[0]
+            filled = transaction.execute(self._fill, {"batch": number, "details": paths}).rowcount
+            if filled != len(sealing.details):
+                raise LeaseLost
+            transaction.execute(self._detail, {"details": paths})
+            return Batch(number, sealing.root, sealing.size, BatchState.SEALED)
+
+        with translated:
+            return await self._database.write(seal)
+
+    async def undecided(self, ledger: str) -> Sequence[Batch]:
+        """See ``AnchorOutbox.undecided``."""
+        return await self._batches(_BATCHES, {"ledger": ledger})
+
+    async def newest_confirmed(self, ledger: str, limit: int) -> Sequence[Batch]:
+        """See ``AnchorOutbox.newest_confirmed``."""
+        return await self._batches(_CONFIRMED, {"ledger": ledger, "limit": limit})
+
+    async def _batches(self, sql: str, parameters: Mapping[str, object]) -> Sequence[Batch]:
+        with translated:
+            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        return [_batch(*row) for row in rows]
+
+    async def advance(self, before: Batch, after: Batch, now: datetime) -> None:
+        """See ``AnchorOutbox.advance``."""
+        if after.anchor.status is not before.anchor.status:
+            before.anchor.status.to(after.anchor.status)
+        row = _shown(after) | {"id": after.id, "state": after.state.value, "before": before.state.value}
+        row |= {"attempts": after.attempts, "reason": after.reason}
+
+        def advance(transaction: Transaction) -> None:
+            self._check_lease(transaction)
+            if transaction.execute(_STEP, row).rowcount != 1:
+                raise LeaseLost
+            if after.anchor != before.anchor:
+                transaction.execute(_SHOW, _shown(after) | {"id": after.id, "status": after.anchor.status.value})
+            if after.state is BatchState.FAILED:
+                transaction.execute(_STAY, {"id": after.id})
+            if after.anchor.status is not before.anchor.status:
+                self._tell(transaction, _LIVE, {"id": after.id}, _KINDS[after.anchor.status.value], now)
+
+        with translated:
+            await self._database.write(advance)
+
+    async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
+        """See ``AnchorOutbox.revoked``."""
+
+        def revoked(transaction: Transaction) -> None:
+            self._check_lease(transaction)
+            if transaction.execute(_REVOKED, {"proof_id": leaf.proof_id}).rowcount != 1:
+                raise LeaseLost
+            transaction.execute(_SHOW_REVOKED, {"proof_id": leaf.proof_id, "block": block_number})
+            self._tell(transaction, ":proof_id", {"proof_id": leaf.proof_id}, ("anchor.revoked", "done"), now)
+
+        with translated:
+            await self._database.write(revoked)
+
+    async def receipt(self, proof_id: str) -> Anchor | None:
+        """See ``AnchorOutbox.receipt``."""
+        with translated:
+            found = await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))
+        return found.get(proof_id)
+
+    async def retry(self, now: datetime) -> int:
+        """See ``AnchorOutbox.retry``."""
+
+        def retry(transaction: Transaction) -> int:
+            transaction.execute(_SHOW_RETRIED)
+            return transaction.execute(_RETRY, {"now": micros(now)}).rowcount
+
+        with translated:
+            return await self._database.write(retry)
+
+    async def backfill(self, now: datetime, limit: int) -> int:
+        """See ``AnchorOutbox.backfill``."""
+
+        def backfill(transaction: Transaction) -> int:
+            proofs = oldest_unanchored(transaction, limit)
+            for proof in proofs:
+                shown = transaction.execute(
+                    f"{_SHOW_PENDING} WHERE id = :id AND anchor_status = 'pre-phase7'", {"id": proof.id}
+                )
+                if shown.rowcount:
+                    add_leaf(transaction, proof, now)
+            return len(proofs)
+
+        with translated:
+            return await self._database.write(backfill)
+
+    def _check_lease(self, transaction: Transaction) -> None:
+        sql = _HELD if self._database.dialect == "sqlite" else f"{_HELD} FOR UPDATE"
+        held = transaction.execute(sql).fetchone()[0]
+        if held is None or bytes(held) != self._holder:
+            raise LeaseLost
+
+    def _tell(
+        self, transaction: Transaction, which: str, parameters: Mapping[str, Any], kind: tuple[str, str], now: datetime
+    ) -> None:
+        """One event of the timeline for each of those proofs, in one statement."""
+        at = micros(now)
+        event = {"prefix": f"{at:016x}", "at": at, "kind": kind[0], "outcome": kind[1]}
+        transaction.execute(_EVENT.format(dice=self._dice, which=which), {**parameters, **event})
+
+
+_KINDS: Final = {
+    "confirmed": ("anchor.confirmed", "done"),
+    "failed": ("anchor.failed", "refused"),
+    "pending": ("anchor.reopened", "done"),
+}
+
+
+def _batch(number: int, root: bytes, size: int, state: str, *rest: Any) -> Batch:
+    return Batch(number, bytes(root), size, BatchState(state), *rest)
+
+
+def _shown(batch: Batch) -> dict[str, object]:
+    return {"tx_hash": batch.tx_hash, "block": batch.block_number}

@@ -1,0 +1,89 @@
+"""Uses of IBCTs, the questions that were asked about credentials, and the proofs that came of it."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint, text
+from sqlmodel import Field
+
+from identity_core.store.tables.model import Name, StoreModel
+
+
+class InvocationRow(StoreModel, table=True):
+    """One use of an IBCT; see ``ports/invocations.py``. Nonce and id are there as their SHA-256.
+
+    ``outcome`` is NULL while the proof is being made, under a ``lease`` (16 random octets) that ends at ``lease_until``; then ``proved``
+    with ``proof_id``, or ``refused``. ``details`` is the JSON of the anchor, or of the refusal's details, as they were answered.
+    """
+
+    __tablename__ = "invocations"
+    __table_args__ = (
+        PrimaryKeyConstraint("invoker", "nonce_digest"),
+        UniqueConstraint("invoker", "id_digest"),
+        Index(None, "delete_after"),
+    )
+
+    invoker: str = Field(sa_type=Name)
+    nonce_digest: bytes = Field(sa_type=LargeBinary)
+    id_digest: bytes = Field(sa_type=LargeBinary)
+    request_digest: bytes = Field(sa_type=LargeBinary)
+    lease: bytes | None = Field(default=None, sa_type=LargeBinary)
+    lease_until: int | None = Field(default=None, sa_type=BigInteger)
+    outcome: str | None = Field(default=None, sa_type=Text)
+    proof_id: str | None = Field(default=None, sa_type=Text)
+    details: bytes | None = Field(default=None, sa_type=LargeBinary)
+    delete_after: int = Field(sa_type=BigInteger)
+
+
+class Disclosure(StoreModel, table=True):
+    """A question that the asking agent chose, by the digest of type and value: what all agents together may learn is limited."""
+
+    __tablename__ = "disclosures"
+    __table_args__ = (PrimaryKeyConstraint("credential_id", "attribute", "digest"),)
+
+    credential_id: str = Field(sa_type=Name)
+    attribute: str = Field(sa_type=Name)
+    digest: bytes = Field(sa_type=LargeBinary)
+    at: int = Field(sa_type=BigInteger)
+
+
+class ProofRow(StoreModel, table=True):
+    """One proof; see ``ports/proofs.py``. ``predicate`` and ``proof`` are JSON; ``salt`` goes into its anchor's commitment."""
+
+    __tablename__ = "proofs"
+    __table_args__ = (
+        Index(None, "holder", "created_at", "id"),
+        Index(None, "agent", "created_at", "id"),
+        Index(
+            "ix_proofs_anchor_pending",
+            "created_at",
+            "id",
+            sqlite_where=text("anchor_status = 'pending'"),
+            postgresql_where=text("anchor_status = 'pending'"),
+        ),
+    )
+
+    id: str = Field(sa_type=Name, primary_key=True)
+    delegation_id: str = Field(sa_type=Name)
+    holder: str = Field(sa_type=Name)
+    agent: str = Field(sa_type=Name)
+    credential_id: str = Field(sa_type=Name)
+    issuer: str = Field(sa_type=Name)
+    schema_id: str = Field(sa_type=Text)
+    predicate: bytes = Field(sa_type=LargeBinary)
+    proof: bytes = Field(sa_type=LargeBinary)
+    salt: bytes = Field(sa_type=LargeBinary)
+    ibct_id: str = Field(sa_type=Text)
+    nonce: str = Field(sa_type=Text)
+    created_at: int = Field(sa_type=BigInteger)
+    expires_at: int = Field(sa_type=BigInteger)
+    caller: str = Field(sa_type=Text)
+    challenge: str | None = Field(default=None, sa_type=Text)
+    domain: str | None = Field(default=None, sa_type=Text)
+    revoked_at: int | None = Field(default=None, sa_type=BigInteger)
+    revoked_by: str | None = Field(default=None, sa_type=Text)
+    revocation_reason: str | None = Field(default=None, sa_type=Text)
+    anchor_status: str | None = Field(default=None, sa_type=Text)
+    anchor_tx_hash: str | None = Field(default=None, sa_type=Text)
+    anchor_block: int | None = Field(default=None, sa_type=BigInteger)
+    anchor_revoked_block: int | None = Field(default=None, sa_type=BigInteger)
+    anchor_details: bytes | None = Field(default=None, sa_type=LargeBinary)

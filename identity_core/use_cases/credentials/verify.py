@@ -1,0 +1,109 @@
+"""verifyCredential: whether a credential that somebody shows is one of ours, unchanged, and good now. A verdict, never an error.
+
+The issuer's signature covers schema and values. What it does not cover, the holder above all, is compared with the record,
+and only for a credential whose signature is right: whoever merely guesses learns nothing from the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from identity_core.domain import verifiable_credential
+from identity_core.domain.credential_signature import canonical_values
+from identity_core.domain.errors import CredentialExpired, CredentialRevoked, InvalidCredential
+from identity_core.domain.verifiable_credential import Presented
+from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import Credentials, CredentialSchemas
+from identity_core.use_cases.credentials.signatures import SignatureChecks
+from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialCheck:
+    """One check. ``ok`` None: it could not be made. ``code`` says why it is not right; ``reason`` is for people and quotes
+    nothing."""
+
+    name: str
+    ok: bool | None
+    code: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The checks in their order; those behind the first that is not right may be missing."""
+
+    checks: tuple[CredentialCheck, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Whether every check is right."""
+        return all(check.ok for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyCredential:
+    """Looks, and changes nothing. ``base_url`` is where this service's status lists are."""
+
+    schemas: CredentialSchemas
+    credentials: Credentials
+    issuer_keys: IssuerKeys
+    check: SignatureChecks
+    clock: Clock
+    base_url: str
+
+    async def __call__(self, value: Mapping[str, Any]) -> Verdict:
+        now = self.clock.now()
+        try:
+            presented = verifiable_credential.parse(value)
+        except InvalidCredential as error:
+            return Verdict((_wrong("form", "CREDENTIAL_MALFORMED", error),))
+        checks = [CredentialCheck("form", True), *await self._signature(presented, now)]
+        if all(check.ok for check in checks):
+            checks += await self._record(presented, now)
+        return Verdict(tuple(checks))
+
+    async def _signature(self, presented: Presented, now: datetime) -> list[CredentialCheck]:
+        registered = await self.schemas.get(presented.schema_id)
+        if registered is None:
+            return [CredentialCheck("schema", False, "SCHEMA_UNKNOWN")]
+        schema = registered.definition.schema
+        try:
+            values = canonical_values(schema, presented.attributes)
+        except InvalidCredential as error:
+            return [_wrong("schema", "ATTRIBUTES_INVALID", error)]
+        checks = [CredentialCheck("schema", True)]
+        if presented.verification_method.partition("#")[0] != str(presented.issuer):
+            return [*checks, CredentialCheck("issuerKey", False, "ISSUER_MISMATCH")]
+        found, key = await self.issuer_keys(presented.verification_method, now)
+        checks.append(CredentialCheck("issuerKey", found.ok, None if found.code is None else found.code.value))
+        if key is None:
+            return checks
+        try:
+            await self.check(key, presented.signature, schema, values)
+        except InvalidCredential as error:
+            return [*checks, _wrong("signature", "SIGNATURE_INVALID", error)]
+        return [*checks, CredentialCheck("signature", True)]
+
+    async def _record(self, presented: Presented, now: datetime) -> list[CredentialCheck]:
+        credential = await self.credentials.get(presented.id)
+        if credential is None:
+            return [CredentialCheck("record", False, "CREDENTIAL_UNKNOWN")]
+        if not presented.agrees_with(credential, self.base_url):
+            return [CredentialCheck("record", False, "RECORD_MISMATCH")]
+        checks = [CredentialCheck("record", True)]
+        try:
+            credential.check_usable(now)
+        except CredentialRevoked as error:
+            return [*checks, CredentialCheck("status", False, f"CREDENTIAL_{credential.status.upper()}", str(error))]
+        except CredentialExpired as error:
+            return [*checks, CredentialCheck("status", True), _wrong("validity", error.code, error)]
+        return [*checks, CredentialCheck("status", True), CredentialCheck("validity", True)]
+
+
+def _wrong(name: str, code: str, error: InvalidCredential | CredentialExpired) -> CredentialCheck:
+    reason = error.details.get("reason")
+    return CredentialCheck(name, False, code, reason if isinstance(reason, str) else str(error))

@@ -1,0 +1,68 @@
+"""The issuer's key comes from the issuer's document, or not at all."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from identity_core.codec import multikey
+from identity_core.domain.errors import InvalidDid
+from identity_core.domain.issuer_key import assertion_key, controller_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DID = "did:ids:ivo"
+RAW = bytes(range(96))
+KEY = multikey.encode_public(multikey.BLS12381G2, RAW)
+METHOD = f"{DID}#{KEY}"
+
+
+def document(**change: Any) -> dict[str, Any]:
+    method = {"id": METHOD, "type": "Bls12381G2Key2020", "controller": DID, "publicKeyMultibase": KEY}
+    return {"id": DID, "verificationMethod": [method | change], "assertionMethod": [METHOD]}
+
+
+def test_the_key_that_the_document_asserts_by() -> None:
+    assert assertion_key(document(), METHOD, NOW) == RAW
+    assert assertion_key(document(revoked="2026-01-01T00:00:01Z"), METHOD, NOW) == RAW
+
+
+def test_relative_references_are_the_documents_own() -> None:
+    relative = document(id=f"#{KEY}") | {"assertionMethod": [f"#{KEY}"]}
+    assert assertion_key(relative, METHOD, NOW) == RAW
+    with pytest.raises(ValueError, match="does not assert"):
+        assertion_key(relative, f"did:ids:mallory#{KEY}", NOW)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        document() | {"assertionMethod": []},
+        document() | {"assertionMethod": [f"{DID}#other"]},
+        document() | {"assertionMethod": METHOD},
+        document() | {"assertionMethod": [{"id": METHOD}]},
+        document() | {"verificationMethod": []},
+        document() | {"verificationMethod": [METHOD]},
+        {"id": DID},
+        document(controller="did:ids:mallory"),
+        document(publicKeyMultibase=None),
+        document(publicKeyMultibase="z6Mk"),
+        document(publicKeyMultibase=multikey.encode_public(multikey.ED25519, bytes(32))),
+        document(revoked="2026-01-01T00:00:00Z"),
+        document(revoked="some day"),
+    ],
+)
+def test_no_other_key(broken: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        assertion_key(broken, METHOD, NOW)
+
+
+@pytest.mark.parametrize("text", ["", "#k", "did:ids:ivo", "did:ids:ivo#", "ivo#k", "did:IDS:ivo#k"])
+def test_a_method_that_nobody_can_look_up(text: str) -> None:
+    with pytest.raises(InvalidDid):
+        controller_of(text)
+
+
+def test_the_controller() -> None:
+    assert str(controller_of(METHOD)) == DID

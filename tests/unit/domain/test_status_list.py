@@ -1,0 +1,79 @@
+"""Bitstring Status List: ids, bits and their order."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+
+from identity_core.codec import multibase
+from identity_core.domain import status_list
+from identity_core.domain.credential import StatusPurpose
+from identity_core.domain.did import Did
+from tests.credentials import HOLDER, ISSUER, NOW
+
+REVOCATION, SUSPENSION = StatusPurpose
+
+
+def bits_of(text: str) -> bytes:
+    return gzip.decompress(multibase.base64url_decode(text[1:]))
+
+
+def test_the_first_place_is_the_leftmost_bit() -> None:
+    bits = bits_of(status_list.encoded([0, 9, status_list.ENTRIES - 1]))
+    assert len(bits) * 8 == status_list.ENTRIES == 131_072
+    assert (bits[0], bits[1], bits[-1]) == (0x80, 0x40, 0x01)
+    assert sum(bits) == 0x80 + 0x40 + 0x01
+
+
+def test_what_is_set_is_read_again() -> None:
+    places = frozenset(random.Random(1).sample(range(status_list.ENTRIES), 5000))
+    text = status_list.encoded(places)
+    assert text.startswith("uH4sI")
+    assert status_list.decoded(text) == places
+    assert status_list.encoded(sorted(places)) == text
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [b"", b"no gzip", gzip.compress(b"\0" * 16_383), gzip.compress(b"\0" * 16_385), gzip.compress(bytes(2**27))],
+)
+def test_what_is_no_list(octets: bytes) -> None:
+    with pytest.raises(ValueError, match=r"list|gzip"):
+        status_list.decoded("u" + multibase.base64url_encode(octets))
+
+
+def test_the_place_follows_from_the_index() -> None:
+    first, second = status_list.entries(ISSUER, 5 * status_list.ENTRIES + 77, "https://id.example/api/v1")
+    name = status_list.list_id(ISSUER, 5)
+    assert first["statusListCredential"] == f"https://id.example/api/v1/status-lists/{name}-revocation"
+    assert (first["statusListIndex"], second["statusListIndex"]) == ("77", "77")
+    assert (first["statusPurpose"], second["statusPurpose"]) == ("revocation", "suspension")
+    assert len({one["id"] for one in (first, second)}) == 2
+
+
+def test_every_issuer_has_lists_of_its_own() -> None:
+    names = {status_list.list_id(did, number) for did in (ISSUER, HOLDER) for number in (0, 1, 11)}
+    assert len(names) == 6
+    for name in names:
+        assert status_list.parse_public_id(status_list.public_id(name, SUSPENSION)) == (name, SUSPENSION)
+
+
+@pytest.mark.parametrize("text", ["", "-revocation", "a" * 22, "a" * 22 + "-message", "é" * 22 + "-revocation"])
+def test_what_is_no_name_of_a_list(text: str) -> None:
+    with pytest.raises(ValueError, match="no status list"):
+        status_list.parse_public_id(text)
+
+
+def test_the_credential_of_a_list_is_the_same_every_time() -> None:
+    made = [
+        status_list.unsigned(
+            "l" * 22, REVOCATION, [3], issuer="did:key:z", base_url="https://id.example", valid_from=NOW
+        )
+        for _ in range(2)
+    ]
+    assert made[0] == made[1]
+    assert made[0]["type"] == ["VerifiableCredential", "BitstringStatusListCredential"]
+    assert made[0]["validFrom"] == "2026-01-01T00:00:00Z"
+    assert Did.parse("did:key:z").text == made[0]["issuer"]

@@ -1,0 +1,151 @@
+"""What is signed, and how it travels."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from identity_core.codec import multibase
+from identity_core.domain import verifiable_credential
+from identity_core.domain.credential_signature import canonical_values, check_signature, messages, parse_signature
+from identity_core.domain.errors import InvalidCredential
+from identity_core.domain.proof import Witness
+from tests.credentials import HOLDER, NOW, VALUES, a_credential, a_key, a_schema, raw, sign, sign_messages
+
+SCHEMA = a_schema().schema
+CANONICAL = canonical_values(SCHEMA, VALUES)
+BASE = "https://id.example/api/v1"
+SIGNATURE = sign(SCHEMA, VALUES)
+
+
+def shown(**changed: Any) -> dict[str, Any]:
+    return verifiable_credential.to_json(a_credential(**changed), Witness(SIGNATURE, CANONICAL), BASE)
+
+
+def test_values_take_their_one_form() -> None:
+    assert CANONICAL["income"] == "41250.50"
+    assert canonical_values(SCHEMA, VALUES | {"name": "e\u0301"})["name"] == "é"
+    assert list(CANONICAL) == [attribute.name for attribute in SCHEMA.attributes]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("age", 24.0), ("age", "24"), ("age", True), ("age", 151), ("age", -1), ("age", [24]), ("age", {"v": 24}),
+        ("big", 9007199254740993), ("big", "24"), ("big", "9223372036854775808"), ("big", "+9007199254740993"),
+        ("income", 1.5), ("income", "1.505"), ("income", "1e3"), ("income", "-0"), ("born", "2001-02-30"),
+        ("born", "1899-12-31"), ("born", "2001-04-01T00:00:00Z"), ("member", 1), ("member", "true"),
+        ("name", 5), ("name", "x" * 1025), ("name", "\ud800"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_refused_is_named_and_never_quoted(name: str, value: Any) -> None:
+    with pytest.raises(InvalidCredential) as refused:
+        canonical_values(SCHEMA, VALUES | {name: value})
+    assert refused.value.details["attribute"] == name
+    told = str(refused.value) + str(refused.value.details)
+    assert str(value) not in told or str(value) in ("1", "5", "24", "true", "-1", "-0")
+    assert "Hana-the-secret" not in told
+
+
+def test_every_attribute_is_named_and_no_other() -> None:
+    with pytest.raises(InvalidCredential):
+        canonical_values(SCHEMA, {name: VALUES[name] for name in VALUES if name != "age"})
+    with pytest.raises(InvalidCredential) as refused:
+        canonical_values(SCHEMA, VALUES | {"passport L0123": "x"})
+    assert "L0123" not in str(refused.value.details)
+    assert canonical_values(SCHEMA, VALUES | {"age": None})["age"] is None
+
+
+def test_the_signature_of_the_issuer() -> None:
+    check_signature(raw(a_key()), SIGNATURE, SCHEMA, CANONICAL)
+
+
+def test_a_signature_on_anything_else() -> None:
+    other_schema = a_schema("urn:example:person:2").schema
+    contradicting = list(messages(SCHEMA, CANONICAL))
+    # The number says another age than the text: a mark, and a proof of what was never said.
+    contradicting[-1] = int(contradicting[-1]) + 1
+    cases = [
+        (raw(a_key("mallory")), SIGNATURE, SCHEMA, CANONICAL),
+        (raw(a_key()), SIGNATURE, other_schema, CANONICAL),
+        (raw(a_key()), SIGNATURE, SCHEMA, CANONICAL | {"age": 25}),
+        (raw(a_key()), SIGNATURE, SCHEMA, CANONICAL | {"age": None}),
+        (raw(a_key()), sign_messages(SCHEMA.header, contradicting, a_key()), SCHEMA, CANONICAL),
+        (raw(a_key()), bytes(80), SCHEMA, CANONICAL),
+        (raw(a_key()), b"\xc0" + bytes(79), SCHEMA, CANONICAL),
+        (raw(a_key()), b"\xff" * 80, SCHEMA, CANONICAL),
+        (raw(a_key()), SIGNATURE[:79], SCHEMA, CANONICAL),
+        (b"\xc0" + bytes(95), SIGNATURE, SCHEMA, CANONICAL),
+    ]
+    for public_key, signature, schema, values in cases:
+        with pytest.raises(InvalidCredential):
+            check_signature(public_key, signature, schema, values)
+
+
+def test_a_signature_is_80_octets_in_one_of_two_forms() -> None:
+    text = multibase.base64url_encode(SIGNATURE)
+    assert parse_signature(text) == parse_signature("u" + text) == SIGNATURE
+    for bad in ("", "u", text[:-1], text + "A", text + "=", "z" + text, "uu" + text):
+        with pytest.raises(InvalidCredential):
+            parse_signature(bad)
+
+
+def test_a_credential_is_read_as_it_was_written() -> None:
+    value = shown(valid_until=NOW + timedelta(days=1))
+    assert value["validUntil"] == "2026-01-02T00:00:00Z"
+    assert value["credentialSubject"] == {"id": str(HOLDER), **CANONICAL}
+    presented = verifiable_credential.parse(value)
+    assert presented.signature == SIGNATURE
+    assert presented.attributes == CANONICAL
+    assert presented.agrees_with(a_credential(valid_until=NOW + timedelta(days=1)), BASE)
+    assert "Hana" not in repr(presented)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"holder": dataclasses.replace(HOLDER, text="did:example:eve", identifier="eve")},
+        {"valid_from": NOW - timedelta(days=1)},
+        {"valid_until": NOW + timedelta(days=1)},
+        {"id": "urn:uuid:00000000-0000-4000-8000-000000000000"},
+        {"status_index": 5},
+        {"verification_method": "did:example:ivo#other"},
+    ],
+)
+def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str, Any]) -> None:
+    presented = verifiable_credential.parse(shown(**changed))
+    assert not presented.agrees_with(a_credential(), BASE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "x"},
+        {"@context": ["https://www.w3.org/ns/credentials/v2"]},
+        {"type": ["VerifiableCredential", "Admin"]},
+        {"issuer": {"id": "did:example:ivo"}},
+        {"issuer": "ivo"},
+        {"credentialSubject": []},
+        {"credentialSubject": {"age": 24}},
+        {"proof": []},
+        {"proof": {"type": "DataIntegrityProof", "cryptosuite": "bbs-2023"}},
+        {"validFrom": "2026-01-01"},
+        {"validFrom": None},
+        {"id": 5},
+        {"id": "x" * 4000},
+    ],
+)
+def test_what_is_no_credential_of_ours(change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidCredential):
+        verifiable_credential.parse(shown() | change)
+
+
+@pytest.mark.parametrize("member", ["@context", "id", "type", "issuer", "validFrom", "credentialSubject", "proof"])
+def test_no_member_may_be_missing(member: str) -> None:
+    value = shown()
+    del value[member]
+    with pytest.raises(InvalidCredential):
+        verifiable_credential.parse(value)

@@ -1,0 +1,196 @@
+"""Credentials in the store: places in status lists, pages, states that two may change at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from identity_core.domain import status_list
+from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
+from identity_core.domain.did import Did
+from identity_core.domain.errors import Overloaded
+from identity_core.ports.credentials import CredentialFilter, Position, RegisteredSchema
+from identity_core.store import Store
+from identity_core.store.credentials import TRIES
+from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
+
+BOX = b"sealed"
+REVOCATION, SUSPENSION = StatusPurpose
+
+
+@pytest.fixture(autouse=True)
+def schema(store: Store) -> RegisteredSchema:
+    registered = RegisteredSchema(a_schema(), NOW, str(ISSUER))
+    assert asyncio.run(store.credential_schemas.add(registered))
+    return registered
+
+
+def new(**changed: Any) -> Credential:
+    return a_credential(**({"id": f"urn:uuid:{uuid.uuid4()}"} | changed))
+
+
+def add(store: Store, credential: Credential) -> Credential:
+    stored = asyncio.run(store.credentials.add(credential, BOX, dice=os.urandom))
+    assert stored is not None
+    return stored
+
+
+def test_a_schema_is_there_for_good(store: Store, schema: RegisteredSchema) -> None:
+    assert asyncio.run(store.credential_schemas.get(schema.definition.schema.id)) == schema
+    other = replace(schema, created_by="did:example:mallory")
+    assert not asyncio.run(store.credential_schemas.add(other))
+    assert asyncio.run(store.credential_schemas.get(schema.definition.schema.id)) == schema
+    assert asyncio.run(store.credential_schemas.get("urn:nobody\0")) is None
+
+
+def test_schemas_are_listed_in_order(store: Store) -> None:
+    for name in ("urn:b", "urn:a", "urn:Z"):
+        asyncio.run(store.credential_schemas.add(RegisteredSchema(a_schema(name), NOW, "x")))
+
+    def page(after: str | None, limit: int) -> list[str]:
+        return [
+            one.definition.schema.id for one in asyncio.run(store.credential_schemas.list(after=after, limit=limit))
+        ]
+
+    assert page(None, 10) == ["urn:Z", "urn:a", "urn:b", "urn:example:person:1"]
+    assert page("urn:a", 1) == ["urn:b"]
+
+
+def test_what_is_stored_comes_back(store: Store) -> None:
+    made = new(valid_until=NOW + timedelta(days=1), created_by="apiKey:0123456789ab")
+    stored = add(store, made)
+    assert replace(stored, status_index=0) == made
+    assert asyncio.run(store.credentials.get(made.id)) == stored
+    assert asyncio.run(store.credentials.sealed(made.id)) == BOX
+    assert asyncio.run(store.credentials.get("urn:nobody\0")) is None
+    assert asyncio.run(store.credentials.sealed("urn:nobody")) is None
+
+
+def test_an_id_is_taken_once(store: Store) -> None:
+    made = add(store, new())
+    again = a_credential(id=made.id, holder=Did.parse("did:example:eve"))
+    assert asyncio.run(store.credentials.add(again, b"other", dice=os.urandom)) is None
+    assert asyncio.run(store.credentials.get(made.id)) == made
+    assert asyncio.run(store.credentials.sealed(made.id)) == BOX
+
+
+def test_places_are_random_and_each_is_taken_once(store: Store) -> None:
+    async def together() -> list[Credential | None]:
+        return await asyncio.gather(
+            *(store.credentials.add(new(), BOX, dice=os.urandom) for _ in range(60)),
+            *(store.credentials.add(new(issuer=HOLDER), BOX, dice=os.urandom) for _ in range(5)),
+        )
+
+    made = [one for one in asyncio.run(together()) if one is not None]
+    assert len(made) == 65
+    places = [one.status_index for one in made if one.issuer == ISSUER]
+    assert len(set(places)) == 60
+    assert all(0 <= place < status_list.ENTRIES for place in places)
+    # Sixty places in a row, or in ascending order, would tell who came after whom.
+    assert places != sorted(places)
+    assert max(places) - min(places) > 60
+
+
+def dice_of(*numbers: int) -> Any:
+    """Dice that throw these numbers first."""
+    octets = b"".join(number.to_bytes(4, "big") for number in numbers)
+    return lambda count: (octets + bytes(count))[:count]
+
+
+def test_a_taken_place_is_passed_over(store: Store) -> None:
+    first = asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(7)))
+    second = asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(7, 7, 9)))
+    elsewhere = asyncio.run(store.credentials.add(new(issuer=HOLDER), BOX, dice=dice_of(7)))
+    assert [one.status_index for one in (first, second, elsewhere) if one] == [7, 9, 7]
+
+
+def test_dice_that_find_no_place_are_told_apart_from_a_taken_id(store: Store) -> None:
+    asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(*[0] * TRIES)))
+    with pytest.raises(Overloaded):
+        asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(*[0] * TRIES)))
+
+
+def test_a_full_list_is_followed_by_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status_list, "FULL", 2)
+    made = [add(store, new()) for _ in range(5)]
+    assert [one.status_index // status_list.ENTRIES for one in made] == [0, 0, 1, 1, 2]
+    versions = [
+        asyncio.run(store.credentials.status_list_version(status_list.list_id(ISSUER, number))) for number in range(4)
+    ]
+    assert versions == [1, 1, 1, None]
+
+
+def test_the_lists_say_what_the_rows_say(store: Store) -> None:
+    made = [add(store, new()) for _ in range(4)]
+    name = status_list.list_id(ISSUER, 0)
+    later = NOW + timedelta(hours=1)
+    revoked, suspended, both, _ = made
+
+    async def change() -> None:
+        for one, status in (
+            (revoked, CredentialStatus.REVOKED),
+            (suspended, CredentialStatus.SUSPENDED),
+            (both, CredentialStatus.SUSPENDED),
+        ):
+            changed = await store.credentials.set_status(one, status, "because", later)
+            assert changed is not None
+            assert (changed.status, changed.status_reason, changed.version) == (status, "because", 2)
+            if one is both:
+                assert await store.credentials.set_status(changed, CredentialStatus.REVOKED, None, later)
+
+    asyncio.run(change())
+    revocations = asyncio.run(store.credentials.status_list(name, REVOCATION))
+    suspensions = asyncio.run(store.credentials.status_list(name, SUSPENSION))
+    assert revocations is not None
+    assert suspensions is not None
+    assert set(revocations.set_indexes) == {revoked.status_index, both.status_index}
+    assert set(suspensions.set_indexes) == {suspended.status_index}
+    assert revocations.version == asyncio.run(store.credentials.status_list_version(name)) == 5
+    assert revocations.changed_at == later
+    assert asyncio.run(store.credentials.status_list("A" * 22, REVOCATION)) is None
+
+
+def test_of_two_who_change_one_credential_one_wins(store: Store) -> None:
+    made = add(store, new())
+
+    async def together() -> list[Credential | None]:
+        statuses = (CredentialStatus.REVOKED, CredentialStatus.SUSPENDED)
+        return await asyncio.gather(*(store.credentials.set_status(made, one, None, NOW) for one in statuses))
+
+    done = [one for one in asyncio.run(together()) if one is not None]
+    assert len(done) == 1
+    assert asyncio.run(store.credentials.get(made.id)) == done[0]
+
+
+def test_pages_are_newest_first_and_do_not_overlap(store: Store) -> None:
+    made = [add(store, new(created_at=NOW + timedelta(seconds=place // 2))) for place in range(6)]
+    expected = sorted(made, key=lambda one: (one.created_at, one.id), reverse=True)
+    seen: list[Credential] = []
+    after = None
+    while page := asyncio.run(store.credentials.list(CredentialFilter(), after=after, limit=2)):
+        seen += page
+        after = Position(page[-1].created_at, page[-1].id)
+    assert seen == expected
+
+
+def test_filters(store: Store) -> None:
+    eve = Did.parse("did:example:eve")
+    ours, held, issued, foreign = (
+        add(store, new(holder=holder, issuer=issuer))
+        for holder, issuer in ((HOLDER, ISSUER), (ISSUER, eve), (eve, ISSUER), (eve, HOLDER))
+    )
+
+    def ids(**wanted: Any) -> set[str]:
+        return {one.id for one in asyncio.run(store.credentials.list(CredentialFilter(**wanted), after=None, limit=9))}
+
+    assert ids(party=str(ISSUER)) == {ours.id, held.id, issued.id}
+    assert ids(holder=str(eve)) == {issued.id, foreign.id}
+    assert ids(party=str(ISSUER), holder=str(eve)) == {issued.id}
+    assert ids(issuer=str(HOLDER), status=CredentialStatus.ACTIVE) == {foreign.id}
+    assert ids(status=CredentialStatus.REVOKED) == set()

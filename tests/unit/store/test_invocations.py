@@ -1,0 +1,395 @@
+"""Who comes first is decided by the database, also between processes: on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.anchor import Anchor, AnchorStatus
+from identity_core.domain.credential import CredentialStatus
+from identity_core.domain.delegated_proof import DelegatedProof
+from identity_core.domain.errors import (
+    CredentialNotFound,
+    CredentialRevoked,
+    DelegationInvalid,
+    DelegationRevoked,
+    IbctReplayed,
+    IbctRevoked,
+    IdentityError,
+    RequestInProgress,
+)
+from identity_core.domain.proof import ZkProof
+from identity_core.ports.invocations import Earlier, Invocation, Lease, Question, Refused, Spending
+from identity_core.ports.proofs import ProofRevocation, StoredProof
+from identity_core.store import Store
+from identity_core.store.invocations import LEASE
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(days=365)
+HOLDER = "did:ids:hana"
+
+
+def invocation(**change: Any) -> Invocation:
+    made = Invocation(HOLDER, os.urandom(32), os.urandom(32), os.urandom(32), NOW + timedelta(hours=1))
+    return replace(made, **change)
+
+
+def spending(delegation: str = "d-1", *, question: Question | None = None, satisfied: bool = True) -> Spending:
+    return Spending((delegation,), "c-1", question, satisfied)
+
+
+def question(digest: bytes = b"q", most: int = 8) -> Question:
+    return Question("age", digest, most, LONG_AGO)
+
+
+def proof(anchor: Anchor | None = None, **change: Any) -> StoredProof:
+    made = StoredProof(
+        ZkProof("cHJvb2Y", ("suite", "é"), "gte", str(uuid.uuid4())),
+        "d-1",
+        HOLDER,
+        "did:ids:aki",
+        "c-1",
+        "did:ids:ivo",
+        "schema",
+        {"attributeName": "age", "type": "gte", "value": 18},
+        bytes(32),
+        "ibct",
+        "nonce",
+        NOW,
+        NOW + timedelta(days=1),
+        "did:did:ids:aki",
+        None,
+        "https://vera.example",
+        anchor=anchor,
+    )
+    return replace(made, **change)
+
+
+async def execute(store: Store, sql: str, **values: Any) -> None:
+    await store.database.write(lambda transaction: transaction.execute(sql, values).rowcount)
+
+
+async def rows(store: Store, sql: str) -> list[Any]:
+    return await store.database.read(lambda transaction: transaction.execute(sql).fetchall())
+
+
+async def delegation(store: Store, id: str = "d-1", **change: Any) -> None:
+    values: dict[str, Any] = {
+        "id": id,
+        "holder": HOLDER,
+        "agent": "did:ids:aki",
+        "grantor": HOLDER,
+        "parent_id": None,
+        "record": b"{}",
+        "not_before": 0,
+        "expires_at": 2**60,
+        "max_uses": None,
+        "uses": 0,
+        "max_refusals": None,
+        "refusals": 0,
+        "max_thresholds": None,
+        "version": 1,
+        "created_at": 0,
+        "created_by": "test",
+    } | change
+    sql = f"INSERT INTO delegations ({', '.join(values)}) VALUES (:{', :'.join(values)})"
+    await execute(store, sql, **values)
+
+
+async def furnish(store: Store) -> None:
+    """One delegation and one credential, with no more in them than is read here."""
+    await delegation(store)
+    values: dict[str, Any] = {
+        "id": "c-1",
+        "issuer": "did:ids:ivo",
+        "holder": HOLDER,
+        "schema_id": "schema",
+        "verification_method": "did:ids:ivo#bbs",
+        "issuer_public_key": b"",
+        "valid_from": 0,
+        "status": CredentialStatus.ACTIVE.value,
+        "status_index": 0,
+        "version": 1,
+        "created_at": 0,
+        "created_by": "test",
+        "sealed": b"",
+    }
+    sql = f"INSERT INTO credentials ({', '.join(values)}) VALUES (:{', :'.join(values)})"
+    await execute(store, sql, **values)
+
+
+Story = Callable[[Store], Awaitable[None]]
+
+
+def told(store: Store, story: Story) -> None:
+    async def tell() -> None:
+        await furnish(store)
+        await story(store)
+
+    asyncio.run(tell())
+
+
+async def code(asked: Awaitable[Any]) -> str:
+    try:
+        return type(await asked).__name__
+    except IdentityError as error:
+        return error.code
+
+
+def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
+    async def story(store: Store) -> None:
+        one, stored = invocation(), proof(Anchor(AnchorStatus.PENDING, None, None, None))
+        assert await store.invocations.find(one, NOW) is None
+        lease = await store.invocations.consume(one, spending(), NOW)
+        assert isinstance(lease, Lease)
+        with pytest.raises(RequestInProgress):
+            await store.invocations.find(one, NOW)
+        await store.invocations.finish(lease, stored)
+        assert await store.invocations.find(one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
+        assert await store.proofs.get(stored.id) == stored
+        confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
+        await store.invocations.amend(lease, confirmed)
+        assert await store.invocations.find(one, NOW) == DelegatedProof("d-1", stored.proof, confirmed)
+        assert await store.invocations.consume(one, spending(), NOW) == Earlier(
+            DelegatedProof("d-1", stored.proof, confirmed)
+        )
+        assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
+
+    told(store, story)
+
+
+@pytest.mark.parametrize("change", ["nonce_digest", "id_digest", "request_digest"])
+def test_another_request_with_a_part_of_it(store: Store, change: str) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        await store.invocations.consume(one, spending(), NOW)
+        changed: dict[str, Any] = {change: os.urandom(32)}
+        other = replace(one, **changed)
+        with pytest.raises(IbctReplayed):
+            await store.invocations.find(other, NOW)
+        with pytest.raises(IbctReplayed):
+            await store.invocations.consume(other, spending(), NOW)
+        assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
+
+    told(store, story)
+
+
+def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        dead = await store.invocations.consume(one, spending(), NOW)
+        later = NOW + LEASE
+        assert await code(store.invocations.consume(one, spending(), later - timedelta(microseconds=1))) == (
+            "REQUEST_IN_PROGRESS"
+        )
+        lease = await store.invocations.consume(one, spending(), later)
+        assert await code(store.invocations.consume(one, spending(), later)) == "REQUEST_IN_PROGRESS"
+        assert isinstance(dead, Lease)
+        assert isinstance(lease, Lease)
+        # The one that was thought dead comes back too late.
+        with pytest.raises(RequestInProgress):
+            await store.invocations.finish(dead, proof())
+        await store.invocations.release(dead)
+        await store.invocations.finish(lease, proof())
+        assert len(await store.proofs.list(limit=9)) == 1
+        assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
+
+    told(store, story)
+
+
+def test_two_processes_decide_alike(tmp_path: Path, url: str | None) -> None:
+    """Two stores over one database, as two server processes have them."""
+
+    async def race(first: Store, second: Store) -> None:
+        await furnish(first)
+        await execute(first, "UPDATE delegations SET max_uses = 5")
+        one = invocation()
+        same = [store.invocations.consume(one, spending(), NOW) for store in (first, second) for _ in range(12)]
+        assert Counter(await asyncio.gather(*map(code, same))) == {"Lease": 1, "REQUEST_IN_PROGRESS": 23}
+        others = [
+            store.invocations.consume(invocation(), spending(), NOW) for store in (first, second) for _ in range(12)
+        ]
+        assert Counter(await asyncio.gather(*map(code, others))) == {"Lease": 4, "DELEGATION_EXHAUSTED": 20}
+
+    stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
+
+    async def story() -> None:
+        try:
+            await race(*stores)
+        finally:
+            for store in stores:
+                await store.close()
+
+    asyncio.run(story())
+
+
+def test_two_processes_keep_one_limit_of_disclosure(tmp_path: Path, url: str | None) -> None:
+    async def race(first: Store, second: Store) -> None:
+        await furnish(first)
+        await delegation(first, "d-2")
+        asked = [
+            store.invocations.consume(
+                invocation(), spending(f"d-{1 + number % 2}", question=question(bytes([number]))), NOW
+            )
+            for number, store in enumerate([first, second] * 12)
+        ]
+        assert Counter(await asyncio.gather(*map(code, asked))) == {"Lease": 8, "DISCLOSURE_LIMIT": 16}
+        assert await rows(first, "SELECT count(*) FROM disclosures") == [(8,)]
+
+    stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
+
+    async def story() -> None:
+        try:
+            await race(*stores)
+        finally:
+            for store in stores:
+                await store.close()
+
+    asyncio.run(story())
+
+
+def test_a_refusal_is_counted_where_it_is_told(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await execute(store, "UPDATE delegations SET max_refusals = 2")
+        asked = spending(question=question(), satisfied=False)
+        assert await store.invocations.consume(invocation(), asked, NOW) == Refused({"refusals": 1, "maxRefusals": 2})
+        last = invocation()
+        assert await store.invocations.consume(last, asked, NOW) == Refused({"refusals": 2, "maxRefusals": 2})
+        assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(2, 2, "refusals")]
+        assert await code(store.invocations.consume(invocation(), asked, NOW)) == "DELEGATION_SUSPENDED"
+        assert await store.invocations.find(last, NOW) == Refused({"refusals": 2, "maxRefusals": 2})
+        assert await store.invocations.consume(last, asked, NOW) == Earlier(Refused({"refusals": 2, "maxRefusals": 2}))
+
+    told(store, story)
+
+
+def test_a_pinned_refusal_limits_nothing(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await execute(store, "UPDATE delegations SET max_refusals = 1, max_thresholds = 0")
+        for _ in range(3):
+            assert await store.invocations.consume(invocation(), spending(satisfied=False), NOW) == Refused({})
+        assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(3, 0, None)]
+
+    told(store, story)
+
+
+def test_whoever_is_refused_by_a_limit_has_spent_nothing(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await execute(store, "UPDATE delegations SET max_thresholds = 1")
+        await store.invocations.consume(invocation(), spending(question=question(b"one")), NOW)
+        for number in range(3):
+            asked = spending(question=question(bytes([number])), satisfied=False)
+            assert await code(store.invocations.consume(invocation(), asked, NOW)) == "DISCLOSURE_LIMIT"
+        await store.invocations.consume(invocation(), spending(question=question(b"one")), NOW)
+        assert await rows(store, "SELECT uses, refusals FROM delegations") == [(2, 0)]
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(2,)]
+        assert await rows(store, "SELECT count(*) FROM delegation_thresholds") == [(1,)]
+        assert await rows(store, "SELECT count(*) FROM disclosures") == [(1,)]
+
+    told(store, story)
+
+
+REVOCATIONS: list[tuple[str, type[IdentityError]]] = [
+    ("UPDATE delegations SET revoked_at = 1", DelegationRevoked),
+    ("DELETE FROM delegations", DelegationInvalid),
+    ("UPDATE credentials SET status = 'revoked'", CredentialRevoked),
+    ("UPDATE credentials SET status = 'suspended'", CredentialRevoked),
+    ("DELETE FROM credentials", CredentialNotFound),
+]
+
+
+@pytest.mark.parametrize(("sql", "refusal"), REVOCATIONS)
+def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, refusal: type[IdentityError]) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        lease = await store.invocations.consume(one, spending(), NOW)
+        assert isinstance(lease, Lease)
+        await execute(store, sql)
+        with pytest.raises(refusal):
+            await store.invocations.consume(invocation(), spending(), NOW)
+        with pytest.raises(refusal):
+            await store.invocations.finish(lease, proof())
+        assert await rows(store, "SELECT count(*) FROM proofs") == [(0,)]
+        # The lease is over: the identical request need not wait for what will not come.
+        assert await store.invocations.find(one, NOW) is None
+
+    told(store, story)
+
+
+@pytest.mark.parametrize("kind", ["id", "nonce"])
+def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        lease = await store.invocations.consume(one, spending(), NOW)
+        digest = one.id_digest if kind == "id" else one.nonce_digest
+        await execute(
+            store,
+            "INSERT INTO ibct_revocations (invoker, kind, digest, keep_until, revoked_at) "
+            "VALUES (:invoker, :kind, :digest, 1, 1)",
+            invoker=HOLDER,
+            kind=kind,
+            digest=digest,
+        )
+        assert isinstance(lease, Lease)
+        with pytest.raises(IbctRevoked):
+            await store.invocations.finish(lease, proof())
+
+    told(store, story)
+
+
+def test_every_record_of_the_chain_is_counted(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await delegation(store, "d-0", max_uses=1)
+        chain = Spending(("d-1", "d-0"), "c-1", None, True)
+        await store.invocations.consume(invocation(), chain, NOW)
+        assert await code(store.invocations.consume(invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
+        assert await rows(store, "SELECT id, uses FROM delegations ORDER BY id") == [("d-0", 1), ("d-1", 1)]
+
+    told(store, story)
+
+
+def test_invocations_go_when_their_token_has_long_expired(store: Store) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        await store.invocations.consume(one, spending(), NOW)
+        await store.invocations.consume(invocation(), spending(), one.delete_after - timedelta(microseconds=1))
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(2,)]
+        late = invocation(delete_after=NOW + timedelta(days=1))
+        await store.invocations.consume(late, spending(), one.delete_after)
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(1,)]
+
+    told(store, story)
+
+
+def test_proofs_are_listed_newest_first_and_taken_back_once(store: Store) -> None:
+    async def story(store: Store) -> None:
+        made = []
+        for number in range(5):
+            lease = await store.invocations.consume(invocation(), spending(), NOW)
+            assert isinstance(lease, Lease)
+            made.append(proof(created_at=NOW + timedelta(seconds=number // 2), agent=f"did:ids:{number % 2}"))
+            await store.invocations.finish(lease, made[-1])
+        made.sort(key=lambda one: (one.created_at, one.id), reverse=True)
+        first = await store.proofs.list(holder=HOLDER, limit=2)
+        last = first[-1]
+        rest = await store.proofs.list(holder=HOLDER, before=(last.created_at, last.id), limit=9)
+        assert [*first, *rest] == made
+        assert await store.proofs.list(agent="did:ids:0", limit=9) == [one for one in made if one.agent == "did:ids:0"]
+        assert await store.proofs.list(holder="did:ids:other", limit=9) == []
+        revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")
+        assert await store.proofs.revoke(made[0].id, revocation) == replace(made[0], revocation=revocation)
+        again = ProofRevocation(NOW + timedelta(days=1), "somebody", None)
+        assert await store.proofs.revoke(made[0].id, again) == replace(made[0], revocation=revocation)
+        assert await store.proofs.revoke("unknown", again) is None
+        assert await store.proofs.get("unknown") is None
+
+    told(store, story)

@@ -1,0 +1,108 @@
+"""The verification history and the challenges of verifiers in the store."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from identity_core.domain.errors import Overloaded
+from identity_core.ports.verifications import Verification, VerificationWish, VerifierChallenge
+from identity_core.store import Store
+from identity_core.store.verifier_challenges import StoredVerifierChallenges
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+HANA, VERA, IVO = "did:ids:hana", "did:ids:vera", "did:ids:ivo"
+GOOD = Verification(START, True, f"did:{VERA}", VERA, None, HANA, IVO, "age-1", "p-1", "age", "gte", ())
+BAD = replace(GOOD, at=START + timedelta(hours=1), verified=False, codes=("PROOF_EXPIRED", "DOMAIN_MISMATCH"))
+BY_KEY = replace(
+    GOOD, at=START + timedelta(hours=2), caller="key:k", verifier=None, fingerprint="0123456789ab", holder=None
+)
+ALL = (GOOD, BAD, BY_KEY)
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    async def fill() -> None:
+        for each in ALL:
+            await store.verifications.record(each)
+
+    asyncio.run(fill())
+    return store
+
+
+def shown(store: Store, wish: VerificationWish) -> list[Verification]:
+    return [row.verification for row in asyncio.run(store.verifications.list(wish))]
+
+
+def test_rows_come_back_as_they_went_in(filled: Store) -> None:
+    assert shown(filled, VerificationWish(None, None)) == list(reversed(ALL))
+
+
+def test_who_sees_what(filled: Store) -> None:
+    assert shown(filled, VerificationWish(f"did:{VERA}", frozenset({VERA}))) == [BAD, GOOD]
+    assert shown(filled, VerificationWish(f"did:{HANA}", frozenset({HANA}))) == [BAD, GOOD]
+    assert shown(filled, VerificationWish("key:k", None)) == [BY_KEY]
+    # Who issued a credential does not see where it is shown.
+    assert shown(filled, VerificationWish(f"did:{IVO}", frozenset({IVO}))) == []
+    assert shown(filled, VerificationWish(None, frozenset())) == []
+
+
+def test_filters(filled: Store) -> None:
+    everything = VerificationWish(None, None)
+    assert shown(filled, replace(everything, verified=False)) == [BAD]
+    assert shown(filled, replace(everything, holder=HANA)) == [BAD, GOOD]
+    assert shown(filled, replace(everything, issuer="did:ids:other")) == []
+    assert shown(filled, replace(everything, since=BAD.at)) == [BY_KEY, BAD]
+    assert shown(filled, replace(everything, until=BAD.at)) == [GOOD]
+    first = asyncio.run(filled.verifications.list(replace(everything, limit=2)))
+    assert shown(filled, replace(everything, before=first[-1].id)) == [GOOD]
+
+
+def test_counts(filled: Store) -> None:
+    counts = asyncio.run(filled.verifications.counts(VerificationWish(None, None)))
+    assert (counts.total, counts.verified) == (3, 2)
+    assert counts.reasons == {"DOMAIN_MISMATCH": 1, "PROOF_EXPIRED": 1}
+    assert asyncio.run(filled.verifications.counts(VerificationWish("key:k", None))).total == 1
+
+
+def test_a_challenge_is_spent_once_by_one_of_many(store: Store) -> None:
+    challenge = VerifierChallenge(VERA, "https://shop.example", START + timedelta(minutes=5), False)
+
+    async def scenario() -> None:
+        await store.verifier_challenges.add("vc1_text", challenge, START)
+        assert await store.verifier_challenges.find("vc1_text") == challenge
+        assert await store.verifier_challenges.find("vc1_other") is None
+        won = await asyncio.gather(*(store.verifier_challenges.spend("vc1_text", START) for _ in range(24)))
+        assert won.count(True) == 1
+        assert await store.verifier_challenges.find("vc1_text") == replace(challenge, spent=True)
+
+    asyncio.run(scenario())
+
+
+def test_an_expired_challenge_is_not_spent_and_goes(store: Store) -> None:
+    challenge = VerifierChallenge(VERA, "d", START + timedelta(minutes=5), False)
+
+    async def scenario() -> None:
+        await store.verifier_challenges.add("vc1_text", challenge, START)
+        assert not await store.verifier_challenges.spend("vc1_text", challenge.expires_at)
+        await store.verifier_challenges.add("vc1_next", challenge, challenge.expires_at)
+        assert await store.verifier_challenges.find("vc1_text") is None
+
+    asyncio.run(scenario())
+
+
+def test_a_flood_is_its_owners_own_trouble(store: Store) -> None:
+    crowded = StoredVerifierChallenges(store.database, live_per_owner=3)
+    challenge = VerifierChallenge("did:mallory", "d", START + timedelta(minutes=5), False)
+
+    async def scenario() -> None:
+        for number in range(3):
+            await crowded.add(f"vc1_{number}", challenge, START)
+        with pytest.raises(Overloaded):
+            await crowded.add("vc1_3", challenge, START)
+        await crowded.add("vc1_vera", replace(challenge, owner=VERA), START)
+
+    asyncio.run(scenario())

@@ -1,0 +1,142 @@
+"""Issuer, holder and the use cases on credentials, on a real store, a real custodian and a clock that tests move."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.autonomy import AutonomyTable
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.custody import KeyNotHeld
+from identity_core.domain.did import Did
+from identity_core.domain.keys import KeyPair
+from identity_core.use_cases.credentials.access import CredentialAccess
+from identity_core.use_cases.credentials.create_schema import CreateCredentialSchema
+from identity_core.use_cases.credentials.get import GetCredential
+from identity_core.use_cases.credentials.get_status_list import GetStatusList
+from identity_core.use_cases.credentials.import_signed import ImportCredential
+from identity_core.use_cases.credentials.intake import CredentialIntake, NewCredential
+from identity_core.use_cases.credentials.issue import IssueCredential
+from identity_core.use_cases.credentials.journal import CredentialJournal
+from identity_core.use_cases.credentials.list import ListCredentials
+from identity_core.use_cases.credentials.seal import CredentialSeal
+from identity_core.use_cases.credentials.set_status import SetCredentialStatus
+from identity_core.use_cases.credentials.signatures import SignatureChecks
+from identity_core.use_cases.credentials.vault import CredentialVault, ShownCredential
+from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.dids.create import KeyWish
+from identity_core.use_cases.dids.writer import LogSigner, Occasion
+from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+from tests.credentials import ATTRIBUTES, VALUES, sign_messages
+from tests.rooms import START, OneKey, Rooms
+
+BASE = "https://id.example/api/v1"
+SCHEMA = "urn:example:person:1"
+
+
+class Keys(OneKey):
+    """Holds what is imported, and signs credentials with it."""
+
+    async def public_key(self, name: str) -> str:
+        if name not in self.imported:
+            raise KeyNotHeld
+        return name.partition("#")[2]
+
+    async def sign_bbs(self, name: str, header: bytes, messages: Any) -> bytes:
+        kind, secret, _, _ = self.imported[name]
+        return sign_messages(header, messages, KeyPair(kind, name.partition("#")[2], "", secret))
+
+
+def key_caller(*, targets: frozenset[str] | None = None, scopes: frozenset[str] | None = None) -> Caller:
+    """An API key."""
+    return Caller(api_key=ApiKey("k", "k", "ab" * 32, scopes, targets, None, None, START))
+
+
+def occasion(caller: Caller, operation: str = "test") -> Occasion:
+    return Occasion(operation, caller, "r-1")
+
+
+@dataclass
+class Office:
+    """The rooms of ``Rooms`` and those of credentials."""
+
+    rooms: Rooms
+    ivo: Did
+    hana: Did
+    key_id: str
+
+    def __post_init__(self) -> None:
+        store, clock = self.rooms.store, self.rooms.clock
+        self.credentials, self.schemas = store.credentials, store.credential_schemas
+        self.journal = CredentialJournal(store.audit, store.timeline)
+        self.vault = CredentialVault(self.credentials, self.schemas, CredentialSeal(b"k" * 32, os.urandom))
+        access = CredentialAccess(self.credentials, store.delegations, AutonomyTable(), clock)
+        check = SignatureChecks()
+        intake = CredentialIntake(
+            self.rooms.reader, self.schemas, self.credentials, self.vault.seal, check, self.journal, clock, os.urandom
+        )
+        custodian: Any = self.rooms.custodian
+        self.create_schema = CreateCredentialSchema(self.schemas, self.journal, clock, os.urandom)
+        self.issue = IssueCredential(intake, custodian)
+        self.import_signed = ImportCredential(intake)
+        self.get = GetCredential(access, self.vault, self.journal, clock)
+        self.list = ListCredentials(self.credentials, self.journal, clock)
+        self.set_status = SetCredentialStatus(access, self.credentials, self.journal, clock)
+        signer = LogSigner(custodian, "log", custodian.pair.public)
+        self.status_list = GetStatusList(self.credentials, signer, BASE)
+        issuer_keys = IssuerKeys(self.rooms.reader)
+        self.verify = VerifyCredential(self.schemas, self.credentials, issuer_keys, check, clock, BASE)
+
+    @classmethod
+    async def open(cls, folder: Path) -> Office:
+        rooms = Rooms(folder)
+        rooms.custodian = Keys()
+        signer = LogSigner(rooms.custodian, "log", rooms.custodian.pair.public)  # type: ignore[arg-type]
+        object.__setattr__(rooms.writer, "signer", signer)
+        object.__setattr__(rooms.create, "custodian", rooms.custodian)
+        wish = KeyWish("Bls12381G2Key2020", ("assertionMethod",))
+        ivo = await rooms.new_did(additional=(wish,), store_secrets=True)
+        hana = await rooms.new_did()
+        key_id = next(key.key_id for key in ivo.keys if key.purpose == "assertionMethod")
+        office = cls(rooms, ivo.version.state.did, hana.version.state.did, key_id)
+        await office.create_schema(SCHEMA, ATTRIBUTES, occasion(office.as_(office.ivo)))
+        return office
+
+    def as_(self, did: Did) -> Caller:
+        """The DID itself, by a token."""
+        return Caller(subject=did)
+
+    def new(self, **changed: Any) -> NewCredential:
+        """What Ivo says of Hana."""
+        parts: dict[str, Any] = {
+            "issuer": self.ivo,
+            "holder": self.hana,
+            "schema_id": SCHEMA,
+            "attributes": VALUES,
+            "valid_from": None,
+            "valid_until": None,
+            "verification_method": None,
+        }
+        return NewCredential(**(parts | changed))
+
+    async def issued(self, **changed: Any) -> ShownCredential:
+        return await self.issue(self.new(**changed), occasion(self.as_(self.ivo), "issueCredential"))
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Iterator[Office]:
+    opened = asyncio.run(Office.open(tmp_path))
+    yield opened
+    asyncio.run(opened.rooms.close())
+
+
+@pytest.fixture
+def store_files(office: Office, tmp_path: Path) -> Callable[[], bytes]:
+    """Every octet that the rooms have written to the disk, the log of the database included."""
+    return lambda: b"".join(path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file())

@@ -1,0 +1,435 @@
+"""Issuing and importing, who sees what, status, verdicts; what the seal holds and what the journal tells."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+
+from identity_core.codec import multibase
+from identity_core.domain import keys, status_list, verifiable_credential
+from identity_core.domain.caller import Caller
+from identity_core.domain.credential import CredentialStatus, StatusPurpose
+from identity_core.domain.errors import (
+    Conflict,
+    CredentialNotFound,
+    DidDeactivated,
+    DidNotFound,
+    Forbidden,
+    IdentityError,
+    InternalError,
+    InvalidCredential,
+    InvalidRequest,
+    InvalidSchema,
+    Overloaded,
+    SchemaNotFound,
+    StatusListNotFound,
+)
+from identity_core.domain.log import entry
+from identity_core.domain.schema import Schema
+from identity_core.ports.credentials import CredentialFilter
+from identity_core.ports.timeline import TimelineWish
+from identity_core.use_cases.credentials import signatures
+from tests.credentials import ATTRIBUTES, VALUES, a_key, sign
+from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, key_caller, occasion
+
+REVOCATION, SUSPENSION = StatusPurpose
+ISSUE, READ = "credentials:write", "credentials:read"
+
+
+def run(awaitable: Any) -> Any:
+    return asyncio.run(awaitable)
+
+
+def schema_of(office: Office) -> Schema:
+    schema: Schema = run(office.schemas.get(SCHEMA)).definition.schema
+    return schema
+
+
+# Issuing and importing
+
+
+def test_what_is_issued_is_signed_sealed_and_stored(office: Office) -> None:
+    shown = run(office.issued(valid_until=office.rooms.clock.now() + timedelta(days=30, microseconds=5)))
+    credential = shown.credential
+    assert credential.verification_method == office.key_id
+    assert credential.valid_until.microsecond == 0
+    assert credential.created_by == str(office.ivo)
+    stored = run(office.credentials.get(credential.id))
+    assert stored == credential
+    witness = run(office.vault.witness(stored))
+    assert witness.attributes["income"] == "41250.50"
+    assert run(office.vault.policy(stored)).policy("age").allowed_values
+    assert run(office.vault.find(credential.id, office.hana)) == stored
+
+
+@pytest.mark.parametrize(
+    ("changed", "refusal"),
+    [
+        ({"schema_id": "urn:nobody"}, SchemaNotFound),
+        ({"attributes": {"age": 24}}, InvalidCredential),
+        ({"attributes": VALUES | {"age": 24.0}}, InvalidCredential),
+        ({"valid_until": "past"}, InvalidCredential),
+        ({"valid_until": "before it begins"}, InvalidCredential),
+        ({"verification_method": "did:ids:nobody#key"}, InvalidCredential),
+        ({"holder": "nobody"}, DidNotFound),
+    ],
+)
+def test_what_is_not_issued(office: Office, changed: dict[str, Any], refusal: type[IdentityError]) -> None:
+    now = office.rooms.clock.now()
+    if changed.get("valid_until") == "past":
+        changed = {"valid_until": now, "valid_from": now - timedelta(days=2)}
+    if changed.get("valid_until") == "before it begins":
+        changed = {"valid_until": now + timedelta(days=1), "valid_from": now + timedelta(days=2)}
+    if changed.get("holder") == "nobody":
+        changed = {"holder": replace(office.hana, text=f"{office.hana.text[:-3]}abc")}
+    with pytest.raises(refusal) as refused:
+        run(office.issued(**changed))
+    assert "Hana" not in str(refused.value) + str(refused.value.details)
+    assert run(office.credentials.list(CredentialFilter(), after=None, limit=9)) == []
+
+
+def test_a_deactivated_holder_gets_nothing(office: Office) -> None:
+    rooms = office.rooms
+
+    async def end() -> None:
+        hana = await rooms.new_did()
+        did = hana.version.state.did
+        secret = next(key.secret for key in hana.keys if key.purpose == "authentication")
+        signed = await rooms.signed(did, secret or "", "deactivate")
+        await rooms.deactivate(
+            did, confirm=True, authorization=signed, occasion=rooms.occasion(did, signed), if_match=None
+        )
+        await office.issued(holder=did)
+
+    with pytest.raises(DidDeactivated):
+        run(end())
+
+
+def test_an_issuer_without_a_key_here(office: Office) -> None:
+    new = office.new(issuer=office.hana, holder=office.ivo)
+    with pytest.raises(InvalidCredential) as refused:
+        run(office.issue(new, occasion(office.as_(office.hana))))
+    assert "storeSecrets" in str(refused.value.details["reason"])
+
+
+def test_a_signature_from_elsewhere_is_imported(office: Office) -> None:
+    secret = office.rooms.custodian.imported[office.key_id][1]
+    pair = keys.KeyPair("Bls12381G2Key2020", office.key_id.partition("#")[2], "", secret)
+    text = multibase.base64url_encode(sign(schema_of(office), VALUES, pair))
+    new = office.new(verification_method=office.key_id)
+    shown = run(office.import_signed(new, text, occasion(office.as_(office.ivo))))
+    assert shown.witness.signature == multibase.base64url_decode(text)
+    assert run(office.vault.witness(shown.credential)) == shown.witness
+
+
+def test_what_is_not_imported(office: Office) -> None:
+    secret = office.rooms.custodian.imported[office.key_id][1]
+    ivo = keys.KeyPair("Bls12381G2Key2020", office.key_id.partition("#")[2], "", secret)
+    schema = schema_of(office)
+    other = Schema("urn:example:person:2", schema.attributes)
+    primary = run(office.rooms.reader.active(office.ivo)).head.state.document.methods[0].id
+    mallory = a_key("mallory")
+    right = sign(schema, VALUES, ivo)
+    cases = [
+        (office.key_id, sign(schema, VALUES, mallory)),
+        (f"{office.ivo}#{mallory.public}", sign(schema, VALUES, mallory)),
+        (office.key_id, sign(schema, VALUES | {"age": 25}, ivo)),
+        (office.key_id, sign(other, VALUES, ivo)),
+        (primary, right),
+        (f"{office.hana}#{office.key_id.partition('#')[2]}", right),
+        (office.key_id, bytes(80)),
+        (office.key_id, right[:79]),
+    ]
+    for method, signature in cases:
+        new = office.new(verification_method=method)
+        with pytest.raises(InvalidCredential):
+            run(office.import_signed(new, multibase.base64url_encode(signature), occasion(office.as_(office.ivo))))
+
+
+def test_only_the_issuer_or_who_may_act_for_it(office: Office) -> None:
+    def attempt(caller: Caller) -> None:
+        run(office.issue(office.new(), occasion(caller)))
+
+    attempt(key_caller())
+    attempt(key_caller(targets=frozenset({str(office.ivo)}), scopes=frozenset({ISSUE})))
+    for caller in (
+        office.as_(office.hana),
+        key_caller(targets=frozenset({str(office.hana)})),
+        key_caller(targets=frozenset()),
+        key_caller(scopes=frozenset({READ})),
+        Caller(subject=office.ivo, scopes=frozenset({READ})),
+    ):
+        with pytest.raises(Forbidden):
+            attempt(caller)
+
+
+# Schemas
+
+
+def test_a_schema_is_registered_once(office: Office) -> None:
+    caller = occasion(office.as_(office.hana))
+    with pytest.raises(Conflict):
+        run(office.create_schema(SCHEMA, ATTRIBUTES, caller))
+    made = run(office.create_schema(None, ATTRIBUTES, caller))
+    assert made.definition.schema.id.startswith("urn:uuid:")
+    for bad in ("person", "HTTPS://x/", "urn:with space", "urn:é", "urn:" + "x" * 300, "urn:a\n"):
+        with pytest.raises(InvalidSchema):
+            run(office.create_schema(bad, ATTRIBUTES, caller))
+    with pytest.raises(Forbidden):
+        run(office.create_schema("urn:x:2", ATTRIBUTES, occasion(key_caller(scopes=frozenset({READ})))))
+
+
+# Who sees what
+
+
+def test_parties_see_values_and_strangers_nothing(office: Office) -> None:
+    credential = run(office.issued()).credential
+
+    def seen(caller: Caller) -> bool:
+        return run(office.get(credential.id, occasion(caller))).witness is not None
+
+    targets = frozenset({str(office.hana)})
+    operator = key_caller(targets=targets).api_key
+    admin = key_caller().api_key
+    assert seen(office.as_(office.hana))
+    assert seen(office.as_(office.ivo))
+    assert seen(Caller(did=office.hana))
+    assert seen(key_caller(targets=targets, scopes=frozenset({READ})))
+    assert seen(Caller(subject=office.hana, operator=operator))
+    assert not seen(key_caller())
+    assert not seen(Caller(subject=office.hana, operator=admin))
+    stranger = replace(office.hana, text=f"{office.hana.text[:-3]}abc")
+    for caller in (
+        office.as_(stranger),
+        key_caller(targets=frozenset({str(stranger)})),
+        Caller(subject=stranger, operator=admin),
+        Caller(subject=stranger, operator=operator),
+    ):
+        with pytest.raises(CredentialNotFound) as foreign:
+            seen(caller)
+        with pytest.raises(CredentialNotFound) as absent:
+            run(office.get("urn:uuid:nobody", occasion(caller)))
+        assert (str(foreign.value), foreign.value.details) == (str(absent.value), absent.value.details)
+    with pytest.raises(Forbidden):
+        seen(key_caller(scopes=frozenset({ISSUE})))
+
+
+def test_a_foreign_credential_is_an_absent_one_for_provers(office: Office) -> None:
+    credential = run(office.issued()).credential
+    refusals = []
+    for credential_id, holder in ((credential.id, office.ivo), ("urn:uuid:nobody", office.hana), ("\0", office.hana)):
+        with pytest.raises(CredentialNotFound) as refused:
+            run(office.vault.find(credential_id, holder))
+        refusals.append((str(refused.value), refused.value.details))
+    assert refusals[0] == refusals[1] == refusals[2]
+
+
+def test_lists_show_what_is_ones_own(office: Office) -> None:
+    credential = run(office.issued()).credential
+
+    def listed(caller: Caller, **wanted: Any) -> list[str]:
+        rows = run(office.list(CredentialFilter(**wanted), occasion(caller), after=None, limit=9))
+        return [row.id for row in rows]
+
+    stranger = replace(office.hana, text=f"{office.hana.text[:-3]}abc")
+    assert listed(office.as_(office.hana)) == listed(office.as_(office.ivo)) == [credential.id]
+    assert listed(office.as_(stranger)) == listed(office.as_(stranger), holder=str(office.hana)) == []
+    assert listed(key_caller(targets=frozenset({str(office.ivo)})), issuer=str(office.ivo)) == [credential.id]
+    assert listed(key_caller(), holder=str(office.hana)) == [credential.id]
+    with pytest.raises(InvalidRequest):
+        listed(key_caller())
+    with pytest.raises(Forbidden):
+        listed(key_caller(targets=frozenset({str(stranger)})), holder=str(office.hana))
+
+
+# Status
+
+
+def change(office: Office, credential_id: str, caller: Caller, purpose: StatusPurpose, value: bool) -> Any:
+    office.rooms.clock.move(seconds=1)
+    return run(office.set_status(credential_id, purpose, value, "because", occasion(caller, "setCredentialStatus")))
+
+
+def test_suspend_resume_revoke(office: Office) -> None:
+    credential = run(office.issued()).credential
+    ivo = office.as_(office.ivo)
+    assert change(office, credential.id, ivo, SUSPENSION, True).status is CredentialStatus.SUSPENDED
+    assert change(office, credential.id, ivo, SUSPENSION, True).version == 2
+    assert change(office, credential.id, ivo, SUSPENSION, False).status is CredentialStatus.ACTIVE
+    assert change(office, credential.id, ivo, REVOCATION, True).version == 4
+    with pytest.raises(Conflict):
+        change(office, credential.id, ivo, SUSPENSION, True)
+    rows = run(office.rooms.store.timeline.list(TimelineWish(frozenset({str(office.hana)}), "credential")))
+    kinds = [row.entry.kind for row in rows]
+    assert kinds == ["credential.revoked", "credential.resumed", "credential.suspended", "credential.issued"]
+
+
+def test_a_holder_knows_of_it_and_may_not_change_it(office: Office) -> None:
+    credential = run(office.issued()).credential
+    for caller in (office.as_(office.hana), key_caller(targets=frozenset({str(office.hana)}))):
+        with pytest.raises(Forbidden):
+            change(office, credential.id, caller, REVOCATION, True)
+    with pytest.raises(CredentialNotFound):
+        change(office, credential.id, key_caller(targets=frozenset()), REVOCATION, True)
+
+
+def test_two_who_change_at_once_both_get_what_they_asked_for_or_are_told(office: Office) -> None:
+    credential = run(office.issued()).credential
+    ivo = occasion(office.as_(office.ivo))
+
+    async def together() -> Any:
+        return await asyncio.gather(
+            office.set_status(credential.id, REVOCATION, True, None, ivo),
+            office.set_status(credential.id, SUSPENSION, True, None, ivo),
+            return_exceptions=True,
+        )
+
+    first, second = run(together())
+    assert first.status is CredentialStatus.REVOKED
+    assert isinstance(second, Conflict) or second.status is CredentialStatus.SUSPENDED
+    assert run(office.credentials.get(credential.id)).status is CredentialStatus.REVOKED
+
+
+def test_the_list_is_signed_and_says_so(office: Office) -> None:
+    credential = run(office.issued()).credential
+    status = status_list.entries(credential.issuer, credential.status_index, BASE)[0]
+    name = status["statusListCredential"].rpartition("/")[2]
+    before = run(office.status_list(name))
+    assert run(office.status_list(name)) is before
+    change(office, credential.id, office.as_(office.ivo), REVOCATION, True)
+    after = run(office.status_list(name))
+    assert after.version == before.version + 1
+    document = orjson.loads(after.octets)
+    assert status_list.decoded(document["credentialSubject"]["encodedList"]) == {int(status["statusListIndex"])}
+    proof = document.pop("proof")
+    signer = office.rooms.custodian.pair.public
+    assert document["issuer"] == f"did:key:{signer}"
+    assert entry.check_proof(proof, document, [signer]) == signer
+    for unknown in ("nobody", "A" * 22 + "-revocation", name.replace("revocation", "message")):
+        with pytest.raises(StatusListNotFound):
+            run(office.status_list(unknown))
+
+
+# Verdicts
+
+
+def verdict(office: Office, value: Any) -> dict[str, Any]:
+    return {check.name: (check.ok, check.code) for check in run(office.verify(value)).checks}
+
+
+def test_a_good_credential(office: Office) -> None:
+    shown = run(office.issued())
+    value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    assert run(office.verify(value)).verified
+    assert list(verdict(office, value)) == [
+        "form", "schema", "issuerKey", "signature", "record", "status", "validity",
+    ]  # fmt: skip
+
+
+def test_a_bad_one_is_told_which_check_it_failed(office: Office) -> None:
+    shown = run(office.issued())
+    good = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    subject = good["credentialSubject"]
+    method = office.key_id.partition("#")[2]
+    cases: list[tuple[dict[str, Any], str, tuple[bool | None, str]]] = [
+        ({"extra": 1}, "form", (False, "CREDENTIAL_MALFORMED")),
+        ({"credentialSchema": good["credentialSchema"] | {"id": "urn:x"}}, "schema", (False, "SCHEMA_UNKNOWN")),
+        ({"credentialSubject": subject | {"age": "24"}}, "schema", (False, "ATTRIBUTES_INVALID")),
+        ({"credentialSubject": subject | {"age": 25}}, "signature", (False, "SIGNATURE_INVALID")),
+        ({"credentialSubject": subject | {"id": str(office.ivo)}}, "record", (False, "RECORD_MISMATCH")),
+        ({"validFrom": "2020-01-01T00:00:00Z"}, "record", (False, "RECORD_MISMATCH")),
+        ({"credentialStatus": []}, "record", (False, "RECORD_MISMATCH")),
+        ({"id": "urn:uuid:nobody"}, "record", (False, "CREDENTIAL_UNKNOWN")),
+        ({"issuer": str(office.hana)}, "issuerKey", (False, "ISSUER_MISMATCH")),
+        (
+            {
+                "issuer": str(office.hana),
+                "proof": good["proof"] | {"verificationMethod": f"{office.hana}#{method}"},
+            },
+            "issuerKey",
+            (False, "ISSUER_KEY_UNKNOWN"),
+        ),
+    ]
+    for changed, name, outcome in cases:
+        found = verdict(office, good | changed)
+        assert found[name] == outcome
+        assert list(found)[-1] == name
+        assert not run(office.verify(good | changed)).verified
+
+
+def test_status_and_time_are_part_of_the_verdict(office: Office) -> None:
+    until = office.rooms.clock.now() + timedelta(days=1)
+    shown = run(office.issued(valid_until=until))
+    value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    office.rooms.clock.move(days=1)
+    assert verdict(office, value)["validity"] == (False, "CREDENTIAL_EXPIRED")
+    change(office, shown.credential.id, office.as_(office.ivo), SUSPENSION, True)
+    assert verdict(office, value)["status"] == (False, "CREDENTIAL_SUSPENDED")
+    change(office, shown.credential.id, office.as_(office.ivo), REVOCATION, True)
+    assert verdict(office, value)["status"] == (False, "CREDENTIAL_REVOKED")
+
+
+# The seal and the journal
+
+
+def test_a_box_opens_only_for_its_own_credential(office: Office) -> None:
+    credential = run(office.issued()).credential
+    box = run(office.credentials.sealed(credential.id))
+    office.vault.seal.open(credential, box)
+    office.vault.seal.open(replace(credential, status=CredentialStatus.REVOKED, version=9), box)
+    for moved in (
+        replace(credential, id="urn:uuid:other"),
+        replace(credential, holder=office.ivo),
+        replace(credential, issuer=office.hana),
+        replace(credential, issuer_public_key=bytes(96)),
+        replace(credential, verification_method="x"),
+        replace(credential, schema=Schema("urn:x", credential.schema.attributes)),
+    ):
+        with pytest.raises(InternalError):
+            office.vault.seal.open(moved, box)
+    with pytest.raises(InternalError):
+        office.vault.seal.open(credential, box[:-1] + bytes([box[-1] ^ 1]))
+    assert office.vault.seal.close(credential, run(office.vault.witness(credential))) != box
+
+
+def test_values_stand_nowhere_in_the_clear(office: Office, store_files: Any) -> None:
+    shown = run(office.issued())
+    run(office.get(shown.credential.id, occasion(key_caller(targets=frozenset({str(office.hana)})))))
+    change(office, shown.credential.id, office.as_(office.ivo), SUSPENSION, True)
+    octets = store_files()
+    assert shown.credential.id.encode() in octets
+    for secret in (b"Hana-the-secret", b"41250", b"9007199254740993", shown.witness.signature):
+        assert secret not in octets
+    assert "Hana-the-secret" not in repr((shown, office.new(), office.vault))
+
+
+def test_the_audit_names_operator_and_target(office: Office) -> None:
+    caller = key_caller(targets=frozenset({str(office.ivo)}))
+    shown = run(office.issue(office.new(), occasion(caller, "issueCredential")))
+    run(office.get(shown.credential.id, occasion(caller, "getCredential")))
+    lines = [row for _, row in run(office.rooms.store.audit.read(after=0, limit=99))]
+    written = {row.operation: row for row in lines}
+    for operation, target in (("issueCredential", office.ivo), ("getCredential", office.hana)):
+        assert written[operation].fingerprint == "ab" * 6
+        assert written[operation].target == str(target)
+        assert written[operation].details["credentialId"] == shown.credential.id
+
+
+def test_a_crowd_of_checks_is_turned_away(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = run(office.issued())
+    value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    monkeypatch.setattr(signatures, "WAITING", 3)
+
+    async def together() -> list[Any]:
+        office.verify.check._turns = asyncio.Semaphore(1)
+        return await asyncio.gather(*(office.verify(value) for _ in range(8)), return_exceptions=True)
+
+    answers = run(together())
+    assert sum(isinstance(answer, Overloaded) for answer in answers) == 5
+    assert [answer.verified for answer in answers if not isinstance(answer, Overloaded)] == [True] * 3
+    assert run(office.verify(value)).verified
