@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
+from tests.anvil_server import AnvilServer, install_anvil
 from tests.postgres_server import PostgresServer
 
 
@@ -59,4 +61,37 @@ class Postgresql:
         shutil.rmtree(self._folder)
 
 
-BACKENDS: Mapping[str, Callable[[], Backend]] = {"sqlite": Sqlite, "memory": Memory, "postgresql": Postgresql}
+class Evm:
+    """A private chain that makes a block for every transaction. Each server has a contract and an account of its own."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp())
+        self._chain = AnvilServer(install_anvil(self._folder)).start()
+
+    def settings(self) -> Mapping[str, str]:
+        """See ``Backend``."""
+        from tests.evm_site import make_site
+
+        made = make_site(self._chain, self._folder).settings
+        return {
+            "IDENTITY_LEDGER_BACKEND": "evm",
+            "IDENTITY_PLUGINS_EVM_RPC_URL": str(made.rpc_url),
+            "IDENTITY_PLUGINS_EVM_PRIVATE_KEY": str(made.private_key),
+            "IDENTITY_PLUGINS_EVM_CHAIN_ID": str(made.chain_id),
+            "IDENTITY_PLUGINS_EVM_CONTRACT": str(made.contract),
+            "IDENTITY_PLUGINS_EVM_FROM_BLOCK": str(made.from_block),
+            "IDENTITY_PLUGINS_EVM_POLL_SECONDS": str(made.poll_seconds),
+        }
+
+    def close(self) -> None:
+        """See ``Backend``."""
+        self._chain.stop(signal.SIGKILL)
+        shutil.rmtree(self._folder)
+
+
+BACKENDS: Mapping[str, Callable[[], Backend]] = {
+    "sqlite": Sqlite,
+    "memory": Memory,
+    "postgresql": Postgresql,
+    "evm": Evm,
+}

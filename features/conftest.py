@@ -23,11 +23,17 @@ from openapi.clients import PACKAGE, build_python_client
 pytest_plugins = [
     "features.steps.answers",
     "features.steps.api_keys",
+    "features.steps.credentials",
+    "features.steps.delegated_proofs",
+    "features.steps.delegation_life",
     "features.steps.delegations",
     "features.steps.dids",
     "features.steps.faults",
+    "features.steps.ledger",
     "features.steps.requests",
     "features.steps.tokens",
+    "features.steps.web",
+    "features.steps.verifications",
 ]
 
 

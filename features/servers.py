@@ -30,6 +30,7 @@ FAULTS = {
     "IDENTITY_PLUGINS_MODULES": "features.faults.plugin",
     "IDENTITY_PLUGINS_DISABLED": "did_ids",
     "IDENTITY_LEDGER_BACKEND": "faulty",
+    "IDENTITY_PROVER_BACKEND": "faulty",
 }
 KINDS = {
     "ordinary": GENEROUS,
@@ -50,8 +51,16 @@ KINDS = {
         "IDENTITY_CUSTODIAN_BACKEND": "faulty",
         "IDENTITY_LEDGER_DEADLINE_SECONDS": "0.4",
         "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "0.4",
+        "IDENTITY_PROVER_DEADLINE_SECONDS": "2",
         "IDENTITY_PLUGINS_DEADLINE_SECONDS": "0.4",
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
+    },
+    "web": GENEROUS
+    | {
+        "IDENTITY_PLUGINS_MODULES": "features.web.plugin",
+        "IDENTITY_PLUGINS_DISABLED": "did_web",
+        "IDENTITY_PLUGINS_WEB_ENABLED": "true",
+        "IDENTITY_PLUGINS_WEB_ALLOW_RANGES": "127.0.0.0/8",
     },
     "slow": GENEROUS | FAULTS | {"IDENTITY_KEY_STORES": "slow,env"},
     "busy": GENEROUS | FAULTS | {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "1"},

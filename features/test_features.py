@@ -2,4 +2,4 @@
 
 from pytest_bdd import scenarios
 
-scenarios("dids", "auth", "api_keys", "events", "service")
+scenarios("credentials", "delegations", "dids", "auth", "api_keys", "events", "ledger", "proofs", "service")

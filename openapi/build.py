@@ -21,9 +21,11 @@ import yaml
 
 from openapi.typed_dicts import write_types
 
-# The parts of the document in its order. One that is not listed is written but not yet served: `proofs` joins with the
-# handlers of its operations.
-PARTS: Final = ("dids", "events", "auth", "api_keys", "service")
+# The parts of the document in its order. One that is not listed is written but not yet served.
+PARTS: Final = (
+    *("dids", "events", "ledger", "auth", "api_keys", "service", "delegations", "credentials"),
+    *("proofs", "proof_checks", "verifications", "dashboard", "audit"),
+)
 
 HERE: Final = Path(__file__).resolve().parent
 BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"

@@ -60,6 +60,11 @@ class Story:
         """The multikey that signs the entries."""
         return self._log_key.public
 
+    @property
+    def log_secret(self) -> bytes:
+        """The secret of the key that signs the entries."""
+        return self._log_key.secret_raw
+
     def key(self, kind: str = "Ed25519") -> KeyPair:
         """A new key."""
         return keys.generate(kind, self.random)

@@ -36,8 +36,11 @@ def write_types(schemas: Mapping[str, Any], *, digest: str) -> str:
     types = _Types(schemas)
     records = [name for name in sorted(schemas) if types.is_record(name)]
     parts = [HEADER.format(digest=digest)]
-    parts += [types.alias(name) for name in types.aliases()]
+    # Aliases are evaluated: one of records comes behind the records, whose own annotations are not.
+    late = [name for name in types.aliases() if types.uses_record(name)]
+    parts += [types.alias(name) for name in types.aliases() if name not in late]
     parts += [types.record(name) for name in records]
+    parts += [f"\n{types.alias(name)}" for name in late]
     return "\n".join(parts)
 
 
@@ -65,6 +68,11 @@ class _Types:
         for name in names:
             visit(name)
         return done
+
+    def uses_record(self, name: str) -> bool:
+        """Whether the schema of an alias refers to a record, itself or through another alias."""
+        used = [other for other in self.schemas if f"'#/components/schemas/{other}'" in str(self.schemas[name])]
+        return any(self.is_record(other) or (other != name and self.uses_record(other)) for other in used)
 
     def alias(self, name: str) -> str:
         """``Name = type``."""

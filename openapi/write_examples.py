@@ -311,10 +311,11 @@ def _gone(first: IndexedVersion, second: IndexedVersion, last: IndexedVersion) -
     }
 
 
-class _Dumper(yaml.SafeDumper):
+class Dumper(yaml.SafeDumper):
     """Without anchors: every example stands for itself."""
 
     def ignore_aliases(self, data: Any) -> bool:
+        """Of nothing."""
         return True
 
 
@@ -326,7 +327,7 @@ def main() -> None:
         ("events", telling.events()),
         ("auth", telling.challenge() | telling.tokens()),
     ):
-        text = yaml.dump(examples, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+        text = yaml.dump(examples, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
         (EXAMPLES / f"{name}.yaml").write_text(NOTE + text, encoding="utf-8")
 
 

@@ -59,6 +59,7 @@ class OneKey:
 
     pair: keys.KeyPair = field(default_factory=lambda: keys.generate("Ed25519", os.urandom))
     imported: dict[str, tuple[str, bytes, str, str]] = field(default_factory=dict)
+    capabilities: frozenset[str] = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2})
 
     async def sign(self, name: str, message: bytes) -> bytes:
         return ed25519.sign(self.pair.secret_raw, message)

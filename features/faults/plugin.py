@@ -1,4 +1,4 @@
-"""A plugin that breaks on demand: the real ledger, custodian, key store and DID method, until the file that
+"""A plugin that breaks on demand: the real ledger, custodian, prover, key store and DID method, until the file that
 ``IDENTITY_TEST_FAULT`` names says otherwise.
 
 The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import identity_custodian_sealed
 import identity_did_ids
 import identity_keys_sql
 import identity_ledger_sql
+import identity_prover_bbs
 
 from identity_core.api.security import Gate
 from identity_core.domain.caller import ApiKey
@@ -63,9 +65,11 @@ class Ledger:
         return await self._real.entries(did)
 
     async def entries_after(self, sequence: int, limit: int) -> Any:
+        await strike("ledger")
         return await self._real.entries_after(sequence, limit)
 
     async def head(self) -> Any:
+        await strike("ledger")
         return await self._real.head()
 
     async def close(self) -> None:
@@ -97,6 +101,7 @@ class Custodian:
         return await self._real.public_key(name)
 
     async def sign_bbs(self, name: str, header: bytes, messages: Any) -> Any:
+        await strike("custodian")
         return await self._real.sign_bbs(name, header, messages)
 
     async def destroy(self, name: str) -> None:
@@ -168,6 +173,42 @@ class Method:
         return self._real.expand(did)
 
 
+class Prover:
+    """The BBS prover, until it breaks; it runs in a process of its own."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    @property
+    def suite(self) -> str:
+        suite: str = self._real.suite
+        return suite
+
+    @property
+    def predicate_types(self) -> frozenset[str]:
+        types: frozenset[str] = self._real.predicate_types
+        return types
+
+    def prove(self, statement: Any, witness: Any, *, context: Any) -> Any:
+        self._strike()
+        return self._real.prove(statement, witness, context=context)
+
+    def read(self, proof: str) -> Any:
+        self._strike()
+        return self._real.read(proof)
+
+    def verify(self, statement: Any, proof: Any, *, context: Any, now: Any) -> None:
+        self._strike()
+        self._real.verify(statement, proof, context=context, now=now)
+
+    @staticmethod
+    def _strike() -> None:
+        if "prover:raise" in faults():
+            raise Broken("prover")
+        while "prover:hang" in faults():
+            time.sleep(0.02)
+
+
 def _wrapping(name: str, module: Any, hook: str, wrapper: type[Any]) -> Provider[Any]:
     real = getattr(module, hook)()
     return Provider(name, build=lambda _, context: wrapper(real.build(real.settings(), context)), settings=NoSettings)
@@ -181,6 +222,11 @@ def identity_provide_ledger_backend() -> Provider[Any]:
 @hookimpl
 def identity_provide_custodian() -> Provider[Any]:
     return _wrapping("faulty", identity_custodian_sealed, "identity_provide_custodian", Custodian)
+
+
+@hookimpl
+def identity_provide_prover() -> Provider[Any]:
+    return _wrapping("faulty", identity_prover_bbs, "identity_provide_prover", Prover)
 
 
 @hookimpl

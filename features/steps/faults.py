@@ -29,6 +29,31 @@ def hanging(world: World) -> None:
     world.kind, world.notes["fault"] = "faulty", "keys:hang ledger:hang"
 
 
+@given("a service whose custodian raises")
+def custodian_raises(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "custodian:raise"
+
+
+@given("a service whose custodian hangs")
+def custodian_hangs(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "custodian:hang"
+
+
+@given("a service whose prover raises")
+def prover_raises(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "prover:raise"
+
+
+@given("a service whose prover hangs")
+def prover_hangs(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "prover:hang"
+
+
+@given("a service whose proofs take a while")
+def prover_slow(world: World) -> None:
+    world.kind, world.notes["fault"] = "slow", "prover:hang"
+
+
 @given("a service that takes one request at a time")
 def busy(world: World) -> None:
     world.kind = "busy"

@@ -105,11 +105,12 @@ def _check_operation(
         raise ContractError(f"{where}: parameters belong to the operation, not to the path")
     declared = document.get("components", {}).get("securitySchemes", {})
     for requirement in operation.get("security", document.get("security", [])):
-        if len(requirement) != 1:
+        # An empty one lets strangers in (OpenAPI 3.0.3, Security Requirement Object).
+        if len(requirement) > 1:
             raise ContractError(f"{where}: a security requirement names one scheme, alternatives are a list")
-        (scheme,) = requirement
-        if scheme not in schemes or scheme not in declared:
-            raise ContractError(f"{where}: nobody checks the security scheme {scheme}")
+        for scheme in requirement:
+            if scheme not in schemes or scheme not in declared:
+                raise ContractError(f"{where}: nobody checks the security scheme {scheme}")
     named = set()
     for reference in operation.get("parameters", []):
         parameter = dereference(document, reference)

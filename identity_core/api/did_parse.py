@@ -25,6 +25,7 @@ from identity_core.domain.change import (
     UpdateService,
 )
 from identity_core.domain.did import Did
+from identity_core.domain.echo import DID, echoed
 from identity_core.domain.errors import AuthRequired, InvalidDocument, InvalidRequest
 from identity_core.use_cases.dids.create import Creation, KeyWish
 from identity_core.use_cases.dids.recover import Recovery
@@ -227,5 +228,5 @@ def _fragment(text: str, did: Did) -> str:
     """The fragment of a service id, given bare, with ``#``, or as an absolute DID URL of this DID."""
     absolute, separator, fragment = text.rpartition("#")
     if absolute not in ("", str(did)) or (not separator and text.startswith("did:")):
-        raise InvalidDocument("The service id belongs to another DID.", details={"id": text[:512]})
+        raise InvalidDocument("The service id belongs to another DID.", details={"id": echoed(text, DID)})
     return fragment

@@ -80,7 +80,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             run = compile_operation(raw, path, method, declared, operation.function, schemas, self._wiring)
             if self._wiring.verify:
                 run = verified(run, Promises(raw, declared, schemas))
-            self._routes.add(specification.base_path + path, {method.upper(): run})
+            self._routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run
         for path, operation_id in self._wiring.aliases.items():
             if operation_id not in compiled:
@@ -114,13 +114,10 @@ def facts(
     document: Mapping[str, Any], path: str, method: str, declared: Mapping[str, Any], wiring: Wiring
 ) -> Operation:
     """What the gate needs to know about an operation."""
-    names = [
-        wiring.schemes[name]
-        for requirement in declared.get("security", document.get("security", []))
-        for name in requirement
-    ]
+    requirements = declared.get("security", document.get("security", []))
+    names = [wiring.schemes[name] for requirement in requirements for name in requirement]
     challenge = ", ".join(f'{scheme} realm="{REALM}"' for scheme in dict.fromkeys(names))
-    return Operation(declared["operationId"], method.upper(), path, frozenset(names), challenge)
+    return Operation(declared["operationId"], method.upper(), path, frozenset(names), challenge, {} in requirements)
 
 
 def compile_operation(
@@ -163,6 +160,15 @@ def compile_operation(
         return await around(request, lambda: handler(request))
 
     return run
+
+
+def _template(document: Mapping[str, Any], path: str, declared: Mapping[str, Any]) -> str:
+    """The path for ``Routes``: a parameter of ``format: path`` takes several segments, as it does in Connexion."""
+    for reference in declared.get("parameters", []):
+        parameter = contract.dereference(document, reference)
+        if parameter["in"] == "path" and parameter["schema"].get("format") == "path":
+            path = path.replace(f"{{{parameter['name']}}}", f"{{{parameter['name']}:path}}")
+    return path
 
 
 def _path_parsers(

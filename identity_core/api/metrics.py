@@ -8,8 +8,12 @@ before. The set of labels is fixed: operations of the document and the statuses 
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Callable
+
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Histogram, generate_latest
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -34,6 +38,11 @@ class Metrics:
             buckets=BUCKETS,
         )
         self._children: dict[tuple[str, int], Histogram] = {}
+        self._figures: list[Callable[[], None]] = []
+
+    def before_render(self, copy: Callable[[], None]) -> None:
+        """Has ``copy`` called before each scrape, to bring metrics up to what others count."""
+        self._figures.append(copy)
 
     def observe(self, operation_id: str, status: int, seconds: float) -> None:
         """Notes one answered request; an empty ``operation_id`` is a path outside the document."""
@@ -45,8 +54,19 @@ class Metrics:
 
     def render(self) -> bytes:
         """The text exposition, over all workers."""
+        for copy in self._figures:
+            copy()
         if self._shared is None:
             return generate_latest(self.registry)
+        _forget_the_dead(self._shared)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=self._shared)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+def _forget_the_dead(folder: str) -> None:
+    """What a worker that is gone had counted stays; what it had in flight does not."""
+    for name in os.listdir(folder):
+        live = re.fullmatch(r"gauge_live\w+_(\d+)\.db", name)
+        if live is not None and not os.path.exists(f"/proc/{live[1]}"):
+            mark_process_dead(int(live[1]), folder)  # type: ignore[no-untyped-call]

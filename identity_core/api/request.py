@@ -24,7 +24,8 @@ class Operation:
     """The facts of one operation of the document.
 
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
-    operation. ``challenge`` is what a 401 says in ``WWW-Authenticate``.
+    operation. ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401
+    says in ``WWW-Authenticate``.
     """
 
     operation_id: str
@@ -32,6 +33,7 @@ class Operation:
     path: str
     schemes: frozenset[str]
     challenge: str
+    optional: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -39,11 +39,17 @@ class _Node(Generic[T]):
     literals: dict[bytes, _Node[T]] = field(default_factory=dict)
     parameter: str | None = None
     following: _Node[T] | None = None
+    # The parameter that takes everything to the end of the path, and its targets.
+    rest: tuple[str, dict[str, T]] | None = None
     found: dict[str, T] | None = None
 
 
 class Routes(Generic[T]):
-    """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method."""
+    """Path templates such as ``/dids/{did}/history``, each with its targets by HTTP method.
+
+    A last segment ``{name:path}`` takes one segment or more, as OpenAPI has no way to say and Connexion says by
+    ``format: path``.
+    """
 
     def __init__(self) -> None:
         self._static: dict[bytes, dict[str, T]] = {}
@@ -53,6 +59,9 @@ class Routes(Generic[T]):
         """Registers ``template``. Raises ValueError when another name stands for the same parameter already."""
         node = self._root
         for segment in template.split("/")[1:]:
+            if segment.endswith(":path}"):
+                node.rest = (segment[1:-6], dict(targets))
+                return
             if segment.startswith("{"):
                 name = segment[1:-1]
                 if node.parameter not in (None, name):
@@ -78,11 +87,14 @@ class Routes(Generic[T]):
         node = self._root
         values: dict[str, str] = {}
         broken: str | None = None
-        for segment in raw_path.split(b"/")[1:]:
+        segments = raw_path.split(b"/")[1:]
+        for place, segment in enumerate(segments):
             literal = node.literals.get(segment) or (b"%" in segment and _escaped(node, segment))
             if literal:
                 node = literal
                 continue
+            if node.rest is not None:
+                return node.rest[1], values | _rest(node.rest[0], segments[place:])
             if node.following is None or node.parameter is None or not segment:
                 raise NotFound
             try:
@@ -97,6 +109,14 @@ class Routes(Generic[T]):
         if broken is not None:
             raise InvalidRequest("A path parameter is not percent-encoded UTF-8.", details={"parameter": broken})
         return node.found, values
+
+
+def _rest(name: str, segments: list[bytes]) -> dict[str, str]:
+    """What is left of the path, decoded segment by segment."""
+    try:
+        return {name: "/".join(map(percent_decode, segments))}
+    except ValueError:
+        raise InvalidRequest("A path parameter is not percent-encoded UTF-8.", details={"parameter": name}) from None
 
 
 def _escaped(node: _Node[T], segment: bytes) -> _Node[T] | None:

@@ -33,6 +33,29 @@ PURPOSES: Final = {
     "rotateDidKey": challenge.ROTATE,
     "recoverDid": challenge.RECOVER,
     "issueToken": challenge.TOKEN,
+    "createCredentialSchema": challenge.CREDENTIAL,
+    "issueCredential": challenge.CREDENTIAL,
+    "importCredential": challenge.CREDENTIAL,
+    "setCredentialStatus": challenge.CREDENTIAL,
+    "getCredential": challenge.READ,
+    "listCredentials": challenge.READ,
+    "createDelegation": challenge.DELEGATE,
+    "revokeDelegation": challenge.DELEGATE,
+    "deleteDelegation": challenge.DELEGATE,
+    "suspendDelegation": challenge.DELEGATE,
+    "resumeDelegation": challenge.DELEGATE,
+    "revokeIbct": challenge.DELEGATE,
+    "verifyProof": challenge.READ,
+    "verifyStoredProof": challenge.READ,
+    "getProof": challenge.READ,
+    "revokeProof": challenge.PROVE,
+    "createVerifierChallenge": challenge.READ,
+    "listVerificationHistory": challenge.READ,
+    "getVerificationStats": challenge.READ,
+    "getDashboardTimeline": challenge.READ,
+    "listDelegations": challenge.READ,
+    "getDelegation": challenge.READ,
+    "generateDelegatedProof": challenge.PROVE,
 }
 
 # The schemes of the document, and the schemes of the header that satisfy them.
@@ -114,6 +137,8 @@ class Gate:
             return await self._controller(operation, request, credential, refusal), headers
         if refusal is not None:
             raise refusal
+        if credential is None and operation.optional:
+            return None, headers
         caller = await self._caller(operation, request, credential, key)
         behind = caller.api_key or caller.operator
         if key is None and behind is not None:

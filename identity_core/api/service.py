@@ -14,6 +14,8 @@ from typing import Final
 
 from identity_core.api import metrics
 from identity_core.api.request import Answer, Request
+from identity_core.domain.errors import JsonValue
+from identity_core.plugin.inventory import InUse
 
 PROBE_SECONDS: Final = 2.0
 OK: Final = "ok"
@@ -30,11 +32,13 @@ class ServiceHandlers:
 
     ``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else
     for a dependency that must be up before requests can be served. A probe that raises or takes longer than
-    ``PROBE_SECONDS`` counts as ``down``. ``version`` is what getVersion shows.
+    ``PROBE_SECONDS`` counts as ``down``. ``plugins`` tells how everything does that the core calls, and ``version`` is what
+    getVersion shows.
     """
 
     version: Mapping[str, str]
     probes: Mapping[str, Probe]
+    plugins: Callable[[], Mapping[str, InUse]]
     measured: metrics.Metrics
 
     async def get_health(self, request: Request) -> Answer:
@@ -48,6 +52,7 @@ class ServiceHandlers:
         body = {
             "status": "ready" if ready else "unavailable",
             "dependencies": dict(zip(self.probes, states, strict=True)),
+            "plugins": {name: _rendered(one) for name, one in self.plugins().items()},
         }
         return Answer(200 if ready else 503, body, headers=NO_STORE if ready else (*NO_STORE, ("retry-after", "1")))
 
@@ -58,6 +63,17 @@ class ServiceHandlers:
     async def get_version(self, request: Request) -> Answer:
         """Versions of the service and its parts."""
         return Answer(200, dict(self.version), headers=(("cache-control", "public, max-age=60"),))
+
+
+def _rendered(one: InUse) -> JsonValue:
+    """The state, and no reason: those are in the log, for who may read it."""
+    if one.staff is None:
+        return {"state": one.state}
+    staff = one.staff
+    return {
+        "state": one.state,
+        "processes": {"wanted": staff.wanted, "ready": staff.up, "restarts": staff.restarts},
+    }
 
 
 async def _ask(name: str, probe: Probe) -> str:

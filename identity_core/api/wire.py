@@ -1,23 +1,33 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 937c1c4e7089e54a817bf84fdec1fca1d8a708c8df719d3c757ef64804fab81c
+SHA-256 of identity.json: ad77b547b6cb1141679c9206d3f3d1bae5de83c763b5261338acc5fa9e50f4ba
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "937c1c4e7089e54a817bf84fdec1fca1d8a708c8df719d3c757ef64804fab81c"
+DOCUMENT_SHA256 = "ad77b547b6cb1141679c9206d3f3d1bae5de83c763b5261338acc5fa9e50f4ba"
 
 AlsoKnownAs = list[str]
+
+AnchorStatus = Literal["pending", "confirmed", "revoked", "failed", "pre-phase7"]
 
 AnyDidDocumentMetadata = dict[str, Any]
 
 ApiKeyName = str
 
+AutonomyLevel = int
+
 Burst = int | None
 
 ChangeKind = str
+
+DelegatedNames = list[str] | None
+
+DelegationLimit = int | None
+
+DelegationStatus = Literal["scheduled", "active", "suspended", "exhausted", "expired", "revoked"]
 
 DependencyStates = dict[str, str]
 
@@ -31,6 +41,8 @@ NullableDidDocument = dict[str, Any] | None
 
 OperationName = str
 
+PredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member"]
+
 PublicKeyMultibase = str
 
 Purposes = list[str]
@@ -40,6 +52,10 @@ RequestsPerSecond = float | None
 Scopes = list[str]
 
 ServiceId = str
+
+ShownHolderProof = dict[str, Any] | None
+
+SignedRequest = dict[str, Any] | None
 
 Version = dict[str, str]
 
@@ -54,6 +70,13 @@ class AdditionalIssuedKey(TypedDict):
 class AdditionalKey(TypedDict):
     type: KeyType
     purpose: Purposes
+
+
+class Anchor(TypedDict):
+    status: AnchorStatus
+    txHash: NotRequired[str | None]
+    blockNumber: NotRequired[int | None]
+    revokedBlock: NotRequired[int | None]
 
 
 class ApiKeyList(TypedDict):
@@ -77,6 +100,23 @@ class ApiKeyRecord(TypedDict):
     source: str
 
 
+class AuditLine(TypedDict):
+    sequence: int
+    line: str
+    link: str
+
+
+class AuditLog(TypedDict):
+    items: list[AuditLine]
+    nextAfter: int
+
+
+class Author(TypedDict):
+    kind: str
+    did: NotRequired[str]
+    fingerprint: NotRequired[str]
+
+
 class Challenge(TypedDict):
     challenge: str
     did: str
@@ -91,6 +131,31 @@ class CreateApiKeyRequest(TypedDict):
     requestsPerSecond: NotRequired[RequestsPerSecond]
     burst: NotRequired[Burst]
     expiresAt: NotRequired[str | None]
+
+
+class CreateCredentialSchemaRequest(TypedDict):
+    id: NotRequired[str]
+    attributes: list[CredentialAttribute]
+
+
+class CreateDelegationRequest(TypedDict):
+    holderDid: str
+    agentDid: str
+    parentId: NotRequired[str]
+    actions: NotRequired[list[str]]
+    predicates: NotRequired[list[PinnedPredicate]]
+    credentialIds: NotRequired[DelegatedNames]
+    schemaIds: NotRequired[DelegatedNames]
+    verifiers: NotRequired[DelegatedNames]
+    autonomyLevel: AutonomyLevel
+    maxUses: NotRequired[DelegationLimit]
+    maxRefusals: NotRequired[DelegationLimit]
+    maxThresholds: NotRequired[DelegationLimit]
+    maxDepth: NotRequired[int]
+    notBefore: NotRequired[str]
+    expiresAt: str
+    purpose: NotRequired[str]
+    holderProof: NotRequired[HolderProof]
 
 
 class CreateDidOptions(TypedDict):
@@ -109,12 +174,99 @@ class CreateDidRequest(TypedDict):
     options: NotRequired[CreateDidOptions]
 
 
+class CreateVerifierChallengeRequest(TypedDict):
+    domain: str
+
+
 class CreatedDid(TypedDict):
     did: str
     didDocument: DidDocument
     keys: IssuedKeys
     transactionHash: str
     blockNumber: int
+
+
+class CredentialAttribute(TypedDict):
+    name: str
+    type: str
+    scale: NotRequired[int]
+    minimum: NotRequired[Any]
+    maximum: NotRequired[Any]
+    unit: NotRequired[str]
+    allowedThresholds: NotRequired[list[Any]]
+    proofTypes: NotRequired[list[str]]
+
+
+class CredentialCheck(TypedDict):
+    check: str
+    ok: bool | None
+    code: str | None
+    reason: str | None
+
+
+class CredentialList(TypedDict):
+    items: list[CredentialRecord]
+    nextCursor: str | None
+
+
+class CredentialProof(TypedDict):
+    type: str
+    cryptosuite: str
+    verificationMethod: str
+    created: str
+    proofPurpose: str
+    proofValue: str
+
+
+class CredentialRecord(TypedDict):
+    id: str
+    issuerDid: str
+    holderDid: str
+    schemaId: str
+    attributeNames: list[str]
+    verificationMethod: str
+    validFrom: str
+    validUntil: str | None
+    status: Literal["active", "suspended", "revoked"]
+    statusReason: str | None
+    version: int
+    createdAt: str
+    createdBy: Author
+    credential: VerifiableCredential | None
+
+
+class CredentialSchema(TypedDict):
+    id: str
+    attributes: list[CredentialAttribute]
+    createdAt: str
+    createdBy: Author
+
+
+class CredentialSchemaList(TypedDict):
+    items: list[CredentialSchema]
+    nextCursor: str | None
+
+
+class CredentialSchemaReference(TypedDict):
+    id: str
+    type: str
+
+
+class CredentialStatusEntry(TypedDict):
+    id: str
+    type: str
+    statusPurpose: str
+    statusListIndex: str
+    statusListCredential: str
+
+
+class CredentialSubject(TypedDict):
+    id: str
+
+
+class CredentialVerdict(TypedDict):
+    verified: bool
+    checks: list[CredentialCheck]
 
 
 class DeactivateDidRequest(TypedDict):
@@ -134,6 +286,66 @@ class DeactivatedDidResolution(TypedDict):
     didDocument: NotRequired[NullableDidDocument]
     didDocumentMetadata: NotRequired[AnyDidDocumentMetadata]
     didResolutionMetadata: NotRequired[DidResolutionMetadata]
+
+
+class DelegatedProofRequest(TypedDict):
+    holderDid: str
+    agentDid: str
+    credentialId: str
+    predicate: ZKPredicate
+    ibct: IBCT
+    anchor: NotRequired[bool]
+    syncWaitMs: NotRequired[int]
+    challenge: NotRequired[str]
+    domain: NotRequired[str]
+
+
+class DelegatedProofResult(TypedDict):
+    proofId: str
+    delegationId: str
+    proof: ZKProof
+    anchor: NotRequired[Anchor | None]
+
+
+class Delegation(TypedDict):
+    id: str
+    uri: str
+    holderDid: str
+    agentDid: str
+    grantorDid: str
+    parentId: str | None
+    actions: list[str]
+    predicates: list[PinnedPredicate]
+    credentialIds: list[str] | None
+    schemaIds: list[str] | None
+    verifiers: list[str] | None
+    autonomyLevel: AutonomyLevel
+    effectiveAutonomyLevel: int
+    maxUses: int | None
+    uses: int
+    maxRefusals: int | None
+    refusals: int
+    maxThresholds: int | None
+    thresholds: int
+    maxDepth: int
+    notBefore: str
+    expiresAt: str
+    purpose: str | None
+    status: DelegationStatus
+    suspendedReason: str | None
+    createdAt: str
+    createdBy: Author
+    revokedAt: str | None
+    revokedBy: Revoker | None
+    revocationReason: str | None
+    version: int
+    holderProof: ShownHolderProof
+    signedRequest: SignedRequest
+
+
+class DelegationList(TypedDict):
+    items: list[Delegation]
+    nextCursor: str | None
 
 
 DidDocument = TypedDict(
@@ -237,8 +449,57 @@ class EventList(TypedDict):
     nextAfter: int
 
 
+class ExpectedPredicate(TypedDict):
+    attributeName: str
+    type: str
+    value: Any
+
+
 class Health(TypedDict):
     status: Literal["ok"]
+
+
+class HolderProof(TypedDict):
+    type: str
+    cryptosuite: str
+    created: str
+    verificationMethod: str
+    proofPurpose: str
+    proofValue: str
+
+
+class IBCT(TypedDict):
+    id: str
+    type: str
+    invoker: str
+    target: str
+    action: str
+    delegationRef: str
+    nonce: str
+    issuedAt: str
+    expiresAt: str
+    proofValue: str
+
+
+class ImportCredentialRequest(TypedDict):
+    issuerDid: str
+    holderDid: str
+    schemaId: str
+    attributes: dict[str, Any]
+    validFrom: NotRequired[str]
+    validUntil: NotRequired[str | None]
+    verificationMethod: str
+    signature: str
+
+
+class IssueCredentialRequest(TypedDict):
+    issuerDid: str
+    holderDid: str
+    schemaId: str
+    attributes: dict[str, Any]
+    validFrom: NotRequired[str]
+    validUntil: NotRequired[str | None]
+    verificationMethod: NotRequired[str]
 
 
 class IssueTokenRequest(TypedDict):
@@ -279,9 +540,68 @@ class JwkSet(TypedDict):
     keys: list[Jwk]
 
 
+class LedgerBlock(TypedDict):
+    blockNumber: int
+    firstSequence: int
+    lastSequence: int
+    items: list[LedgerBlockEntry]
+    nextAfter: int | None
+
+
+class LedgerBlockEntry(TypedDict):
+    sequence: int
+    did: str
+    versionId: int
+    timestamp: str
+    transactionHash: str
+
+
+class LedgerConsistencyProof(TypedDict):
+    first: int
+    second: int
+    firstRootHash: str
+    secondRootHash: str
+    hashes: list[str]
+
+
+class LedgerInclusionProof(TypedDict):
+    transactionHash: str
+    sequence: int
+    leafIndex: int
+    leafHash: str
+    treeSize: int
+    rootHash: str
+    hashes: list[str]
+    checkpoint: str | None
+
+
+class LedgerKey(TypedDict):
+    origin: str
+    verifierKey: str
+    publicKeyMultibase: str
+
+
+class LedgerTransaction(TypedDict):
+    transactionHash: str
+    blockNumber: int
+    sequence: int
+    did: str
+    versionId: int
+    timestamp: str
+    recordedAt: str
+    entry: str
+    leafHash: str
+
+
 class NewServiceEndpoint(TypedDict):
     type: str
     serviceEndpoint: str
+
+
+class OnlyPredicate(TypedDict):
+    attributeName: str
+    type: str
+    value: Any
 
 
 class OwnPublicKey(TypedDict):
@@ -290,9 +610,58 @@ class OwnPublicKey(TypedDict):
     purpose: Purposes
 
 
+class PinnedPredicate(TypedDict):
+    attributeName: str
+    type: str
+    values: list[Any]
+
+
+class PluginCondition(TypedDict):
+    state: str
+    processes: NotRequired[PluginProcesses]
+
+
+class PluginProcesses(TypedDict):
+    wanted: int
+    ready: int
+    restarts: int
+
+
+class ProofCheck(TypedDict):
+    check: str
+    ok: bool | None
+    code: str | None
+
+
+class ProofRecord(TypedDict):
+    proofId: str
+    delegationId: str
+    holderDid: str
+    agentDid: str
+    credentialId: str
+    issuerDid: str
+    schemaId: str
+    predicate: ShownPredicate
+    proof: ZKProof
+    challenge: str | None
+    domain: str | None
+    createdAt: str
+    expiresAt: str
+    revokedAt: str | None
+    revokedBy: str | None
+    revocationReason: str | None
+    anchor: Anchor | None
+
+
 class Readiness(TypedDict):
     status: Literal["ready", "unavailable"]
     dependencies: DependencyStates
+    plugins: PluginConditions
+
+
+class ReasonCount(TypedDict):
+    code: str
+    count: int
 
 
 class RecoverDidRequest(TypedDict):
@@ -309,6 +678,36 @@ class RecoveredDid(TypedDict):
     keys: IssuedKeys
     transactionHash: str
     blockNumber: int
+
+
+class RevokeDelegationRequest(TypedDict):
+    reason: NotRequired[str]
+
+
+class RevokeIbctRequest(TypedDict):
+    invoker: str
+    id: NotRequired[str]
+    nonce: NotRequired[str]
+    expiresAt: NotRequired[str]
+
+
+class RevokeProofRequest(TypedDict):
+    reason: NotRequired[str]
+    syncWaitMs: NotRequired[int]
+
+
+class RevokedIbct(TypedDict):
+    invoker: str
+    id: NotRequired[str]
+    nonce: NotRequired[str]
+    revokedAt: str
+    keptUntil: str
+
+
+class Revoker(TypedDict):
+    kind: str
+    did: NotRequired[str]
+    fingerprint: NotRequired[str]
 
 
 class RotateApiKeyRequest(TypedDict):
@@ -349,6 +748,74 @@ class ServiceInput(TypedDict):
     id: ServiceId
     type: str
     serviceEndpoint: str
+
+
+class SetCredentialStatusRequest(TypedDict):
+    purpose: str
+    value: bool
+    reason: NotRequired[str]
+
+
+class ShownPredicate(TypedDict):
+    attributeName: str
+    type: str
+    value: Any
+
+
+class StatusList(TypedDict):
+    id: str
+    type: str
+    statusPurpose: str
+    encodedList: str
+
+
+StatusListCredential = TypedDict(
+    "StatusListCredential",
+    {
+        "@context": 'list[str]',
+        "id": 'str',
+        "type": 'list[str]',
+        "issuer": 'str',
+        "validFrom": 'str',
+        "credentialSubject": 'StatusList',
+        "proof": 'StatusListProof',
+    },
+)
+
+
+StatusListProof = TypedDict(
+    "StatusListProof",
+    {
+        "@context": 'list[str]',
+        "type": 'str',
+        "cryptosuite": 'str',
+        "verificationMethod": 'str',
+        "created": 'str',
+        "proofPurpose": 'str',
+        "proofValue": 'str',
+    },
+)
+
+
+class Timeline(TypedDict):
+    items: list[TimelineItem]
+    nextCursor: str | None
+
+
+class TimelineItem(TypedDict):
+    id: str
+    at: str
+    kind: str
+    outcome: str
+    code: str | None
+    actor: str | None
+    holderDid: str | None
+    agentDid: str | None
+    issuerDid: str | None
+    delegationId: str | None
+    credentialId: str | None
+    proofId: str | None
+    anchor: Anchor | None
 
 
 class TokenAnswer(TypedDict):
@@ -398,6 +865,43 @@ class UpdatedDid(TypedDict):
     blockNumber: int
 
 
+VerifiableCredential = TypedDict(
+    "VerifiableCredential",
+    {
+        "@context": 'list[str]',
+        "id": 'str',
+        "type": 'list[str]',
+        "issuer": 'str',
+        "validFrom": 'str',
+        "validUntil": 'NotRequired[str]',
+        "credentialSchema": 'CredentialSchemaReference',
+        "credentialSubject": 'CredentialSubject',
+        "credentialStatus": 'list[CredentialStatusEntry]',
+        "proof": 'CredentialProof',
+    },
+)
+
+
+class VerificationHistory(TypedDict):
+    items: list[VerificationHistoryRow]
+    nextCursor: str | None
+
+
+class VerificationHistoryRow(TypedDict):
+    id: str
+    ts: str
+    verified: bool
+    verifierDid: str | None
+    keyFingerprint: str | None
+    holderDid: str | None
+    issuerDid: str | None
+    schemaId: str | None
+    proofId: str | None
+    predicate: VerifiedPredicate | None
+    reasons: list[VerificationReason]
+    anchor: Anchor | None
+
+
 class VerificationMethod(TypedDict):
     id: str
     type: str
@@ -409,6 +913,66 @@ class VerificationMethod(TypedDict):
 class VerificationMethodInput(TypedDict):
     type: KeyType
     publicKeyMultibase: PublicKeyMultibase
+
+
+class VerificationReason(TypedDict):
+    code: str
+
+
+class VerificationResult(TypedDict):
+    verified: bool
+    checks: list[ProofCheck]
+    errors: list[str]
+    warnings: list[str]
+    unchecked: list[str]
+    proofId: str | None
+    predicate: OnlyPredicate | None
+    predicates: list[ShownPredicate]
+    issuerDid: str | None
+    schemaId: str | None
+    anchor: Anchor | None
+
+
+class VerificationStats(TypedDict):
+    total: int
+    verified: int
+    refused: int
+    reasons: list[ReasonCount]
+
+
+class VerifiedPredicate(TypedDict):
+    attributeName: str
+    type: str
+
+
+class VerifierChallenge(TypedDict):
+    challenge: str
+    domain: str
+    expiresAt: str
+
+
+class VerifyCredentialRequest(TypedDict):
+    credential: dict[str, Any]
+
+
+class VerifyProofRequest(TypedDict):
+    proof: str
+    publicSignals: NotRequired[list[str]]
+    predicateType: NotRequired[str]
+    proofId: NotRequired[str]
+    predicate: NotRequired[ExpectedPredicate]
+    challenge: NotRequired[str]
+    domain: NotRequired[str]
+    issuerDid: NotRequired[str]
+    schemaId: NotRequired[str]
+
+
+class VerifyStoredProofRequest(TypedDict):
+    predicate: NotRequired[ExpectedPredicate]
+    challenge: NotRequired[str]
+    domain: NotRequired[str]
+    issuerDid: NotRequired[str]
+    schemaId: NotRequired[str]
 
 
 class W3cDidDocumentMetadata(TypedDict):
@@ -423,3 +987,19 @@ class W3cDidResolution(TypedDict):
     didDocument: DidDocument
     didDocumentMetadata: W3cDidDocumentMetadata
     didResolutionMetadata: DidResolutionMetadata
+
+
+class ZKPredicate(TypedDict):
+    attributeName: str
+    type: PredicateType
+    value: NotRequired[Any]
+
+
+class ZKProof(TypedDict):
+    proof: NotRequired[str]
+    publicSignals: NotRequired[list[str]]
+    predicateType: NotRequired[str]
+    proofId: NotRequired[str]
+
+
+PluginConditions = dict[str, PluginCondition]

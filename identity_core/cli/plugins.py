@@ -1,8 +1,8 @@
 """``identity plugins``: what is installed, and whether what the settings choose can be had.
 
-``list`` imports plugins and builds nothing. ``check`` builds what the settings choose, as a start would, and closes it
-again; where there is no data directory yet it works in a temporary one, so that it leaves nothing behind. ``new`` is in
-``plugins_new``.
+``list`` imports plugins and builds nothing; how they do in a running service it asks that one. ``check`` builds what the
+settings choose, as a start would, and closes it again; where there is no data directory yet it works in a temporary one, so
+that it leaves nothing behind. ``new`` is in ``plugins_new``.
 """
 
 from __future__ import annotations
@@ -86,13 +86,18 @@ command.add_command(new_command)
 
 @command.command(name="list")
 @config_option
+@click.option("--url", help="A running service, whose states are shown.")
 @as_json
-def list_command(config: Path | None, json_output: bool) -> None:
-    """Show what is installed, what the settings choose, and what failed."""
+def list_command(config: Path | None, url: str | None, json_output: bool) -> None:
+    """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
     try:
         plugins = list_plugins(configured(config))
     except StartError as error:
         fail(str(error), "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+    if url is not None:
+        from identity_core.cli.plugins_running import as_running, conditions
+
+        plugins = as_running(plugins, conditions(url))
     show([dataclasses.asdict(one) for one in plugins], json_output=json_output, text=lambda _: as_table(plugins))
 
 

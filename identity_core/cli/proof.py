@@ -1,9 +1,9 @@
-"""``identity proof``: proofs checked without the service, by whoever has the package and the issuer's key."""
+"""``identity proof``: proofs checked by whoever has the package, with or without a service, and those that a service keeps."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,11 @@ from typing import Any
 import click
 
 from identity_core.cli.configuration import config_option, configured
+from identity_core.cli.issuer_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.cli.output import as_json, fail, show
-from identity_core.codec import multibase, multikey, strict_json
+from identity_core.cli.proof_request import request
+from identity_core.cli.proof_stored import get, revoke
+from identity_core.codec import multibase, strict_json
 from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.proof import Expectation
 from identity_core.ports.prover import Prover
@@ -23,19 +26,15 @@ _log = logging.getLogger("identity")
 
 
 def verify_octets(
-    octets: bytes, *, prover: Prover, issuer_key: str, expectation: Expectation, now: datetime
+    octets: bytes, *, prover: Prover, find_key: KeyFinder, expectation: Expectation, now: datetime
 ) -> dict[str, JsonValue]:
-    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it.
-
-    ``issuer_key`` is the issuer's ``Bls12381G2Key2020`` multikey. Raises ``ProofInvalid``, and ``ValueError`` for a text that is
-    no such key.
-    """
+    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it. Raises ``ProofInvalid``, and what
+    ``find_key`` raises."""
     from identity_core.use_cases.proofs.verify import ReceivedProof, VerifyProof
 
-    key_type, raw = multikey.decode_public(issuer_key)
-    if key_type != multikey.BLS12381G2:
-        raise ValueError("not a Bls12381G2Key2020 multikey")
-    verified = VerifyProof(prover)(ReceivedProof.parse(_read(octets)), issuer_key=raw, expectation=expectation, now=now)
+    received = ReceivedProof.parse(_read(octets))
+    raw = find_key(prover.read(received.proof).verification_method)
+    verified = VerifyProof(prover)(received, issuer_key=raw, expectation=expectation, now=now)
     presented = verified.presented
     return {
         "verified": True,
@@ -74,59 +73,56 @@ def installed_prover(settings: Settings) -> Prover:
 
 @click.group(name="proof")
 def command() -> None:
-    """Check zero-knowledge proofs, offline."""
+    """Check zero-knowledge proofs, offline or with a service that resolves; get and revoke those that a service keeps."""
 
 
 @command.command()
 @click.argument("file", type=click.File("rb"))
-@click.option("--issuer-key", required=True, metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key.")
+@click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key.")
+@click.option(
+    "--issuer-document", type=click.File("rb"), help="The issuer's DID document, or the answer of a resolution."
+)
+@click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too.")
+@click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
 @click.option("--issuer", metavar="DID_URL", help="The verification method that the proof must name.")
 @click.option(
     "--predicate", "predicates", nargs=3, multiple=True, metavar="ATTRIBUTE TYPE VALUE", help="What you asked."
 )
-@click.option("--audience", help="Whom the proof must be for.")
-@click.option("--nonce", metavar="BASE64URL", help="The nonce that you gave.")
+@click.option("--audience", help="Whom the proof must be for: the domain of the request.")
+@click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
+@click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
 @click.option("--proof-id", help="The proof's id.")
 @click.option("--at", metavar="TIME", help="Check as of this RFC 3339 time instead of now.")
 @config_option
 @as_json
 def verify(
     file: Any,
-    issuer_key: str,
-    issuer: str | None,
-    predicates: tuple[tuple[str, str, str], ...],
-    audience: str | None,
-    nonce: str | None,
-    proof_id: str | None,
+    issuer_key: str | None,
+    issuer_document: Any,
+    issuer_log: Any,
+    url: str | None,
     at: str | None,
     config: Path | None,
     json_output: bool,
+    **expected: Any,
 ) -> None:
     """Check a proof: FILE holds a ZKProof, a delegated-proof result or the bare text, `-` is standard input.
 
     Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked.
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, JP).
+
+    Ends with 0 for a proof that holds, 1 for one that does not, 2 when it could not be checked.
     """
     from identity_core.domain.times import parse
 
     try:
-        expectation = Expectation(
-            verification_method=issuer,
-            header_digest=None,
-            predicates=tuple(map(_predicate, predicates)) or None,
-            audience=audience,
-            nonce=None if nonce is None else multibase.base64url_decode(nonce),
-            proof_id=proof_id,
-            capability=None,
-        )
+        expectation = _expectation(**expected)
         now = datetime.now(UTC) if at is None else parse(at)
-        body = verify_octets(
-            file.read(),
-            prover=installed_prover(configured(config)),
-            issuer_key=issuer_key,
-            expectation=expectation,
-            now=now,
-        )
+        find_key = _key_finder(issuer_key, issuer_document, issuer_log, url, now)
+        prover = installed_prover(configured(config))
+        body = verify_octets(file.read(), prover=prover, find_key=find_key, expectation=expectation, now=now)
+    except Unchecked as error:
+        fail(f"the proof could not be checked: {error}", str(url), "try again, or give --issuer-log", status=2)
     except ProofInvalid as error:
         reason = error.details.get("reason", error)
         fail(f"the proof is not valid: {reason}", getattr(file, "name", "standard input"), "do not rely on it")
@@ -135,6 +131,44 @@ def verify(
     except ValueError as error:
         fail(str(error), "the options", "see `identity proof verify --help`", status=2)
     show(body, json_output=json_output, text=_text)
+
+
+def _key_finder(key: str | None, document: Any, log: Any, url: str | None, now: datetime) -> KeyFinder:
+    """The one source that was named. Raises ``ValueError`` for none, several, or one that is no good."""
+    finders: list[Callable[[], KeyFinder]] = []
+    if key is not None:
+        finders.append(lambda: given(key))
+    if document is not None:
+        finders.append(lambda: in_document(document.read(MAX_FILE_OCTETS), now))
+    if log is not None:
+        finders.append(lambda: in_log(log.read(), now))
+    if url is not None:
+        finders.append(lambda: resolved_at(url, now))
+    if len(finders) != 1:
+        raise ValueError("give one of --issuer-key, --issuer-document, --issuer-log and --resolve")
+    return finders[0]()
+
+
+def _expectation(
+    issuer: str | None,
+    predicates: tuple[tuple[str, str, str], ...],
+    audience: str | None,
+    challenge: str | None,
+    nonce: str | None,
+    proof_id: str | None,
+) -> Expectation:
+    if challenge is not None and nonce is not None:
+        raise ValueError("--challenge and --nonce say the same thing: give one")
+    octets = None if challenge is None else challenge.encode()
+    return Expectation(
+        verification_method=issuer,
+        header_digest=None,
+        predicates=tuple(map(_predicate, predicates)) or None,
+        audience=audience,
+        nonce=octets if nonce is None else multibase.base64url_decode(nonce),
+        proof_id=proof_id,
+        capability=None,
+    )
 
 
 def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:
@@ -154,3 +188,8 @@ def _text(body: Mapping[str, Any]) -> str:
     if body["unchecked"]:
         lines.append(f"unchecked  {', '.join(body['unchecked'])}")
     return "\n".join(lines)
+
+
+command.add_command(get)
+command.add_command(revoke)
+command.add_command(request)

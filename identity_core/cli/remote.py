@@ -52,6 +52,9 @@ def remedy(error: Refused, details: dict[str, Any]) -> str:
         "AUTH_REQUIRED": "give a credential: --api-key or IDENTITY_API_KEY, or --keys for an operation on a DID",
         "AUTH_FAILED": "check that the key is a current one of this DID, or that the API key is not revoked",
         "DID_NOT_FOUND": "check the DID; `identity did create` makes one",
+        "CREDENTIAL_NOT_FOUND": "check the id, and that you hold or issued the credential: `identity credential list`",
+        "DELEGATION_NOT_FOUND": "check the id, and that you are a party of it: `identity delegation list`",
+        "SCHEMA_NOT_FOUND": "check the id: `identity credential schema list`",
         "RATE_LIMITED": f"wait {details.get('retryAfter', 1)} s and send it again",
         "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
     }

@@ -93,10 +93,7 @@ class Session:
             sent["Content-Type"] = "application/json"
         params = {name: value for name, value in (query or {}).items() if value is not None}
         started = perf_counter()
-        try:
-            answer = self._http.request(method, PREFIX + path, content=content, params=params, headers=sent)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Unreachable(f"{self.url} does not answer: {error}") from error
+        answer = self._request(method, path, content=content, params=params, headers=sent)
         milliseconds = (perf_counter() - started) * 1000
         value = _value(answer)
         if self._on_exchange is not None:
@@ -106,9 +103,22 @@ class Session:
             return value
         raise _refusal(answer.status_code, value)
 
+    def octets(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
+        """The body of a GET as it is. Raises ``Refused`` or ``Unreachable``."""
+        answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
+        if answer.status_code < 400:
+            return answer.content
+        raise _refusal(answer.status_code, _value(answer))
+
+    def _request(self, method: str, path: str, **more: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, PREFIX + path, **more)
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
+
     def signed(self, method: str, path: str, body: Any, signer: Signer, purpose: str, *, scheme: str = DID_AUTH) -> Any:
-        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body, signs, sends."""
-        digest = hash_body(body)
+        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends."""
+        digest = None if body is None else hash_body(body)
         offer = self.challenge(signer.did, purpose=purpose, digest=digest)
         header = signer.header(offer["challenge"], purpose=purpose, digest=digest, scheme=scheme)
         return self.call(method, path, body=body, headers={"Authorization": header})

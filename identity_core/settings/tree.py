@@ -81,6 +81,12 @@ class LedgerChoice:
 
     backend: str = setting("sql", "The name of the ledger plugin.", pattern=PLUGIN_NAME)
     deadline_seconds: float = setting(5.0, "How long one call may take.", least=0.01, most=600)
+    origin: str | None = setting(
+        None,
+        "The name of the transparency log in its checkpoints; keep it. Default: public_url without its scheme, and the path.",
+        pattern=r"[!-*,-~]{1,200}",
+        example='"id.example.org/api/v1/ledger"',
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +96,9 @@ class ProverChoice:
     backend: str | None = setting(
         None, "The name of the prover plugin; unset: the only one installed, if any.", pattern=PLUGIN_NAME
     )
-    workers: int = setting(1, "Prover processes.", least=1, most=256)
+    workers: int = setting(1, "Prover processes of each server process.", least=1, most=256)
     deadline_seconds: float = setting(31.0, "How long one proof may take.", least=0.1, most=600)
+    memory_mebibytes: int = setting(2_048, "The address space of a prover process, in MiB.", least=256, most=16_777_216)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class Challenges:
     """DIDAuth and RecoveryKey challenges."""
 
     lifetime_seconds: int = setting(300, "How long a challenge is good for.", least=10, most=3_600)
-    cap: int = setting(16, "Live challenges of one DID.", least=1, most=256)
+    cap: int = setting(16, "Live challenges that say the same for one DID; fewer where many keys may sign.", least=1, most=64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,33 @@ class Tokens:
         least=1,
         most=1e6,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationSettings:
+    """Delegations of holders to agents, and the levels of autonomy (0 to 5) that requests of agents need."""
+
+    max_lifetime_days: float = setting(90.0, "How far ahead a delegation may expire.", least=0.001, most=3_650)
+    clock_leeway_seconds: int = setting(60, "How far ahead the clocks of others may be.", least=0, most=3_600)
+    autonomy_metadata: int = setting(1, "Needed to read a credential's metadata.", least=0, most=5)
+    autonomy_pinned: int = setting(2, "Needed for a proof whose value the holder fixed.", least=0, most=5)
+    autonomy_chosen: int = setting(3, "Needed for a proof whose value the agent chose.", least=0, most=5)
+    autonomy_anchor: int = setting(1, "What anchor: true adds to either.", least=0, most=5)
+    autonomy_delegate: int = setting(5, "Needed to delegate to another agent.", least=0, most=5)
+    autonomy_ceiling: int = setting(5, "The highest level that any agent has here.", least=0, most=5)
+
+
+@dataclass(frozen=True, slots=True)
+class ProofSettings:
+    """Delegated proofs."""
+
+    lifetime_seconds: int = setting(86_400, "How long a proof is good for.", least=60, most=315_360_000)
+    shows_agent: bool = setting(False, "Whether proofs name the agent, which links all of its proofs.")
+    ibct_lifetime_days: float = setting(90.0, "The longest life of an IBCT that is accepted.", least=0.001, most=90)
+    disclosures: int = setting(
+        8, "Different unpinned questions about one attribute of a credential, of all agents.", least=1, most=1_000_000
+    )
+    disclosure_days: float = setting(30.0, "The time in which these are counted.", least=0.001, most=3_650)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +248,8 @@ class Settings:
     custodian: CustodianChoice = field(default_factory=CustodianChoice)
     challenge: Challenges = field(default_factory=Challenges)
     token: Tokens = field(default_factory=Tokens)
+    delegation: DelegationSettings = field(default_factory=DelegationSettings)
+    proof: ProofSettings = field(default_factory=ProofSettings)
     history: History = field(default_factory=History)
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: Anchoring = field(default_factory=Anchoring)

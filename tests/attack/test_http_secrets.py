@@ -71,6 +71,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         "IDENTITY_LOG_LEVEL": "debug",
         "IDENTITY_LOG_FORMAT": "json",
         "IDENTITY_PLUGINS_MODULES": "tests.fault.faulty_plugin",
+        "IDENTITY_PLUGINS_DISABLED": "did_ids",
         "IDENTITY_LEDGER_BACKEND": "faulty",
         "IDENTITY_KEY_STORES": "faulty,sql,env",
         "IDENTITY_PLUGINS_RETRY_SECONDS": "0.01",

@@ -84,6 +84,16 @@ class AcceptsOldVersions(Sound):
         return await super().append(did, entry, expected_version=expected_version)
 
 
+class AnswersAgain(Sound):
+    """Who asks for the same again gets the same receipt: two callers believe that they were first."""
+
+    async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
+        for line in self._of_did.get(did, []):
+            if (line.version, line.entry) == (expected_version + 1, entry):
+                return line.receipt
+        return await super().append(did, entry, expected_version=expected_version)
+
+
 class ConflictsLeaveGaps(Sound):
     """A sequence drawn before the check, as databases do it."""
 
@@ -184,6 +194,7 @@ BROKEN = {
     ChecksThenWaits: "test_parallel_appends_of_one_version_have_one_winner",
     IgnoresTheVersion: "test_a_wrong_version_is_a_conflict",
     AcceptsOldVersions: "test_a_wrong_version_is_a_conflict",
+    AnswersAgain: "test_the_same_append_again_is_a_conflict",
     ConflictsLeaveGaps: "test_a_conflict_fails_alone",
     NewestFirst: "test_what_is_appended_is_found",
     PagesOverlap: "test_pages_are_exact",

@@ -1,7 +1,8 @@
 """Checks a DIDAuth or RecoveryKey signature and spends its challenge.
 
-The header names no challenge, so every live one of the DID that fits the request is tried; their number is capped. The
-challenge is spent, durably, before anything is appended, and stays spent whatever becomes of the operation.
+The header names neither key nor challenge, so every live challenge of the DID that fits the request is tried with every key
+that may sign; ``domain/challenge.py`` bounds their number. The challenge is spent, durably, before anything is appended, and
+stays spent whatever becomes of the operation.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ class AuthenticateDid:
         live = await self.challenges.live(str(did), now, purpose=purpose, body_hash=body_hash)
         # The signature is checked first and the text read afterwards: a wrong one costs a verification a challenge, and no more.
         raw_keys = [(key, multikey.decode_public(key)[1]) for key in candidates]
-        for offer in live:
+        for text in challenge.likeliest((offer.text for offer in reversed(live)), self.origin, len(raw_keys)):
             for key, raw in raw_keys:
                 try:
-                    ed25519.verify(raw, offer.text.encode(), signature)
+                    ed25519.verify(raw, text.encode(), signature)
                 except ed25519.SignatureInvalid:
                     continue
-                if not challenge.Challenge.parse(offer.text).fits(self.origin, purpose, body_hash):
+                if not challenge.Challenge.parse(text).fits(self.origin, purpose, body_hash):
                     raise AuthFailed
-                if not await self.challenges.consume(offer.text, now):
+                if not await self.challenges.consume(text, now):
                     raise AuthFailed
-                return Authorization(scheme, key, offer.text, signature)
+                return Authorization(scheme, key, text, signature)
         raise AuthFailed

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from identity_core.domain import challenge
+from identity_core.domain import challenge, history
 from identity_core.domain.did import Did
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import Challenge, Challenges
@@ -16,7 +16,8 @@ from identity_core.use_cases.dids.reader import DidReader
 @dataclass(frozen=True, slots=True)
 class GetDidAuthChallenge:
     """Raises ``DidNotFound``, ``DidDeactivated``. At the cap the live challenge with the longest life left is handed out
-    again: evicting one would let anybody lock the owner out."""
+    again: evicting one would let anybody lock the owner out. The more keys may sign, the lower the cap, so that an attempt costs
+    a bounded number of verifications and still every live challenge is tried."""
 
     reader: DidReader
     challenges: Challenges
@@ -27,7 +28,7 @@ class GetDidAuthChallenge:
     cap: int
 
     async def __call__(self, did: Did, *, purpose: str | None, body_hash: str | None) -> Challenge:
-        await self.reader.active(did)
+        state = (await self.reader.active(did)).head.state
         now = self.clock.now()
         expires_at = now.replace(microsecond=0) + self.lifetime
         text = challenge.build(
@@ -38,4 +39,5 @@ class GetDidAuthChallenge:
             nonce=self.random(32),
             expires_at=expires_at,
         )
-        return await self.challenges.add(Challenge(text, str(did), expires_at), now, cap=self.cap)
+        cap = challenge.live_of_a_kind(self.cap, len(history.authentication_keys(state, now)))
+        return await self.challenges.add(Challenge(text, str(did), expires_at), now, cap=cap)

@@ -50,6 +50,14 @@ class ReceivedProof:
             raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
         return cls(proof, texts, kind, proof_id)
 
+    def agrees_with(self, proof: ZkProof) -> bool:
+        """Whether every member that came beside the text is that of ``proof``."""
+        return (
+            self.public_signals in (None, proof.public_signals)
+            and self.predicate_type in (None, proof.predicate_type)
+            and self.proof_id in (None, proof.proof_id)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class VerifiedProof:

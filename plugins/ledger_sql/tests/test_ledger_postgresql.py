@@ -15,6 +15,7 @@ from identity_ledger_sql import SqlLedger
 
 from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance, check_lines, whole
+from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 
@@ -35,7 +36,17 @@ def open_ledger(url: str) -> SqlLedger:
     return SqlLedger.open(Path("/nowhere"), url, clock=SystemClock(), processes=1)
 
 
-class TestPostgresqlLedger(LedgerConformance, AnchoringLedgerConformance):
+@contextlib.contextmanager
+def stopped(server: PostgresServer) -> Iterator[None]:
+    """As if its power failed."""
+    server.stop(signal.SIGQUIT)
+    try:
+        yield
+    finally:
+        server.start()
+
+
+class TestPostgresqlLedger(LedgerConformance, LedgerFaultConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def ledger(self, postgres_url: str) -> Iterator[SqlLedger]:
         opened = open_ledger(postgres_url)
@@ -45,6 +56,19 @@ class TestPostgresqlLedger(LedgerConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def reopen(self, postgres_url: str) -> Callable[[], SqlLedger]:
         return lambda: open_ledger(postgres_url)
+
+    @pytest.fixture
+    def outage(self, postgres_server: PostgresServer) -> Callable[[], contextlib.AbstractContextManager[None]]:
+        return lambda: stopped(postgres_server)
+
+    @pytest.fixture
+    def tamper(self, postgres_url: str) -> Callable[[int, bytes], None]:
+        def forge(sequence: int, entry: bytes) -> None:
+            with psycopg.connect(postgres_url) as forger:
+                forger.execute("ALTER TABLE ledger_entries DISABLE TRIGGER ALL")
+                forger.execute("UPDATE ledger_entries SET entry = %s WHERE sequence = %s", (entry, sequence))
+
+        return forge
 
 
 def test_replicas_on_one_database_leave_no_fork_and_no_gap(postgres_url: str) -> None:

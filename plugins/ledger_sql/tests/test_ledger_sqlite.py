@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,6 +16,7 @@ from identity_ledger_sql import SqlLedger, chain
 
 from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
+from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
 from identity_core.domain.errors import LedgerUnavailable, Overloaded
 
@@ -33,7 +36,7 @@ class BackwardClock:
 
 
 def open_ledger(folder: Path) -> SqlLedger:
-    return SqlLedger.open(folder, None, clock=BackwardClock(), processes=1)
+    return SqlLedger.open(folder, None, clock=BackwardClock(), processes=2)
 
 
 @pytest.fixture
@@ -43,7 +46,15 @@ def ledger(tmp_path: Path) -> Iterator[SqlLedger]:
     asyncio.run(opened.close())
 
 
-class TestSqliteLedger(LedgerConformance, AnchoringLedgerConformance):
+@contextlib.contextmanager
+def frozen_neighbour(folder: Path) -> Iterator[None]:
+    """Another process stands still in the middle of a write."""
+    with (folder / "ledger.sqlite.lock").open("rb+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class TestSqliteLedger(LedgerConformance, LedgerFaultConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def ledger(self, tmp_path: Path) -> Iterator[SqlLedger]:
         opened = open_ledger(tmp_path)
@@ -53,6 +64,20 @@ class TestSqliteLedger(LedgerConformance, AnchoringLedgerConformance):
     @pytest.fixture
     def reopen(self, tmp_path: Path) -> Callable[[], SqlLedger]:
         return lambda: open_ledger(tmp_path)
+
+    @pytest.fixture
+    def outage(self, tmp_path: Path) -> Callable[[], contextlib.AbstractContextManager[None]]:
+        return lambda: frozen_neighbour(tmp_path)
+
+    @pytest.fixture
+    def tamper(self, tmp_path: Path) -> Callable[[int, bytes], None]:
+        def forge(sequence: int, entry: bytes) -> None:
+            with contextlib.closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as forger, forger:
+                for (trigger,) in forger.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                    forger.execute(f"DROP TRIGGER {trigger}")
+                forger.execute("UPDATE ledger_entries SET entry = ? WHERE sequence = ?", (entry, sequence))
+
+        return forge
 
 
 async def fill(ledger: SqlLedger) -> None:

@@ -97,3 +97,38 @@ def test_decoding_is_the_inverse_of_encoding(text: str) -> None:
     from urllib.parse import quote
 
     assert percent_decode(quote(text, safe="").encode()) == text
+
+
+@pytest.fixture
+def tiles() -> Routes[str]:
+    routes: Routes[str] = Routes()
+    routes.add("/v1/tile/{level}/{tile:path}", {"GET": "tile"})
+    routes.add("/v1/tile/{level}", {"GET": "level"})
+    return routes
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        (b"/v1/tile/0/000", {"level": "0", "tile": "000"}),
+        (b"/v1/tile/0/x001/000.p/3", {"level": "0", "tile": "x001/000.p/3"}),
+        (b"/v1/tile/0/x001%2F000.p%2f3", {"level": "0", "tile": "x001/000.p/3"}),
+        (b"/v1/tile/a%2Fb/000", {"level": "a/b", "tile": "000"}),
+        (b"/v1/tile/0/../x", {"level": "0", "tile": "../x"}),
+        (b"/v1/tile/0/", {"level": "0", "tile": ""}),
+        (b"/v1/tile/0/a//b", {"level": "0", "tile": "a//b"}),
+        (b"/v1/tile/0/%2561", {"level": "0", "tile": "%61"}),
+    ],
+)
+def test_the_rest_of_a_path_is_one_parameter(tiles: Routes[str], path: bytes, values: dict[str, str]) -> None:
+    assert tiles.find(path) == ({"GET": "tile"}, values)
+
+
+def test_the_rest_of_a_path_takes_nothing_from_others(tiles: Routes[str]) -> None:
+    assert tiles.find(b"/v1/tile/0") == ({"GET": "level"}, {"level": "0"})
+    for path in (b"/v1/tile", b"/v1/tile//000", b"/v1/else/0/000"):
+        with pytest.raises(NotFound):
+            tiles.find(path)
+    for path in (b"/v1/tile/0/%", b"/v1/tile/0/a/%ff", b"/v1/tile/0/%00"):
+        with pytest.raises(InvalidRequest):
+            tiles.find(path)

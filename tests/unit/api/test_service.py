@@ -9,7 +9,7 @@ from identity_core.api.service import Probe, ServiceHandlers
 
 
 def handlers(**probes: Probe) -> ServiceHandlers:
-    return ServiceHandlers(version={"service": "1.0.0"}, probes=probes, measured=Metrics(shared=None))
+    return ServiceHandlers(version={"service": "1.0.0"}, probes=probes, plugins=dict, measured=Metrics(shared=None))
 
 
 async def up() -> str:

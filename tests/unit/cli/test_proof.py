@@ -9,7 +9,9 @@ from datetime import timedelta
 import pytest
 from click.testing import CliRunner
 
-from identity_core.cli.proof import command, verify_octets
+from identity_core.cli import main
+from identity_core.cli.issuer_keys import given
+from identity_core.cli.proof import verify_octets
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
@@ -51,7 +53,7 @@ def proof():
 def test_every_form_of_a_file(proof, form):
     prover = TransparentProver()
     octets = json.dumps(form(as_json(made(prover)))).encode()
-    body = verify_octets(octets, prover=prover, issuer_key=KEY, expectation=NOTHING, now=NOW)
+    body = verify_octets(octets, prover=prover, find_key=given(KEY), expectation=NOTHING, now=NOW)
     assert body["verified"] is True
     assert body["predicates"][0] == {"attributeName": "score", "type": "gte", "value": 100}
     assert "audience" in body["unchecked"]
@@ -74,7 +76,7 @@ def test_every_form_of_a_file(proof, form):
 )
 def test_what_is_no_proof(octets):
     with pytest.raises(ProofInvalid):
-        verify_octets(octets, prover=TransparentProver(), issuer_key=KEY, expectation=NOTHING, now=NOW)
+        verify_octets(octets, prover=TransparentProver(), find_key=given(KEY), expectation=NOTHING, now=NOW)
 
 
 def test_members_that_are_there_are_checked():
@@ -83,12 +85,12 @@ def test_members_that_are_there_are_checked():
     for change in ({"publicSignals": []}, {"predicateType": "gte"}, {"proofId": "proof-2"}, {"predicateType": ""}):
         octets = json.dumps({**whole, **change}).encode()
         with pytest.raises(ProofInvalid):
-            verify_octets(octets, prover=prover, issuer_key=KEY, expectation=NOTHING, now=NOW)
+            verify_octets(octets, prover=prover, find_key=given(KEY), expectation=NOTHING, now=NOW)
 
 
 def run(proof, *arguments, key=KEY):
     text = json.dumps(as_json(proof))
-    return CliRunner().invoke(command, ["verify", "-", "--issuer-key", key, "--at", AT, *arguments], input=text)
+    return CliRunner().invoke(main, ["proof", "verify", "-", "--issuer-key", key, "--at", AT, *arguments], input=text)
 
 
 def test_the_command_accepts(proof):

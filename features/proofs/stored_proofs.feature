@@ -1,0 +1,131 @@
+Feature: See, verify and revoke a stored proof
+  Aki obtained a proof about Hana. Both see it and may take it back; whoever has its id may ask whether it still holds.
+
+  Scenario Outline: An operator does it for a holder
+    Given a good request for <operation>
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer
+
+    Examples:
+      | operation         |
+      | getProof          |
+      | verifyStoredProof |
+      | revokeProof       |
+
+  Scenario Outline: Holder and agent see it
+    Given Aki has a proof about Hana
+    When <who> looks at the proof
+    Then it shows the proof and no attribute
+
+    Examples:
+      | who  |
+      | Hana |
+      | Aki  |
+
+  @404:PROOF_NOT_FOUND
+  Scenario Outline: For everybody else there is no such proof
+    Given Aki has a proof about Hana
+    When <who> looks at the proof
+    Then the answer is 404 PROOF_NOT_FOUND
+    And the refusal's body has nothing but the error
+
+    Examples:
+      | who     |
+      | Vera    |
+      | Ivo     |
+      | Mallory |
+
+  @404:PROOF_NOT_FOUND
+  Scenario: A stranger cannot take it back
+    Given Aki has a proof about Hana
+    When Mallory revokes the proof
+    Then the answer is 404 PROOF_NOT_FOUND
+
+  @404:PROOF_NOT_FOUND
+  Scenario Outline: A proof that there is not
+    When <operation> is asked about a proof that there is not
+    Then the answer is 404 PROOF_NOT_FOUND
+
+    Examples:
+      | operation         |
+      | getProof          |
+      | verifyStoredProof |
+      | revokeProof       |
+
+  @404:PROOF_NOT_FOUND
+  Scenario Outline: A key that may not act for the holder
+    Given Aki has a proof about Hana
+    And Olu has an API key to <what> for Ivo alone
+    When Olu sends <operation> with it
+    Then the answer is 404 PROOF_NOT_FOUND
+
+    Examples:
+      | operation   | what   |
+      | getProof    | verify |
+      | revokeProof | prove  |
+
+  Scenario: A verifier who has the id may ask
+    Given Aki has a proof about Hana
+    When Vera verifies the stored proof
+    Then it is verified
+
+  Scenario Outline: A proof that was taken back
+    Given Aki has a proof about Hana
+    And <who> has revoked the proof
+    When Vera verifies the stored proof
+    Then it is refused with PROOF_REVOKED
+
+    Examples:
+      | who  |
+      | Hana |
+      | Aki  |
+
+  Scenario: The first revocation counts
+    Given Aki has a proof about Hana
+    And Hana has revoked the proof
+    When Aki revokes the proof
+    Then the answer is 200
+    And it says that Hana took the proof back
+
+  Scenario Outline: A credential that is no longer in force
+    Given Aki has a proof about Hana
+    And Ivo has made the <purpose> of her credential known
+    When Vera verifies the stored proof
+    Then it is refused with <code>
+
+    Examples:
+      | purpose    | code                 |
+      | revocation | CREDENTIAL_REVOKED   |
+      | suspension | CREDENTIAL_SUSPENDED |
+
+  Scenario: A delegation that ended is a warning
+    Given Aki has a proof about Hana
+    And Hana has revoked the delegation
+    When Vera verifies the stored proof
+    Then it is verified
+    And it warns of DELEGATION_REVOKED
+
+  @400:INVALID_REQUEST
+  Scenario Outline: What no verifier can mean
+    When somebody sends verifyStoredProof with <what>
+    Then the answer is 400 INVALID_REQUEST
+
+    Examples:
+      | what                        |
+      | a fraction                  |
+      | a challenge of five letters |
+
+  @503:PLUGIN_UNAVAILABLE
+  Scenario: Without a prover nothing is said about the proof
+    Given a service whose prover raises
+    And a good request for verifyStoredProof
+    When the fault strikes and it is sent
+    Then the answer is 503 PLUGIN_UNAVAILABLE
+
+  @504:PLUGIN_TIMEOUT
+  Scenario: A prover that hangs is given up at its deadline
+    Given a service whose prover hangs
+    And a good request for verifyStoredProof
+    When the fault strikes and it is sent
+    Then the answer is 504 PLUGIN_TIMEOUT

@@ -1,0 +1,69 @@
+@verifyProof
+Feature: Verify a proof that somebody shows
+  The verifier says what it asked for. A proof that does not hold is an answer, with the reason; what nobody asked about is named.
+
+  Scenario: A stranger may verify, and is told what it did not look at
+    Given Aki has a proof about Hana
+    When a stranger verifies what Aki shows
+    Then the answer is 200
+    And it is verified
+    And predicate, challenge, domain, issuerDid, schemaId are listed as unchecked
+
+  Scenario: A proof of what was asked
+    Given Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof of what she asked
+    Then it is verified
+    And challenge, schemaId are listed as unchecked
+    And nobody may keep a copy of the answer
+
+  Scenario Outline: A proof of something else
+    Given Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof <what>
+    Then it is refused with <code>
+
+    Examples:
+      | what                      | code                    |
+      | that Hana is 21           | PREDICATE_MISMATCH      |
+      | for another shop          | DOMAIN_MISMATCH         |
+      | of another issuer         | ISSUER_MISMATCH         |
+      | with another challenge    | CHALLENGE_MISMATCH      |
+      | whose signals were edited | PUBLIC_SIGNALS_MISMATCH |
+      | that is none              | PROOF_INVALID           |
+
+  Scenario: A challenge of the service serves once
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
+    When Vera verifies it with that challenge twice
+    Then it is refused with CHALLENGE_SPENT
+
+  Scenario: A challenge of the service is its verifier's alone
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
+    When Mallory verifies it with that challenge
+    Then it is refused with CHALLENGE_UNKNOWN
+
+  @400:INVALID_REQUEST
+  Scenario Outline: What no verifier can mean
+    When somebody sends verifyProof with <what>
+    Then the answer is 400 INVALID_REQUEST
+
+    Examples:
+      | what                        |
+      | a fraction                  |
+      | half a predicate            |
+      | a challenge of five letters |
+      | a surprise                  |
+
+  @503:PLUGIN_UNAVAILABLE
+  Scenario: Without a prover nothing is said about the proof
+    Given a service whose prover raises
+    And a good request for verifyProof
+    When the fault strikes and it is sent
+    Then the answer is 503 PLUGIN_UNAVAILABLE
+
+  @504:PLUGIN_TIMEOUT
+  Scenario: A prover that hangs is given up at its deadline
+    Given a service whose prover hangs
+    And a good request for verifyProof
+    When the fault strikes and it is sent
+    Then the answer is 504 PLUGIN_TIMEOUT

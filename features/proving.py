@@ -1,0 +1,147 @@
+"""What stories about proofs need: Hana holds a credential of Ivo's, Aki may act for her, and asks with her tokens."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from features.delegating import terms
+from features.document import Operation
+from features.world import DRAFTS, Draft, Person, World
+from identity_core.client import Signer, ibct
+from identity_core.codec import jcs, multibase, multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.challenge import hash_body
+
+OPERATION = "generateDelegatedProof"
+ANY = "zkp.prove.*.*"
+SCHEMA = "https://schemas.example/features/person"
+ATTRIBUTES = [
+    {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
+    {"name": "country", "type": "string"},
+]
+VALUES = {"age": 37, "country": "JP"}
+ISSUER = {
+    "storeSecrets": True,
+    "additionalKeys": [{"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}],
+}
+
+
+@dataclass
+class Proving:
+    """One holder, one agent, one credential, one delegation; everything about the next request may be changed before it is sent."""
+
+    world: World
+    delegated: dict[str, Any] = field(default_factory=dict)
+    issued: dict[str, Any] = field(default_factory=dict)
+    token: dict[str, str] = field(default_factory=dict)
+    predicate: dict[str, Any] = field(default_factory=lambda: {"attributeName": "age", "type": "gte", "value": 18})
+    body: dict[str, Any] = field(default_factory=dict)
+    credential_id: str = ""
+    delegation_id: str = ""
+
+    def begin(self) -> None:
+        """Everything that the story takes for granted, done by an operator."""
+        self.hana, self.aki = self.world.person("Hana"), self.world.person("Aki")
+        self.credential_id = self.issue(self.hana)
+        self.delegation_id = self.delegate()
+
+    @property
+    def hana(self) -> Person:
+        return self.world.people["Hana"]
+
+    @hana.setter
+    def hana(self, person: Person) -> None:
+        self.world.people["Hana"] = person
+
+    @property
+    def aki(self) -> Person:
+        return self.world.people["Aki"]
+
+    @aki.setter
+    def aki(self, person: Person) -> None:
+        self.world.people["Aki"] = person
+
+    def issue(self, holder: Person) -> str:
+        ivo = self.world.people.get("Ivo") or self.world.new_person("Ivo", ISSUER)
+        schema = {"id": f"{SCHEMA}/{uuid.uuid4()}", "attributes": ATTRIBUTES}
+        self._operate("createCredentialSchema", "CreateCredentialSchemaRequest", schema)
+        wish = {
+            "issuerDid": ivo.did,
+            "holderDid": holder.did,
+            "schemaId": schema["id"],
+            "attributes": VALUES,
+        }
+        return str(self._operate("issueCredential", "IssueCredentialRequest", wish | self.issued).id)
+
+    def delegate(self) -> str:
+        wish = terms(self.world, "Hana", "Aki", **({"actions": [ANY], "autonomyLevel": 4} | self.delegated))
+        return str(self._operate("createDelegation", "CreateDelegationRequest", wish).id)
+
+    def change_status(self, purpose: str) -> None:
+        body = self.world.model("SetCredentialStatusRequest", {"purpose": purpose, "value": True})
+        headers = self.world.key_header()
+        done = self.world.call("setCredentialStatus", headers=headers, credential_id=self.credential_id, body=body)
+        assert done.status_code == 200, done.content
+
+    def signed_token(self) -> dict[str, str]:
+        """A token of Hana's for the predicate, with what the story changed in it."""
+        action = ibct.action_text(self.predicate["attributeName"], self.predicate["type"])
+        wish = ibct.Wish(self.aki.did, action, self.delegation_id, timedelta(hours=1))
+        id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
+        unsigned = ibct.build(self.hana.did, wish, now=datetime.now(UTC), id=id, nonce=nonce) | self.token
+        return signed(unsigned, self.hana.signer())
+
+    def request(self) -> dict[str, Any]:
+        return {
+            "holderDid": self.hana.did,
+            "agentDid": self.aki.did,
+            "credentialId": self.credential_id,
+            "predicate": self.predicate,
+            "ibct": self.signed_token(),
+        } | self.body
+
+    def ask(self, request: dict[str, Any] | None = None, *, by: str = "Aki") -> Any:
+        """Sends the request through the generated client, signed by whoever asks."""
+        made = self.world.model("DelegatedProofRequest", request or self.request())
+        headers = signature(self.world, self.world.person(by), made.to_dict())
+        return self.world.call(OPERATION, headers=headers, body=made)
+
+    def _operate(self, operation_id: str, model: str, body: dict[str, Any]) -> Any:
+        answer = self.world.call(operation_id, headers=self.world.key_header(), body=self.world.model(model, body))
+        assert answer.status_code == 201, answer.content
+        return answer.parsed
+
+
+def signed(token: dict[str, str], signer: Signer) -> dict[str, str]:
+    """Signs any object at all: our own tool refuses what stories about bad tokens need."""
+    secret = multikey.decode_secret(signer.secret)[1]
+    return token | {"proofValue": multibase.base58_encode(ed25519.sign(secret, jcs.canonicalize(token)))}
+
+
+def signature(world: World, person: Person, body: Any) -> dict[str, str]:
+    """DIDAuth for exactly this body."""
+    digest = hash_body(body)
+    text = world.challenge(person.did, purpose="prove", body_hash=digest)
+    return {"Authorization": person.signer().header(text, purpose="prove", digest=digest)}
+
+
+def story(world: World) -> Proving:
+    """The story's proof, begun when it is first asked for."""
+    if "proving" not in world.notes:
+        world.notes["proving"] = Proving(world)
+    proving: Proving = world.notes["proving"]
+    if not proving.delegation_id:
+        proving.begin()
+    return proving
+
+
+def _drafted(world: World, found: Operation) -> Draft:
+    """An operator asks for Aki."""
+    return Draft(found, found.path, headers=world.key_header(), body=story(world).request())
+
+
+DRAFTS[OPERATION] = _drafted

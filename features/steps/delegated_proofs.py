@@ -1,0 +1,268 @@
+"""Agents ask for proofs about holders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+from pytest_bdd import given, parsers, then, when
+
+from features.delegating import NOBODY, UNKNOWN, change
+from features.proving import Proving, story
+from features.steps.answers import body_of
+from features.world import PREFIX, World
+from identity_core.domain import keys, times
+
+Flaw = Callable[[Proving], None]
+
+
+def _token(**change: str) -> Flaw:
+    return lambda proving: proving.token.update(change)
+
+
+def _times(issued: timedelta, expires: timedelta) -> Flaw:
+    def set_times(proving: Proving) -> None:
+        now = datetime.now(UTC)
+        proving.token |= {"issuedAt": times.printed(now + issued), "expiresAt": times.printed(now + expires)}
+
+    return set_times
+
+
+def _stranger_signs(proving: Proving) -> None:
+    import os
+
+    pair = keys.generate("Ed25519", os.urandom)
+    proving.hana.secrets["authentication"] = pair.secret
+
+
+def _foreign_credential(proving: Proving) -> None:
+    proving.credential_id = proving.issue(proving.world.new_person("Eve"))
+
+
+def _unknown_credential(proving: Proving) -> None:
+    proving.credential_id = f"urn:uuid:{UNKNOWN}"
+
+
+# What may be wrong with a request, by the words of the stories.
+FLAWS: dict[str, Flaw] = {
+    "a value of 1.5": lambda proving: proving.predicate.update(value=1.5),
+    "no value": lambda proving: proving.predicate.pop("value"),
+    "a wait of -1 ms": lambda proving: proving.body.update(syncWaitMs=-1),
+    "a token with an eleventh member": lambda proving: proving.body.update(ibct=proving.signed_token() | {"ext": "x"}),
+    "a holder that is no DID": lambda proving: proving.body.update(holderDid="hana"),
+    "the wish to be anchored": lambda proving: proving.body.update(anchor=True),
+    "a token of another type": lambda proving: proving.body.update(ibct=proving.signed_token() | {"type": "Ticket"}),
+    "a token with a short nonce": _token(nonce="short"),
+    "a token without a zone": _token(issuedAt="2026-01-01T00:00:00"),
+    "a token from tomorrow": _times(timedelta(days=1), timedelta(days=2)),
+    "a token for ten years": _times(timedelta(0), timedelta(days=3650)),
+    "a token for another agent": lambda proving: proving.token.update(target=proving.world.person("Ben").did),
+    "a token that a stranger signed": _stranger_signs,
+    "a holder that nobody knows": lambda proving: proving.body.update(holderDid=NOBODY),
+    "a token of yesterday": _times(timedelta(days=-2), timedelta(days=-1)),
+    "a delegation that nobody knows": _token(delegationRef=UNKNOWN),
+    "a delegation of another place": _token(delegationRef=f"https://elsewhere.example/delegations/{UNKNOWN}"),
+    "an action of another attribute": _token(action="zkp.prove.country.gte"),
+    "an action that is a prefix": _token(action="zkp.prove.ag.gte"),
+    "an action with a wildcard": _token(action="zkp.prove.*.gte"),
+    "an action pinned to 21": _token(action="zkp.prove.age.gte.21"),
+    "a credential that nobody has": _unknown_credential,
+    "a credential of somebody else": _foreign_credential,
+    "a bound on the country": lambda proving: proving.predicate.update(attributeName="country", value="JP"),
+    "an attribute that is not there": lambda proving: proving.predicate.update(attributeName="height"),
+    "a value that every age satisfies": lambda proving: proving.predicate.update(value=0),
+}
+# What a delegation allows, by the words of the stories.
+TERMS: dict[str, dict[str, Any]] = {
+    "things about her": {},
+    "once": {"maxUses": 1},
+    "one question": {"maxThresholds": 1},
+    "another attribute": {"actions": ["zkp.prove.country.eq"]},
+    "another credential": {"credentialIds": ["urn:uuid:another"]},
+    "another verifier": {"verifiers": ["https://vera.example"]},
+    "from tomorrow on": {"notBefore": "in 1 days"},
+    "for two seconds": {"expiresAt": f"in {2 / 86_400} days"},
+    "what she fixed herself": {"autonomyLevel": 2},
+    "reading": {"autonomyLevel": 1},
+}
+
+
+# Given
+
+
+@given(parsers.parse("Hana lets Aki prove {what}"))
+def lets_within(world: World, what: str) -> None:
+    proving = Proving(world, delegated=TERMS[what])
+    world.notes["proving"] = proving
+    proving.begin()
+    if "expiresAt" in proving.delegated:
+        time.sleep(2.5)
+
+
+@given("Hana's credential is valid from tomorrow on")
+def not_yet(world: World) -> None:
+    tomorrow = times.printed(datetime.now(UTC) + timedelta(days=1))
+    world.notes["proving"] = Proving(world, issued={"validFrom": tomorrow})
+    story(world)
+
+
+@given(parsers.parse("Ivo has made the {purpose:w} of her credential known"))
+def status(world: World, purpose: str) -> None:
+    story(world).change_status(purpose)
+
+
+@given("Hana pins the value 18 in her token")
+def pinned(world: World) -> None:
+    story(world).token["action"] = "zkp.prove.age.gte.18"
+
+
+@given(parsers.parse("Hana has {verb} the delegation"))
+def has_changed(world: World, verb: str) -> None:
+    operation_id = {"revoked": "revokeDelegation", "suspended": "suspendDelegation"}[verb]
+    assert change(world, "Hana", operation_id, story(world).delegation_id).status_code == 200
+
+
+@given("Hana has called her token back")
+def called_back(world: World) -> None:
+    proving = story(world)
+    request = proving.request()
+    proving.body["ibct"] = request["ibct"]
+    body = {"invoker": proving.hana.did, "nonce": request["ibct"]["nonce"]}
+    done = world.call("revokeIbct", headers=world.key_header(), body=world.model("RevokeIbctRequest", body))
+    assert done.status_code == 200, done.content
+
+
+@given(parsers.parse("{name:w} has left for good"))
+def left(world: World, name: str) -> None:
+    proving = story(world)
+    person = world.people[name]
+    proving.body["ibct"] = proving.signed_token()
+    body = {"confirm": True, "reason": "the end"}
+    headers = world.signed(person, "deactivateDid", body)
+    world.call("deactivateDid", headers=headers, did=person.did, body=world.model("DeactivateDidRequest", body))
+
+
+@given(parsers.parse("Aki has asked whether she is {years:d}"))
+def has_asked(world: World, years: int) -> None:
+    asks(world, years)
+
+
+# When
+
+
+@when(parsers.parse("Aki asks whether she is {years:d}"))
+def asks(world: World, years: int) -> None:
+    proving = story(world)
+    proving.predicate["value"] = years
+    proving.ask()
+
+
+@when(parsers.parse("{name:w} asks with {flaw}"))
+def asks_badly(world: World, name: str, flaw: str) -> None:
+    proving = story(world)
+    FLAWS[flaw](proving)
+    draft = world.draft("generateDelegatedProof")
+    if name == "Olu":
+        world.send(draft)
+    else:
+        proving.ask(draft.body, by=name)
+
+
+@when(parsers.parse("{name:w} asks for the same proof"))
+def asks_as(world: World, name: str) -> None:
+    story(world).ask(by=name)
+
+
+@when("Aki shows an access token and asks")
+def asks_with_token(world: World) -> None:
+    proving = story(world)
+    issued = world.call(
+        "issueToken", headers=world.signed(proving.aki, "issueToken", {}), body=world.model("IssueTokenRequest", {})
+    )
+    made = world.model("DelegatedProofRequest", proving.request())
+    headers = {"Authorization": f"Bearer {issued.parsed.access_token}"}
+    world.call("generateDelegatedProof", headers=headers, body=made)
+
+
+@when("Aki asks the same twice")
+def asks_twice(world: World) -> None:
+    proving = story(world)
+    request = proving.request()
+    world.notes["twice"] = (proving.ask(request), proving.ask(request))
+
+
+@when("Aki asks the same twice, for an age that she has not")
+def asks_in_vain_twice(world: World) -> None:
+    story(world).predicate["value"] = 90
+    asks_twice(world)
+
+
+@when("Aki uses the token for another question")
+def uses_again(world: World) -> None:
+    proving = story(world)
+    proving.body["ibct"] = proving.signed_token()
+    assert proving.ask().status_code == 201, world.answer.content
+    proving.predicate["value"] = 21
+    proving.ask()
+
+
+@when("it is sent again while its proof is being made")
+def sent_meanwhile(world: World) -> None:
+    draft = world.notes["draft"]
+    url = world.server.url + PREFIX + draft.path
+    world.server.fault.write_text(world.notes["fault"])
+    with ThreadPoolExecutor(2) as senders:
+        try:
+            # Whichever of the two comes second is answered first.
+            sent = [
+                senders.submit(httpx.post, url, json=draft.body, headers=draft.headers, timeout=20, trust_env=False)
+                for _ in range(2)
+            ]
+            done, _ = wait(sent, timeout=20, return_when=FIRST_COMPLETED)
+        finally:
+            world.server.fault.unlink()
+    world.answer = done.pop().result()
+
+
+# Then
+
+
+@then("the answer holds a proof of it that anybody can verify")
+def verifiable(world: World) -> None:
+    made = body_of(world.answer)
+    proof, proving = made["proof"], story(world)
+    assert made["delegationId"] == proving.delegation_id
+    assert made["anchor"] is None
+    assert proof["proofId"] == made["proofId"]
+    assert proof["publicSignals"][3:6] == ["age", "gte", str(proving.predicate["value"])]
+    asked = {**proof, "predicate": proving.predicate}
+    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", asked))
+    assert verdict.parsed.verified is True, verdict.content
+
+
+@then("both answers are the same proof")
+def same_proof(world: World) -> None:
+    first, second = world.notes["twice"]
+    assert (first.status_code, first.content) == (second.status_code, second.content)
+    assert "idempotent-replayed" not in first.headers
+    assert second.headers["idempotent-replayed"] == "true"
+
+
+@then("both answers are the same refusal")
+def same_refusal(world: World) -> None:
+    answers = [body_of(answer)["error"] for answer in world.notes["twice"]]
+    for answer in answers:
+        answer["details"].pop("requestId")
+    assert answers[0] == answers[1]
+    assert world.notes["twice"][1].headers["idempotent-replayed"] == "true"
+
+
+@then("the refusal does not tell her age")
+def tells_nothing(world: World) -> None:
+    assert b"37" not in world.answer.content.replace(
+        body_of(world.answer)["error"]["details"]["requestId"].encode(), b""
+    )

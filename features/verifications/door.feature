@@ -1,0 +1,312 @@
+Feature: The door of verification is that of every operation
+  Whatever is wrong before anybody looks at a proof, and whatever breaks that no client can cause.
+
+  @400:INVALID_REQUEST
+  Scenario Outline: A parameter that the document does not have is refused
+    Given a good request for <operation>
+    When it is sent with a parameter that the document does not have
+    Then the answer is 400 INVALID_REQUEST
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @400:AUTH_AMBIGUOUS
+  Scenario Outline: Two different credentials are refused
+    Given a good request for <operation>
+    When it is sent with two different credentials
+    Then the answer is 400 AUTH_AMBIGUOUS
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @401:AUTH_REQUIRED
+  Scenario Outline: An operation that needs a credential says so
+    Given a good request for <operation>
+    When it is sent without a credential
+    Then the answer is 401 AUTH_REQUIRED
+
+    Examples:
+      | operation               |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @401:AUTH_FAILED
+  Scenario Outline: A credential that nobody gave out is refused
+    Given a good request for <operation>
+    When it is sent with a credential of somebody else's making
+    Then the answer is 401 AUTH_FAILED
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @403:FORBIDDEN
+  Scenario Outline: A key that may do something else
+    Given Olu has an API key that may only list DIDs
+    When Olu sends <operation> with it
+    Then the answer is 403 FORBIDDEN
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @404:DID_NOT_FOUND
+  Scenario Outline: A signature of a DID that nobody has
+    Given a good request for <operation>
+    When it is sent under the signature of a DID that nobody has
+    Then the answer is 404 DID_NOT_FOUND
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+
+  @405:METHOD_NOT_ALLOWED
+  Scenario Outline: A method that the path does not have is refused
+    Given a good request for <operation>
+    When it is sent with a method that the path does not have
+    Then the answer is 405 METHOD_NOT_ALLOWED
+    And the path allows the methods of <operation>
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @409:REQUEST_IN_PROGRESS
+  Scenario Outline: The second comes while the first is being answered
+    Given a service whose answers take a while
+    When <operation> is sent again while the first is being answered
+    Then the answer is 409 REQUEST_IN_PROGRESS
+
+    Examples:
+      | operation   |
+      | revokeProof |
+
+  @410:DID_DEACTIVATED
+  Scenario Outline: A signature of a DID that is deactivated
+    Given a good request for <operation>
+    When it is sent under the signature of a DID that is deactivated
+    Then the answer is 410 DID_DEACTIVATED
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+
+  @413:PAYLOAD_TOO_LARGE
+  Scenario Outline: A body that is too large is not read
+    Given a good request for <operation>
+    When it is sent with a body of a megabyte
+    Then the answer is 413 PAYLOAD_TOO_LARGE
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | revokeProof             |
+      | createVerifierChallenge |
+
+  @415:UNSUPPORTED_MEDIA_TYPE
+  Scenario Outline: A body that is not JSON is refused
+    Given a good request for <operation>
+    When it is sent as plain text
+    Then the answer is 415 UNSUPPORTED_MEDIA_TYPE
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | revokeProof             |
+      | createVerifierChallenge |
+
+  @422:IDEMPOTENCY_MISMATCH
+  Scenario Outline: An Idempotency-Key belongs to one request
+    Given a good request for <operation>
+    When its Idempotency-Key is used again for another body
+    Then the answer is 422 IDEMPOTENCY_MISMATCH
+
+    Examples:
+      | operation   |
+      | revokeProof |
+
+  @429:RATE_LIMITED
+  Scenario Outline: An empty bucket says when to come again
+    Given a service that gives an address one request
+    And a good request for <operation>
+    When it is sent twice from one address
+    Then the answer is 429 RATE_LIMITED
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @431:HEADERS_TOO_LARGE
+  Scenario Outline: Headers that are too large are refused
+    Given a good request for <operation>
+    When it is sent with headers of 100 kilobytes
+    Then the answer is 431 HEADERS_TOO_LARGE
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @500:INTERNAL_ERROR
+  Scenario Outline: A fault of ours has a request id and no details
+    Given a service whose core breaks
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 500 INTERNAL_ERROR
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @503:OVERLOADED
+  Scenario Outline: More requests than the server takes on are turned away
+    Given a service that takes one request at a time
+    And a good request for <operation>
+    When it is sent while another is being answered
+    Then the answer is 503 OVERLOADED
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @503:PLUGIN_UNAVAILABLE
+  Scenario Outline: A plugin that raises costs its own requests
+    Given a service whose plugins raise
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 503 PLUGIN_UNAVAILABLE
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  @504:PLUGIN_TIMEOUT
+  Scenario Outline: A plugin that hangs is given up at its deadline
+    Given a service whose plugins hang
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 504 PLUGIN_TIMEOUT
+
+    Examples:
+      | operation               |
+      | verifyProof             |
+      | verifyStoredProof       |
+      | getProof                |
+      | revokeProof             |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |
+      | listAuditLines          |
+
+  Scenario Outline: A request that is sent twice is done once
+    Given a good request for <operation>
+    When it is sent twice with one Idempotency-Key
+    Then both answers are the same
+
+    Examples:
+      | operation   |
+      | revokeProof |

@@ -1,0 +1,75 @@
+"""What stories about verification send: Hana's proof, and a good request for every operation on it and on what it leaves behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from features.document import Operation
+from features.proving import story
+from features.steps.answers import body_of
+from features.world import DRAFTS, Draft, Person, World
+from identity_core.domain.challenge import hash_body
+
+SHOP = "https://shop.example"
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+PURPOSES = {"revokeProof": "prove"}
+AGE = {"attributeName": "age", "type": "gte", "value": 18}
+
+
+def proof_of(world: World) -> dict[str, Any]:
+    """The answer that brought the story's proof, made when it is first asked for."""
+    if "proof" not in world.notes:
+        answer = story(world).ask()
+        assert answer.status_code == 201, answer.content
+        world.notes["proof"] = body_of(answer)
+    made: dict[str, Any] = world.notes["proof"]
+    return made
+
+
+def signature(world: World, person: Person, operation_id: str, body: Any) -> dict[str, str]:
+    """DIDAuth for exactly this operation and body; None is no body."""
+    purpose = PURPOSES.get(operation_id, "read")
+    digest = None if body is None else hash_body(body)
+    bound = {} if digest is None else {"body_hash": digest}
+    text = world.challenge(person.did, purpose=purpose, **bound)
+    return {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
+
+
+def call(world: World, name: str, operation_id: str, model: str = "", body: Any = None, **more: Any) -> Any:
+    """A signed operation through the generated client."""
+    person = world.person(name)
+    if body is None:
+        return world.call(operation_id, headers=signature(world, person, operation_id, None), **more)
+    made = world.model(model, body)
+    headers = signature(world, person, operation_id, made.to_dict())
+    return world.call(operation_id, headers=headers, body=made, **more)
+
+
+def question(world: World, **expected: Any) -> dict[str, Any]:
+    """A ``VerifyProofRequest`` for the story's proof."""
+    return proof_of(world)["proof"] | expected
+
+
+BODIES: dict[str, Any] = {
+    "verifyProof": question,
+    "verifyStoredProof": lambda world: {"predicate": AGE},
+    "revokeProof": lambda world: {"reason": "over"},
+    "createVerifierChallenge": lambda world: {"domain": SHOP},
+}
+
+
+def _drafted(world: World, operation: Operation) -> Draft:
+    """An operator asks."""
+    path = operation.path
+    if "{proofId}" in path:
+        path = path.replace("{proofId}", proof_of(world)["proofId"])
+    make = BODIES.get(operation.operation_id)
+    body = None if make is None else make(world)
+    return Draft(operation, path, headers=world.key_header(), body=body)
+
+
+for _name in (
+    "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
+    "getVerificationStats", "getDashboardTimeline", "listAuditLines",
+):  # fmt: skip
+    DRAFTS[_name] = _drafted

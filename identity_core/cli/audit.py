@@ -1,0 +1,148 @@
+"""``identity audit``: check and copy the audit log, of this installation or of a running service.
+
+The chain finds an edited, removed or swapped line. That the whole log was written anew, or its end cut off, is found only with a
+head that was remembered elsewhere: ``--head FILE`` compares with it and then keeps the new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from identity_core.cli.keys import of_installation
+from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.remote import api_key_option, session
+from identity_core.client import Session
+from identity_core.domain.audit_chain import ChainBroken, ChainedLine, ChainHead, check_reached, follow
+from identity_core.settings import Settings
+
+PAGE = 1_000
+Lines = Iterator[ChainedLine]
+
+_service = click.option("--url", help="Ask this running service (with --api-key) instead of the local database.")
+
+
+@click.group(name="audit")
+def command() -> None:
+    """Check and export the audit log."""
+
+
+@command.command()
+@click.option("--file", type=click.File("rb"), help="An export of `identity audit export`; - for standard input.")
+@click.option(
+    "--head", type=click.Path(path_type=Path, dir_okay=False), help="Compare with this head, and keep the new one."
+)
+@_service
+@api_key_option
+@of_installation
+@as_json
+def verify(
+    settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None, json_output: bool
+) -> None:
+    """Follow the chain from the first line to the last. Ends with 1 when it is broken."""
+    known = None if head is None else _remembered(head)
+    try:
+        source = (
+            contextlib.nullcontext(_exported(file)) if file is not None else _lines(settings, url, api_key, after=0)
+        )
+        with source as lines:
+            reached = follow(ChainHead(), lines, known=known)
+        check_reached(reached, known)
+    except ChainBroken as error:
+        where = getattr(file, "name", None) or url or str(settings.data_dir)
+        fail(f"the audit log is not what was written: {error}", where, "keep it as it is and find out who had access")
+    if head is not None:
+        head.write_text(json.dumps({"sequence": reached.sequence, "link": reached.link.hex()}) + "\n")
+    body = {"valid": True, "lines": reached.sequence, "head": reached.link.hex(), "compared": known is not None}
+    show(body, json_output=json_output, text=_text)
+
+
+@command.command()
+@click.option("--after", type=click.IntRange(min=0), default=0, help="Only the lines behind this number.")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="Where to; standard output by default.")
+@_service
+@api_key_option
+@of_installation
+@as_json
+def export(
+    settings: Settings, after: int, output: Any, url: str | None, api_key: str | None, json_output: bool
+) -> None:
+    """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
+    with _lines(settings, url, api_key, after=after) as lines:
+        if json_output:
+            output.write(orjson.dumps([_said(one) for one in lines], option=orjson.OPT_INDENT_2) + b"\n")
+            return
+        for one in lines:
+            output.write(orjson.dumps(_said(one)) + b"\n")
+
+
+def _said(one: ChainedLine) -> dict[str, Any]:
+    return {"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()}
+
+
+@contextlib.contextmanager
+def _lines(settings: Settings, url: str | None, api_key: str | None, *, after: int) -> Iterator[Lines]:
+    """The lines behind ``after``, of the service at ``url`` or of the installation."""
+    if url is not None:
+        with session(url, api_key) as opened:
+            yield _pages(lambda last: [_line(item) for item in _asked(opened, last)], after)
+        return
+    from identity_core import bootstrap
+
+    if settings.database_url is None and not settings.data_dir.is_dir():
+        remedy = "name the one of the service with --data-dir, or a running service with --url"
+        fail("there is no such data directory", str(settings.data_dir), remedy, status=2)
+    with asyncio.Runner() as runner:
+        opening = bootstrap.audit_log(settings)
+        audit = runner.run(opening.__aenter__())
+        try:
+            yield _pages(lambda last: runner.run(audit.chain(after=last, limit=PAGE)), after)
+        finally:
+            runner.run(opening.__aexit__(None, None, None))
+
+
+def _asked(opened: Session, after: int) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = opened.call("GET", "/audit", query={"after": after, "limit": PAGE})["items"]
+    return items
+
+
+def _pages(page_behind: Callable[[int], Sequence[ChainedLine]], after: int) -> Lines:
+    while page := page_behind(after):
+        yield from page
+        after = page[-1].sequence
+
+
+def _exported(file: Any) -> Lines:
+    for number, line in enumerate(file, 1):
+        try:
+            one = _line(orjson.loads(line))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ChainBroken(f"line {number} of the file is not one of an export") from error
+        yield one
+
+
+def _line(item: dict[str, Any]) -> ChainedLine:
+    return ChainedLine(item["sequence"], item["line"].encode(), bytes.fromhex(item["link"]))
+
+
+def _remembered(path: Path) -> ChainHead | None:
+    """The head of an earlier check; None where there was none."""
+    try:
+        value = json.loads(path.read_text())
+        return ChainHead(int(value["sequence"]), bytes.fromhex(value["link"]))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        fail(f"the file is no head of an audit log: {error}", str(path), "name the one that --head wrote", status=2)
+
+
+def _text(body: dict[str, Any]) -> str:
+    compared = "; follows the remembered head" if body["compared"] else ""
+    return f"valid, {body['lines']} lines{compared}\nhead {body['head']}"

@@ -1,0 +1,70 @@
+"""``identity demo``: the whole story of a credential, told step by step against an own or a running server.
+
+One module a chapter, in the order in which they are told; ``telling`` is how, ``cast`` who, ``place`` where. A step that does not come
+out as promised ends the demo. What it leaves out on purpose: administration of keys, plugins and logs, which has commands of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+import click
+
+from identity_core.cli.demo import credential, delegation, did, ending, limits, proof, sight, verification, withdrawal
+from identity_core.cli.demo.cast import Cast
+from identity_core.cli.demo.place import LEDGERS, somewhere
+from identity_core.cli.demo.telling import Story
+from identity_core.cli.output import as_json, fail, show
+
+CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Cast], None]], ...]] = (
+    ("A DID, and what its keys may do", did.tell),
+    ("A credential", credential.tell),
+    ("A delegation, and a token for one use", delegation.tell),
+    ("A proof, obtained by the agent", proof.tell),
+    ("The proof, checked", verification.tell),
+    ("What the agent cannot get", limits.tell),
+    ("Who can see what happened", sight.tell),
+    ("Taken back", withdrawal.tell),
+    ("The end of the DID", ending.tell),
+)
+_PEOPLE: Final = """\
+Hana holds a credential that Ivo issued. Vera sells from 18 and wants to know no more than that. Aki, Hana's agent, gets her
+the proof. Mallory takes what she can.
+"""
+
+
+@click.command(name="demo")
+@click.option("--url", help="Use this running service instead of an own one.")
+@click.option("--api-key", envvar="IDENTITY_API_KEY", help="API key for --url.")
+@click.option(
+    "--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="What the own server writes to."
+)
+@click.option("--show", "shown", is_flag=True, help="Show every request and its answer.")
+@as_json
+def command(url: str | None, api_key: str | None, ledger: str, shown: bool, json_output: bool) -> None:
+    """Tell the whole story: a DID, a credential, a delegation, a proof that an agent obtains, who believes it, and its end.
+
+    Without --url a server of its own is started and gone afterwards; `--ledger evm` needs anvil on the PATH, or the settings of a chain
+    in IDENTITY_PLUGINS_EVM_….
+    """
+    if url is not None and ledger != "sql":
+        fail("--url and --ledger exclude each other", "the options", "a running service has its ledger", status=2)
+    began = time.perf_counter()
+    with somewhere(url, api_key, ledger) as (session, exchanges):
+        started = time.perf_counter()
+        story = Story(exchanges, is_quiet=json_output, is_shown=shown)
+        story.say(f"A service listens at {session.url}.\n\n{_PEOPLE}")
+        cast = Cast(session)
+        for title, tell in CHAPTERS:
+            story.chapter(title)
+            tell(story, cast)
+        seconds, waited = time.perf_counter() - began, started - began
+    summary = {"url": session.url, "anchoring": cast.is_anchored, "steps": story.steps, "seconds": round(seconds, 2)}
+    of_it = "" if url is not None else f", {waited:.1f} s of them to start the service"
+    show(
+        summary,
+        json_output=json_output,
+        text=lambda _: f"\n{len(story.steps)} steps in {seconds:.1f} s{of_it}, all as promised.",
+    )

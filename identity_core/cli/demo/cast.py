@@ -1,0 +1,61 @@
+"""Who is in the story, and what they have by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from identity_core.client import Session, Signer
+
+SHOP = "https://shop.example"
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody with a DID, who asks with an access token that one signature obtains."""
+
+    session: Session
+    signer: Signer
+    _token: str = ""
+
+    @property
+    def did(self) -> str:
+        """The DID."""
+        return self.signer.did
+
+    def ask(self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] | None = None) -> Any:
+        """The answer. Raises ``Refused`` or ``Unreachable``."""
+        self._token = self._token or self.session.token(self.signer)["access_token"]
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return self.session.call(method, path, body=body, query=query, headers=headers)
+
+
+@dataclass(slots=True)
+class Cast:
+    """The people, and what one chapter leaves to the next. ``session`` has the operator's API key."""
+
+    session: Session
+    hana: Person = field(init=False)
+    ivo: Person = field(init=False)
+    aki: Person = field(init=False)
+    vera: Person = field(init=False)
+    schema_id: str = ""
+    credential_id: str = ""
+    delegation_id: str = ""
+    challenge: str = ""
+    request: dict[str, Any] = field(default_factory=dict)
+    proved: dict[str, Any] = field(default_factory=dict)
+    is_anchored: bool = False
+
+    def person(self, created: Mapping[str, Any]) -> Person:
+        """Whoever has the keys of a DID that was just created."""
+        return Person(self.session, Signer(created["did"], created["keys"]["authentication"]["privateKey"]))
+
+
+def anchor_text(anchor: Mapping[str, Any] | None) -> str:
+    """A receipt in words."""
+    if anchor is None:
+        return "no anchor"
+    block = anchor.get("blockNumber")
+    return f"anchor {anchor['status']}" + ("" if block is None else f" in block {block}")

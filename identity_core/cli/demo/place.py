@@ -1,0 +1,104 @@
+"""Where the story happens: a server of one's own on a ledger of one's choice, or one that runs already."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from identity_core.cli.local_server import local_server
+from identity_core.cli.output import fail
+from identity_core.cli.remote import session as connected
+from identity_core.client import Exchange, Session
+
+LEDGERS: Final = ("sql", "memory", "evm")
+_EVM: Final = "IDENTITY_PLUGINS_EVM_"
+_CHAIN_SECONDS: Final = 30.0
+
+
+@contextlib.contextmanager
+def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Session, list[Exchange]]]:
+    """A session, and the list that its exchanges are put into."""
+    exchanges: list[Exchange] = []
+    with contextlib.ExitStack() as stack:
+        if url is None:
+            environment = stack.enter_context(_chain()) if ledger == "evm" else {}
+            settings = {"IDENTITY_LEDGER_BACKEND": ledger, **environment}
+            server = stack.enter_context(local_server(environment=settings))
+            url, api_key = server.url, server.api_key
+        yield stack.enter_context(connected(url, api_key, on_exchange=exchanges.append)), exchanges
+
+
+@contextlib.contextmanager
+def _chain() -> Iterator[Mapping[str, str]]:
+    """The settings of the plugin ``evm``: those of the environment where they name a contract, else of a private chain."""
+    given = {name: value for name, value in os.environ.items() if name.startswith(_EVM)}
+    if f"{_EVM}CONTRACT" in given:
+        yield given
+        return
+    program = shutil.which("anvil")
+    if program is None:
+        fail(
+            "there is no chain",
+            "demo --ledger evm",
+            "put anvil on the PATH (npm install @foundry-rs/anvil), or name a contract in IDENTITY_PLUGINS_EVM_…",
+        )
+    with tempfile.TemporaryDirectory(prefix="identity-chain-") as folder, _anvil(program, Path(folder)) as chain:
+        made = _deployed(chain)
+        yield chain | {f"{_EVM}{name.upper()}": str(made[name]) for name in ("chain_id", "contract", "from_block")}
+
+
+@contextlib.contextmanager
+def _anvil(program: str, folder: Path) -> Iterator[dict[str, str]]:
+    """A chain that makes a block for every transaction, and the key of an account that has money there."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    told = folder / "accounts.json"
+    command = [
+        program,
+        "--port",
+        str(port),
+        "--accounts",
+        "1",
+        "--mnemonic-random",
+        "--quiet",
+        "--config-out",
+        str(told),
+    ]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + _CHAIN_SECONDS
+        while not (told.exists() and _listens(port)):
+            if time.monotonic() > deadline or process.poll() is not None:
+                fail("the chain did not start", program, "run `anvil` and read what it says")
+            time.sleep(0.02)
+        key = json.loads(told.read_text())["private_keys"][0]
+        yield {f"{_EVM}RPC_URL": f"http://127.0.0.1:{port}", f"{_EVM}PRIVATE_KEY": key, f"{_EVM}POLL_SECONDS": "0.05"}
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def _deployed(chain: Mapping[str, str]) -> Any:
+    """What the command says that puts the contract on a chain."""
+    command = [sys.executable, "-m", "identity_core", "ledger", "evm", "deploy", "--json"]
+    done = subprocess.run(command, env=os.environ | chain, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        fail("the contract could not be deployed", "identity ledger evm deploy", done.stderr or done.stdout)
+    return json.loads(done.stdout)

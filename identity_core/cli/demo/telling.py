@@ -1,0 +1,135 @@
+"""How the story is told: a step is done, timed, shown in two lines, and remembered for ``--json``.
+
+Private keys and access tokens are masked everywhere, also those of a demo.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import click
+import orjson
+
+from identity_core.cli.output import fail
+from identity_core.client import Exchange, Refused
+
+_MASKED: Final = ("privateKey", "access_token")
+# Longer text (proofs, signatures, logs) says nothing to people and would fill the terminal.
+_LONGEST: Final = 160
+
+
+@dataclass(slots=True)
+class Story:
+    """``exchanges`` is where the session puts what it sends and gets; ``is_shown`` prints them below their step."""
+
+    exchanges: list[Exchange]
+    is_quiet: bool
+    is_shown: bool
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    _chapter: str = ""
+
+    def say(self, text: str) -> None:
+        """Prints, unless only JSON is wanted."""
+        if not self.is_quiet:
+            click.echo(text)
+
+    def chapter(self, title: str) -> None:
+        """Begins a chapter."""
+        self.say(("\n" if self.steps else "") + click.style(title, bold=True))
+        self._chapter = title
+
+    def tell(
+        self,
+        title: str,
+        act: Callable[[], Any],
+        point: Callable[[Any], str],
+        *,
+        promise: Callable[[Any], bool] | None = None,
+    ) -> Any:
+        """Runs one step and says in a line what it showed. An answer that breaks the ``promise`` ends the demo."""
+        self.exchanges.clear()
+        started = time.perf_counter()
+        answer = act()
+        milliseconds = (time.perf_counter() - started) * 1000
+        shown = point(answer)
+        step = {
+            "chapter": self._chapter,
+            "step": title,
+            "shows": shown,
+            "milliseconds": round(milliseconds, 1),
+            "answer": masked(answer),
+        }
+        if self.is_shown:
+            step["exchanges"] = [_recorded(one) for one in self.exchanges]
+        self.steps.append(step)
+        self.say(f"{len(self.steps):>3}. {title}\n     {click.style(shown, fg='green')}  ({milliseconds:.0f} ms)")
+        if self.is_shown:
+            self.say("\n".join(map(_told, self.exchanges)) if self.exchanges else _indented(answer))
+        if promise is not None and not promise(answer):
+            fail(f"that is not what was promised: {shown}", title, "report this: the service is not what it promises")
+        return answer
+
+    def refused(self, title: str, act: Callable[[], Any], code: str) -> None:
+        """Runs a step that must be refused with ``code``; anything else ends the demo."""
+        answer = self.tell(title, lambda: attempted(act), lambda said: f"refused: {said['status']} {said['code']}")
+        if answer["code"] != code:
+            fail(
+                f"expected a refusal {code}, got {answer['code']}",
+                title,
+                "report this: the service is not what it promises",
+            )
+
+
+def attempted(act: Callable[[], Any]) -> dict[str, Any]:
+    """The refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
+    try:
+        answer = act()
+    except Refused as error:
+        return {"status": error.status, "code": error.code, "message": error.message}
+    return {"status": 200, "code": "none", "answer": answer}
+
+
+def masked(value: Any) -> Any:
+    """``value`` with the secrets in it shortened beyond use."""
+    if isinstance(value, dict):
+        return {name: f"{str(one)[:4]}…" if name in _MASKED else masked(one) for name, one in value.items()}
+    return [masked(one) for one in value] if isinstance(value, list) else value
+
+
+def _recorded(exchange: Exchange) -> dict[str, Any]:
+    return {
+        "method": exchange.method,
+        "path": exchange.path,
+        "body": masked(exchange.sent),
+        "status": exchange.status,
+        "answer": masked(exchange.answer),
+        "milliseconds": round(exchange.milliseconds, 1),
+    }
+
+
+def _told(exchange: Exchange) -> str:
+    asked = f"     > {exchange.method} {exchange.path}"
+    answered = f"     < {exchange.status}  ({exchange.milliseconds:.0f} ms)"
+    return "\n".join(filter(None, (asked, _indented(exchange.sent), answered, _indented(exchange.answer))))
+
+
+def _indented(body: Any) -> str:
+    if body is None:
+        return ""
+    text = body if isinstance(body, str) else orjson.dumps(_brief(masked(body)), option=orjson.OPT_INDENT_2).decode()
+    return "\n".join("       " + _cut(line) for line in text.splitlines())
+
+
+def _brief(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _brief(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_brief(one) for one in value]
+    return _cut(value) if isinstance(value, str) else value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}… ({len(text):,} characters)"

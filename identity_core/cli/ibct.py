@@ -1,0 +1,150 @@
+"""``identity ibct``: tokens by which a holder lets an agent act, made and checked at the holder's own machine."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from identity_core.cli.ibct_revoke import revoke
+from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.remote import keys_option
+from identity_core.cli.values import json_or_text
+from identity_core.cli.wallet import Wallet
+
+MAX_FILE_OCTETS = 65_536
+MOST_AT_ONCE = 1000
+
+
+@click.group(name="ibct")
+def command() -> None:
+    """Issue, sign and check the tokens by which you let an agent act, one use each."""
+
+
+command.add_command(revoke)
+
+
+@command.command()
+@keys_option
+@click.option("--agent", required=True, metavar="DID", help="Who may act.")
+@click.option("--delegation", required=True, metavar="ID", help="The delegation that it acts under: uuid or URL.")
+@click.option("--predicate", required=True, nargs=2, metavar="ATTRIBUTE TYPE", help="What may be proved: age gte.")
+@click.option("--pin", metavar="VALUE", help="The only value that may be asked for; without it the agent chooses.")
+@click.option("--minutes", type=click.FloatRange(min=0.1, max=129_600), default=60.0, show_default=True)
+@click.option("--count", type=click.IntRange(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
+@as_json
+def issue(
+    wallet: Path,
+    agent: str,
+    delegation: str,
+    predicate: tuple[str, str],
+    pin: str | None,
+    minutes: float,
+    count: int,
+    json_output: bool,
+) -> None:
+    """Print signed tokens, one a line. Whoever gets one can use it only as the agent, once.
+
+    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, JP).
+    """
+    from identity_core.client import ibct
+
+    holder = Wallet.open(wallet)
+    try:
+        action = ibct.action_text(*predicate, pin=None if pin is None else json_or_text(pin))
+        wish = ibct.Wish(agent, action, delegation, timedelta(minutes=minutes))
+        tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
+    except ValueError as error:
+        fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
+    show(tokens if count > 1 else tokens[0], json_output=json_output, text=lambda _: _lines(tokens))
+
+
+@command.command()
+@click.argument("file", type=click.File("rb"))
+@keys_option
+@as_json
+def sign(file: Any, wallet: Path, json_output: bool) -> None:
+    """Sign a token that somebody else drew up: FILE holds its nine members, `-` is standard input. Read it first.
+
+    Nothing but a token in your own name is signed.
+    """
+    from identity_core.client import ibct
+
+    holder = Wallet.open(wallet)
+    try:
+        token = ibct.sign(_read(file), holder.signer())
+    except ValueError as error:
+        fail(str(error), _name(file), "sign only what you understand; `identity ibct issue` draws tokens up")
+    show(token, json_output=json_output, text=lambda token: _lines([token]))
+
+
+@command.command()
+@click.argument("file", type=click.File("rb"))
+@click.option("--key", "keys", multiple=True, metavar="MULTIKEY", help="An Ed25519 key of the holder; may be repeated.")
+@click.option("--document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
+@click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
+@as_json
+def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None, json_output: bool) -> None:
+    """Check a token: its form, signature and expiry. FILE holds it, `-` is standard input.
+
+    Whether it was used or called back, and what the delegation allows, only the service knows.
+    """
+    from identity_core.cli.holder_keys import holder_keys
+    from identity_core.client import ibct
+    from identity_core.domain.errors import IbctExpired, IbctInvalid, InvalidDid
+
+    now = datetime.now(UTC)
+    try:
+        token = _read(file)
+        known = holder_keys(str(token.get("invoker")), now, keys=keys, document=document, url=url)
+        capability = ibct.verify(token, known, now)
+    except (IbctInvalid, IbctExpired, InvalidDid) as error:
+        fail(f"{error.code}: {error.details.get('reason', error)}", _name(file), "do not rely on it")
+    except ValueError as error:
+        fail(str(error), _name(file), "see `identity ibct verify --help`", status=2)
+    shown = {
+        "valid": True,
+        "invoker": capability.invoker,
+        "target": capability.target,
+        "action": capability.action,
+        "delegationId": capability.delegation_id,
+        "expiresAt": token["expiresAt"],
+    }
+    show(shown, json_output=json_output, text=_text)
+
+
+def _read(file: Any) -> dict[str, str]:
+    """A JSON object of strings. Raises ``ValueError``."""
+    from identity_core.codec import strict_json
+
+    octets = file.read(MAX_FILE_OCTETS + 1)
+    if len(octets) > MAX_FILE_OCTETS:
+        raise ValueError(f"the file has more than {MAX_FILE_OCTETS} octets")
+    value = strict_json.loads(octets)
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
+        raise ValueError("a token is a JSON object of strings")
+    return value
+
+
+def _name(file: Any) -> str:
+    return str(getattr(file, "name", "standard input"))
+
+
+def _lines(tokens: list[dict[str, str]]) -> str:
+    return "\n".join(orjson.dumps(token).decode() for token in tokens)
+
+
+def _text(body: dict[str, Any]) -> str:
+    return "\n".join(
+        (
+            "valid",
+            f"from       {body['invoker']}",
+            f"for        {body['target']}",
+            f"action     {body['action']}",
+            f"delegation {body['delegationId']}",
+            f"until      {body['expiresAt']}",
+        )
+    )

@@ -1,0 +1,87 @@
+"""Where `identity proof verify` takes the issuer's key from: the command line, a document, a log, or a service that resolves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from identity_core.codec import multikey, strict_json
+from identity_core.domain.errors import InvalidDid, ProofInvalid
+from identity_core.domain.issuer_key import assertion_key, controller_of
+
+KeyFinder = Callable[[str], bytes]
+"""From the verification method that a proof names to the raw key. Raises ``ProofInvalid`` when that method is not to be relied on, and
+``Unchecked`` when that cannot be known."""
+
+
+class Unchecked(Exception):
+    """The issuer's key could not be had; the message says why."""
+
+
+def given(text: str) -> KeyFinder:
+    """The key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
+    key_type, raw = multikey.decode_public(text)
+    if key_type != multikey.BLS12381G2:
+        raise ValueError("not a Bls12381G2Key2020 multikey")
+    return lambda _: raw
+
+
+def in_document(octets: bytes, now: datetime) -> KeyFinder:
+    """Out of a DID document, bare or in the answer of a resolution. Raises ``ValueError`` for what is neither."""
+    try:
+        value = strict_json.loads(octets)
+    except strict_json.JsonRefused as refused:
+        raise ValueError(f"the issuer's document is no JSON: {refused}") from None
+    return _of_document(value, now)
+
+
+def in_log(octets: bytes, now: datetime) -> KeyFinder:
+    """Out of the log of a DID, every entry of it verified. Raises ``ValueError`` for a log that is not valid."""
+    from identity_core.domain.log import LogInvalid, verify
+
+    try:
+        verified = verify(octets, now=now)
+    except LogInvalid as error:
+        raise ValueError(f"the issuer's log is not valid: {error}") from None
+    if verified.deactivated:
+        raise ProofInvalid(details={"reason": "the issuer has deactivated its DID"})
+    return _of_document(dict(verified.document), now)
+
+
+def resolved_at(url: str, now: datetime) -> KeyFinder:
+    """Asks the service at ``url``. The service is trusted with the issuer's document, and with nothing else."""
+    from identity_core.client import Refused, Session, Unreachable
+
+    def find(method_id: str) -> bytes:
+        try:
+            did = controller_of(method_id)
+            with Session(url) as session:
+                answer = session.resolve(str(did))
+        except InvalidDid:
+            raise ProofInvalid(details={"reason": "the proof names no verification method of a DID"}) from None
+        except Unreachable as error:
+            raise Unchecked(str(error)) from error
+        except Refused as error:
+            if error.code in ("DID_NOT_FOUND", "DID_DEACTIVATED", "INVALID_DID"):
+                raise ProofInvalid(details={"reason": f"the issuer's DID: {error.code}"}) from error
+            raise Unchecked(str(error)) from error
+        return _of_document(answer, now)(method_id)
+
+    return find
+
+
+def _of_document(value: Any, now: datetime) -> KeyFinder:
+    if isinstance(value, dict) and isinstance(value.get("didDocument"), dict):
+        value = value["didDocument"]
+    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
+        raise ValueError("not a DID document, and not the answer of a resolution")
+    document = value
+
+    def find(method_id: str) -> bytes:
+        try:
+            return assertion_key(document, method_id, now)
+        except ValueError as error:
+            raise ProofInvalid(details={"reason": str(error)}) from None
+
+    return find

@@ -1,0 +1,46 @@
+"""How the plugins of a running service do, from its ``/ready``: the states of ``identity plugins list --url``."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from identity_core.cli.remote import session
+from identity_core.client import Exchange, Refused
+from identity_core.plugin.inventory import InstalledPlugin
+from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
+
+HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}
+
+
+def conditions(url: str) -> Mapping[str, Any]:
+    """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not."""
+    seen: list[Exchange] = []
+    # 503 says that it is not ready, and still says how it is.
+    with session(url, on_exchange=seen.append) as opened, contextlib.suppress(Refused):
+        opened.call("GET", "/ready", signed_in=False)
+    answer = seen[-1].answer if seen else None
+    plugins = answer.get("plugins") if isinstance(answer, dict) else None
+    return plugins if isinstance(plugins, dict) else {}
+
+
+def as_running(installed: list[InstalledPlugin], running: Mapping[str, Any]) -> list[InstalledPlugin]:
+    """The rows of this installation with the states of the service; what only the service has comes last, without a distribution."""
+    rows, left = [], dict(running)
+    kinds = {hook: kind for kind, hook in HOOKS.items()}
+    for row in installed:
+        condition = left.pop(f"{kinds.get(row.hook, '-')}:{row.name}", None)
+        rows.append(row if condition is None else replace(row, state=condition["state"], reason=_processes(condition)))
+    for key, condition in left.items():
+        kind, _, name = key.partition(":")
+        rows.append(InstalledPlugin(name, HOOKS.get(kind, kind), "", "", condition["state"], _processes(condition)))
+    return rows
+
+
+def _processes(condition: Mapping[str, Any]) -> str:
+    processes = condition.get("processes")
+    if processes is None:
+        return ""
+    return f"{processes['ready']} of {processes['wanted']} processes, {processes['restarts']} restarts"

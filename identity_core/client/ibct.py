@@ -1,0 +1,113 @@
+"""IBCTs on the holder's side: build one, sign one, check one without the service.
+
+A holder signs what he reads: exactly the nine members of a token, in his own name. Whatever else is put before the key is refused,
+so that no challenge and no document can be passed off as a token, nor a token as a challenge (``Signer`` takes nothing that
+begins with ``{``).
+"""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from identity_core.client.did_auth import Signer
+from identity_core.codec import multibase, multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.action import Action, pin_of
+from identity_core.domain.capability import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
+from identity_core.domain.did import Did
+from identity_core.domain.errors import JsonValue
+from identity_core.domain.predicate import PredicateType
+from identity_core.domain.times import parse, printed
+
+NONCE_OCTETS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a token shall allow: ``agent`` may have proved ``action`` under ``delegation`` (id or URL), once, for ``lifetime``."""
+
+    agent: str
+    action: str
+    delegation: str
+    lifetime: timedelta
+
+
+def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
+    """The action of a predicate; ``pin`` fixes its value, None leaves it to the agent. Raises ``ValueError``."""
+    return str(Action(attribute, PredicateType(type_), None if pin is None else pin_of(pin)))
+
+
+def build(holder: str, wish: Wish, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
+    """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have."""
+    Action.parse(wish.action)
+    return {
+        "id": id,
+        "type": TYPE,
+        "invoker": holder,
+        "target": wish.agent,
+        "action": wish.action,
+        "delegationRef": wish.delegation,
+        "nonce": nonce,
+        "issuedAt": printed(now),
+        "expiresAt": printed(now + wish.lifetime),
+    }
+
+
+def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
+    """The token with its ``proofValue``, bare base58btc. Raises ``ValueError`` unless it is an unsigned token of this signer."""
+    if token.keys() != SIGNED or not all(isinstance(text, str) for text in token.values()):
+        raise ValueError("an unsigned token has exactly its nine members, all strings")
+    if token["type"] != TYPE:
+        raise ValueError(f"the type of a token is {TYPE}")
+    if token["invoker"] != signer.did:
+        raise ValueError("the token would be signed in the name of another DID")
+    parse(token["issuedAt"])
+    parse(token["expiresAt"])
+    kind, secret = multikey.decode_secret(signer.secret)
+    if kind != multikey.ED25519:
+        raise ValueError("tokens are signed with an Ed25519 key")
+    signature = ed25519.sign(secret, signing_input_of(token))
+    return {**token, PROOF_VALUE: multibase.base58_encode(signature)}
+
+
+def issue(signer: Signer, wish: Wish) -> dict[str, str]:
+    """A signed token as of now, with an id and a nonce of the operating system's dice."""
+    nonce = multibase.base64url_encode(secrets.token_bytes(NONCE_OCTETS))
+    token = build(signer.did, wish, now=datetime.now(UTC), id=f"urn:uuid:{uuid.uuid4()}", nonce=nonce)
+    return sign(token, signer)
+
+
+def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValue) -> dict[str, Any]:
+    """The body of generateDelegatedProof for a token: parties and predicate are those that it names. ``more`` may give ``value`` (left out
+    where it is pinned), ``anchor``, ``syncWaitMs``, ``challenge`` and ``domain``. Raises ``ValueError`` for an action that names no
+    predicate."""
+    action = Action.parse(token["action"])
+    predicate: dict[str, JsonValue] = {"attributeName": action.attribute, "type": action.type.value}
+    if "value" in more:
+        predicate["value"] = more.pop("value")
+    return {
+        "holderDid": token["invoker"],
+        "agentDid": token["target"],
+        "credentialId": credential_id,
+        "predicate": predicate,
+        "ibct": dict(token),
+    } | more
+
+
+def verify(token: Mapping[str, str], public_keys: Iterable[bytes], now: datetime) -> Capability:
+    """The token, when one of the raw Ed25519 keys signed it and it has not expired. What only the service knows (revocation, an
+    earlier use, the delegation) is not looked at.
+
+    Raises ``IbctInvalid`` and ``IbctExpired``; ``InvalidDid`` for parties that are none.
+    """
+    capability = Capability.parse(token, places=())
+    Did.parse(capability.invoker)
+    Did.parse(capability.target)
+    capability.check_signature(public_keys)
+    capability.check_unexpired(now)
+    return capability

@@ -1,0 +1,87 @@
+"""Following batches on their way: submitting what is sealed, and asking how far the ledger is with the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from identity_core.domain.anchoring import Batch, BatchState
+from identity_core.domain.errors import IdentityError
+from identity_core.ports.clock import Clock
+from identity_core.ports.ledger import AnchoringLedger
+from identity_core.ports.outbox import AnchorOutbox
+from identity_core.use_cases.anchoring.journal import AnchorJournal
+from identity_core.use_cases.anchoring.policy import AnchoringPolicy
+
+RECHECKED = 16
+
+
+@dataclass(slots=True)
+class FollowBatches:
+    """A ledger that cannot be asked is waited for: nothing is given up, and the reason stands with the batch."""
+
+    outbox: AnchorOutbox
+    ledger: AnchoringLedger
+    journal: AnchorJournal
+    clock: Clock
+    policy: AnchoringPolicy
+    _not_before: dict[int, float] = field(default_factory=dict)
+
+    async def __call__(self) -> None:
+        """One look at every undecided batch. Raises ``LeaseLost``."""
+        for batch in await self.outbox.undecided(self.ledger.anchor_ledger_name):
+            if self._not_before.get(batch.id, 0.0) <= self.clock.monotonic():
+                await self._store(batch, await self._asked(batch))
+
+    async def undone(self) -> list[tuple[Batch, Batch]]:
+        """The confirmed batches that the ledger now tells otherwise of, as they were and as they are.
+
+        From the newest block backwards: beneath one that stands, all others stand.
+        """
+        found = []
+        for batch in await self.outbox.newest_confirmed(self.ledger.anchor_ledger_name, RECHECKED):
+            try:
+                now = await self._told(batch)
+            except IdentityError:
+                # Not to be asked is no news.
+                break
+            if now == batch:
+                break
+            found.append((batch, now))
+        return found
+
+    async def reopen(self, undone: list[tuple[Batch, Batch]]) -> None:
+        """Stores what ``undone`` found. Raises ``LeaseLost``."""
+        for before, after in undone:
+            await self._store(before, after)
+
+    async def _asked(self, batch: Batch) -> Batch:
+        try:
+            return await self._told(batch)
+        except IdentityError as error:
+            return replace(batch, reason=f"the ledger cannot be asked: {error.code}")
+
+    async def _told(self, batch: Batch) -> Batch:
+        if batch.state is BatchState.SEALED:
+            told = await self.ledger.submit_anchor(batch.root, batch.size)
+        else:
+            known = await self.ledger.anchor_status(batch.root)
+            if known is None:
+                return batch.forgotten()
+            told = known
+        return batch.told(
+            BatchState(told.state),
+            told.transaction_hash,
+            told.block_number,
+            told.reason,
+            most_attempts=self.policy.most_attempts,
+        )
+
+    async def _store(self, before: Batch, after: Batch) -> None:
+        self._not_before.pop(before.id, None)
+        if after.state is BatchState.SEALED and after.attempts > before.attempts:
+            self._not_before[after.id] = self.clock.monotonic() + self.policy.retry_seconds
+        if after == before:
+            return
+        now = self.clock.now()
+        await self.outbox.advance(before, after, now)
+        await self.journal.stepped(before, after, self.ledger.anchor_ledger_name, now)

@@ -1,0 +1,146 @@
+"""The worker: one loop in every server process, or alone as ``identity anchor worker``; whoever holds the lease works.
+
+No queue library: the work is a table. An idle worker reads and writes nothing but a glance a second. Whatever dies on the way, the next one
+goes on where the tables say (research/ledger.md §5.5).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Final
+
+from identity_core.domain.anchoring import is_due
+from identity_core.domain.errors import IdentityError
+from identity_core.ports.clock import Clock
+from identity_core.ports.outbox import AnchorOutbox, LeaseLost, Work
+from identity_core.use_cases.anchoring.bell import Bell, heard
+from identity_core.use_cases.anchoring.follow import FollowBatches
+from identity_core.use_cases.anchoring.policy import AnchoringPolicy
+from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
+from identity_core.use_cases.anchoring.seal import SealBatch
+
+IDLE_SECONDS: Final = 1.0
+BUSY_SECONDS: Final = 0.2
+RECHECK_SECONDS: Final = 5.0
+
+log = logging.getLogger("identity")
+
+
+@dataclass(slots=True)
+class AnchorWorker:
+    """``called`` wakes it out of idleness, ``news`` tells those who wait that receipts may have changed."""
+
+    outbox: AnchorOutbox
+    seal: SealBatch
+    follow: FollowBatches
+    revoke: RevokeLeaves
+    clock: Clock
+    policy: AnchoringPolicy
+    called: Bell = field(default_factory=Bell)
+    news: Bell = field(default_factory=Bell)
+    _task: asyncio.Task[None] | None = field(default=None)
+    _checked_at: float = field(default=float("-inf"))
+    _fault: str = ""
+
+    @property
+    def fault(self) -> str:
+        """Why it does not get on; empty when it does."""
+        if self._task is not None and self._task.done():
+            return "the worker has ended"
+        return self._fault or self.follow.journal.figures.trouble
+
+    def begin(self) -> None:
+        """Starts the loop."""
+        self._task = asyncio.create_task(self.run())
+        self._task.add_done_callback(_tell_end)
+
+    async def close(self) -> None:
+        """Stops it and lets go of the lease; the next worker does the rest."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            try:
+                await self.outbox.release()
+            except IdentityError as error:
+                log.warning("the lease of anchoring runs out by itself: %s", error)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        while True:
+            ear = self.called.ear()
+            seconds = await self._guarded()
+            if seconds >= IDLE_SECONDS:
+                await heard(ear, seconds)
+            else:
+                await asyncio.sleep(seconds)
+
+    async def round(self) -> float:
+        """Does what can be done now; how many seconds later there may be more. Raises ``LeaseLost`` and what the outbox and the
+        ledger raise."""
+        await self._recheck()
+        work = await self._look()
+        if work.is_none:
+            return IDLE_SECONDS
+        if not await self.outbox.hold(self.clock.now()):
+            return BUSY_SECONDS
+        while self._is_due(work) and await self.seal() is not None:
+            await self.follow()
+            self.news.ring()
+            work = await self._look()
+            await self.outbox.hold(self.clock.now())
+        await self.follow()
+        await self.revoke()
+        self.news.ring()
+        left = await self._look()
+        if left.is_none:
+            await self.outbox.release()
+            return IDLE_SECONDS
+        return BUSY_SECONDS if left.undecided or left.revoking else self._until_due(left)
+
+    async def _look(self) -> Work:
+        work = await self.outbox.work(self.seal.ledger_name)
+        self.follow.journal.figures.saw(work, self.clock.now())
+        return work
+
+    def _is_due(self, work: Work) -> bool:
+        policy = self.policy
+        return is_due(
+            work.waiting, work.oldest, self.clock.now(), batch_size=policy.batch_size, seal_after=policy.seal_after
+        )
+
+    def _until_due(self, work: Work) -> float:
+        if work.oldest is None:
+            return BUSY_SECONDS
+        left = (work.oldest + self.policy.seal_after - self.clock.now()).total_seconds()
+        return min(max(left, 0.001), BUSY_SECONDS)
+
+    async def _recheck(self) -> None:
+        """Whether what was confirmed still is, now and then."""
+        if self.clock.monotonic() < self._checked_at + RECHECK_SECONDS:
+            return
+        self._checked_at = self.clock.monotonic()
+        undone = await self.follow.undone()
+        if undone and await self.outbox.hold(self.clock.now()):
+            await self.follow.reopen(undone)
+            self.news.ring()
+
+    async def _guarded(self) -> float:
+        try:
+            seconds = await self.round()
+        except LeaseLost:
+            return BUSY_SECONDS
+        except IdentityError as error:
+            # Once for each new reason: it is tried again every second.
+            if str(error) != self._fault:
+                log.error("anchoring does not get on: %s %s", error, error.details)
+            self._fault = str(error)
+            return IDLE_SECONDS
+        self._fault = ""
+        return seconds
+
+
+def _tell_end(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.error("ALARM: the worker of anchoring has ended", exc_info=task.exception())

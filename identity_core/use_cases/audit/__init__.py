@@ -1,0 +1,1 @@
+"""What is done with the audit log, one file a verb."""

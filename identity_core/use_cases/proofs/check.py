@@ -1,0 +1,66 @@
+"""The checks of a proof that need nothing but the proof, the verifier's question and the issuer's document.
+
+Both verify operations make them; whatever an attacker wrote into the proof ends in a check that is wrong, never in an error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from identity_core.domain.errors import ProofInvalid
+from identity_core.domain.proof import Presented, ZkProof, public_signals
+from identity_core.domain.verification import (
+    Check,
+    Finding,
+    Question,
+    Verdict,
+    check_time,
+    moment_within,
+    right,
+    wrong,
+)
+from identity_core.ports.prover import ProofWorkers
+from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+from identity_core.use_cases.proofs.verify import ReceivedProof
+
+
+@dataclass(frozen=True, slots=True)
+class CheckProof:
+    """Raises ``PluginUnavailable``, ``PluginTimeout`` and ``Overloaded`` when the prover cannot be asked: nothing is known then."""
+
+    provers: ProofWorkers
+    issuers: IssuerKeys
+
+    async def __call__(self, received: ReceivedProof, question: Question, now: datetime) -> Verdict:
+        try:
+            presented = await self.provers.read(received.proof)
+        except ProofInvalid:
+            return Verdict((wrong("form", Finding.PROOF_INVALID),), None, question.unchecked)
+        checks = [right("form"), *question.compare(presented), check_time(presented.context, now)]
+        resolved, key = await self.issuers(presented.verification_method, now)
+        checks.append(resolved)
+        if key is not None:
+            checks += await self._mathematics(received, presented, key, now)
+        return Verdict(tuple(checks), presented, question.unchecked)
+
+    async def _mathematics(
+        self, received: ReceivedProof, presented: Presented, key: bytes, now: datetime
+    ) -> tuple[Check, Check]:
+        """What stands around the envelope against what is in it, and the envelope itself under the issuer's key."""
+        statement = presented.statement(key)
+        proof = ZkProof(
+            received.proof,
+            public_signals(self.provers.suite, statement, presented.context),
+            ",".join(predicate.type.value for predicate in presented.predicates),
+            presented.context.proof_id,
+        )
+        signals = right("publicSignals")
+        if not received.agrees_with(proof):
+            signals = wrong("publicSignals", Finding.PUBLIC_SIGNALS_MISMATCH)
+        moment = moment_within(presented.context, now)
+        try:
+            await self.provers.verify(statement, proof, context=presented.context, now=moment)
+        except ProofInvalid:
+            return signals, wrong("proof", Finding.PROOF_INVALID)
+        return signals, right("proof")

@@ -1,0 +1,55 @@
+"""From the verification method that a proof names to the issuer's key: did:ids and did:key from here, others through their
+method's own resolution. What the network did not answer is told apart from what it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from identity_core.domain.did import Did
+from identity_core.domain.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable
+from identity_core.domain.issuer_key import assertion_key, controller_of
+from identity_core.domain.verification import Check, Finding, right, undecided, wrong
+from identity_core.use_cases.dids.reader import DidReader
+
+NAME = "issuerKey"
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKeys:
+    """Resolves assertion keys."""
+
+    reader: DidReader
+
+    async def __call__(self, method_id: str, now: datetime) -> tuple[Check, bytes | None]:
+        """The check, and the raw key (96 octets) where it is right."""
+        try:
+            did = controller_of(method_id)
+            document = await self._document(self.reader.parse(str(did)))
+        except InvalidDid:
+            return wrong(NAME, Finding.ISSUER_KEY_UNKNOWN), None
+        except DidNotFound:
+            return wrong(NAME, Finding.ISSUER_NOT_FOUND), None
+        except (PluginUnavailable, NotAcceptable):
+            return undecided(NAME, Finding.ISSUER_UNAVAILABLE), None
+        if document is None:
+            return wrong(NAME, Finding.ISSUER_DEACTIVATED), None
+        try:
+            return right(NAME), assertion_key(document, method_id, now)
+        except ValueError:
+            return wrong(NAME, Finding.ISSUER_KEY_UNKNOWN), None
+
+    async def _document(self, did: Did) -> Mapping[str, JsonValue] | None:
+        """The document in force; None for a deactivated DID. Raises ``DidNotFound``, and what ``DidReader.elsewhere`` does."""
+        if did.method not in self.reader.methods:
+            # Nobody here can look: that tells nothing about the issuer.
+            raise PluginUnavailable
+        try:
+            state = (await self.reader.standing(did)).head.state
+        except DidNotFound:
+            found = await self.reader.elsewhere(did)
+            if found is None:
+                raise
+            state = found.state
+        return None if state.deactivated else state.document.to_json()

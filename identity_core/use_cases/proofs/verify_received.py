@@ -1,0 +1,47 @@
+"""verifyProof: the check of a proof that somebody sends along, which asks nothing of what is stored.
+
+A proof that does not hold is an answer and no error. Whoever is known leaves a row in the history; a stranger leaves none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from identity_core.domain.verification import Question, Verdict
+from identity_core.ports.clock import Clock
+from identity_core.ports.proofs import Proofs, StoredProof
+from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.proofs.check import CheckProof
+from identity_core.use_cases.proofs.freshness import Freshness
+from identity_core.use_cases.proofs.recording import RecordVerification
+from identity_core.use_cases.proofs.verify import ReceivedProof
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReceivedProof:
+    """Raises what ``CheckProof`` does. ``occasion`` is None for a stranger."""
+
+    check: CheckProof
+    freshness: Freshness
+    proofs: Proofs
+    record: RecordVerification
+    clock: Clock
+
+    async def __call__(self, received: ReceivedProof, question: Question, occasion: Occasion | None) -> Verdict:
+        now = self.clock.now()
+        caller = None if occasion is None else occasion.caller
+        question, stale = await self.freshness.bound(question, caller, now)
+        verdict = await self.check(received, question, now)
+        if stale is not None:
+            verdict = replace(verdict, checks=(*verdict.checks, stale))
+        verdict = await self.freshness.settle(question, verdict, now)
+        if occasion is not None:
+            await self.record(verdict, await self._kept(received, verdict), occasion, now)
+        return verdict
+
+    async def _kept(self, received: ReceivedProof, verdict: Verdict) -> StoredProof | None:
+        """The stored proof that this is, octet by octet. An id alone is what anybody can write into a proof."""
+        if verdict.presented is None:
+            return None
+        stored = await self.proofs.get(verdict.presented.context.proof_id)
+        return stored if stored is not None and stored.proof.proof == received.proof else None

@@ -1,0 +1,1 @@
+"""What is done with verifications, one file a verb."""

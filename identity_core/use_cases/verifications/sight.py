@@ -1,0 +1,30 @@
+"""Whose rows a caller sees, in the history and in the timeline alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from identity_core.domain.caller import Caller
+
+AUDIT = "audit:read"
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """``dids`` None is everybody's; ``caller`` is the identity whose own acts are seen as well."""
+
+    caller: str
+    dids: frozenset[str] | None
+
+    @classmethod
+    def of(cls, caller: Caller) -> Sight:
+        """A DID sees what concerns itself, an API key with ``audit:read`` what concerns the DIDs of its allowlist. Raises ``Forbidden``
+        for a key or a token without that scope."""
+        caller.require_scope(AUDIT)
+        if caller.api_key is not None:
+            return cls(caller.identity, caller.api_key.allowed_targets)
+        return cls(caller.identity, frozenset({str(caller.did or caller.subject)}))
+
+    def shows(self, did: str | None) -> bool:
+        """Whether a DID may be named to the caller."""
+        return did is not None and (self.dids is None or did in self.dids)

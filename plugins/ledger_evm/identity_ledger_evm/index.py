@@ -1,0 +1,153 @@
+"""The local index of the contract's entries, and the cursor: up to which block the chain has been read into it.
+
+Filled from confirmed events only. When the chain takes blocks back that were confirmed, the cursor goes back and the
+entries stay until the chain says something else in their place: our own transactions are then sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from identity_core.database import Transaction
+from identity_core.ports.ledger import LedgerEntry, LedgerHead, Receipt
+from identity_ledger_evm.contract import Item
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+_START = """
+INSERT INTO evm_cursor (id, chain_id, contract, block_number, block_hash, sequence)
+VALUES (1, :chain_id, :contract, :block_number, :block_hash, 0) ON CONFLICT DO NOTHING
+"""
+_OWNER = "SELECT chain_id, contract FROM evm_cursor WHERE id = 1"
+_CURSOR = "SELECT block_number, block_hash, sequence FROM evm_cursor WHERE id = 1"
+_MOVE = "UPDATE evm_cursor SET block_number = :number, block_hash = :hash, sequence = :sequence WHERE id = 1"
+_COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM evm_entries"
+_OF_DID = f"{_COLUMNS} WHERE did = :did ORDER BY version"
+_AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
+_AT = f"{_COLUMNS} WHERE sequence = :sequence"
+_ONE = f"{_COLUMNS} WHERE did = :did AND version = :version"
+_HEAD = "SELECT sequence, block_number FROM evm_entries ORDER BY sequence DESC LIMIT 1"
+_VERSION = "SELECT coalesce(max(version), 0) FROM evm_entries WHERE did = :did"
+_UP_TO = "SELECT coalesce(max(sequence), 0) FROM evm_entries WHERE block_number <= :number"
+_BEFORE = "SELECT recorded_at FROM evm_entries WHERE sequence = :sequence - 1"
+_REPLACE = "DELETE FROM evm_entries WHERE sequence >= :sequence"
+_INSERT = """
+INSERT INTO evm_entries (sequence, did, version, entry, transaction_hash, block_number, recorded_at)
+VALUES (:sequence, :did, :version, :entry, :transaction_hash, :block_number, :recorded_at)
+"""
+_SHIFT = """
+UPDATE evm_entries SET transaction_hash = :transaction_hash, block_number = :block_number, recorded_at = :recorded_at
+WHERE sequence = :sequence
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Everything up to block ``number`` (whose hash was ``hash``; empty before the first) is in the index: the first
+    ``sequence`` entries."""
+
+    number: int
+    hash: bytes
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An entry as the chain has it; ``timestamp`` is its block's, in seconds."""
+
+    sequence: int
+    item: Item
+    transaction_hash: bytes
+    block_number: int
+    timestamp: int
+
+
+def start(transaction: Transaction, chain_id: int, contract: str, before: int) -> tuple[int, str]:
+    """Makes the cursor of an empty index, before the block ``before``; whose index this is."""
+    row = {"chain_id": chain_id, "contract": contract, "block_number": before - 1, "block_hash": b""}
+    transaction.execute(_START, row)
+    owner: tuple[int, str] = tuple(transaction.execute(_OWNER).fetchone())
+    return owner
+
+
+def cursor(transaction: Transaction) -> Cursor:
+    """Where the index ends."""
+    number, block_hash, sequence = transaction.execute(_CURSOR).fetchone()
+    return Cursor(number, bytes(block_hash), sequence)
+
+
+def advance(transaction: Transaction, entries: Sequence[Indexed], to: Cursor) -> None:
+    """Records what the chain has between the cursor and ``to``. Known entries get the block where they now stand."""
+    for entry in entries:
+        _record(transaction, entry)
+    transaction.execute(_MOVE, {"number": to.number, "hash": to.hash, "sequence": to.sequence})
+
+
+def rewind(transaction: Transaction, number: int, block_hash: bytes) -> None:
+    """Takes the cursor back to the end of a block."""
+    sequence = transaction.execute(_UP_TO, {"number": number}).fetchone()[0]
+    transaction.execute(_MOVE, {"number": number, "hash": block_hash, "sequence": sequence})
+
+
+def _record(transaction: Transaction, entry: Indexed) -> None:
+    item = entry.item
+    before = transaction.execute(_BEFORE, {"sequence": entry.sequence}).fetchone()
+    # A block's time is in seconds and many entries stand in one: told apart by the microsecond, in their order.
+    recorded_at = max(entry.timestamp * 1_000_000, before[0] + 1 if before else 0)
+    row = {
+        "sequence": entry.sequence,
+        "did": item.did,
+        "version": item.expected + 1,
+        "entry": item.entry,
+        "transaction_hash": entry.transaction_hash,
+        "block_number": entry.block_number,
+        "recorded_at": recorded_at,
+    }
+    known = transaction.execute(_AT, row).fetchone()
+    if known is not None and (known[0], known[1], bytes(known[2])) == (item.did, item.expected + 1, item.entry):
+        transaction.execute(_SHIFT, row)
+        return
+    # After a deep reorganisation the chain may have another story to tell from here on; it is the one that counts.
+    transaction.execute(_REPLACE, row)
+    transaction.execute(_INSERT, row)
+
+
+def version(transaction: Transaction, did: str) -> int:
+    """How many entries a DID has."""
+    found: int = transaction.execute(_VERSION, {"did": did}).fetchone()[0]
+    return found
+
+
+def holds(transaction: Transaction, item: Item) -> int | None:
+    """The sequence of exactly this entry, if it is recorded as the version that it wanted to be."""
+    row = transaction.execute(_ONE, {"did": item.did, "version": item.expected + 1}).fetchone()
+    return row[5] if row is not None and bytes(row[2]) == item.entry else None
+
+
+def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_at: int) -> Receipt:
+    """What the columns of a row tell."""
+    return Receipt(bytes(transaction_hash).hex(), block_number, sequence, EPOCH + recorded_at * MICROSECOND)
+
+
+def of_did(transaction: Transaction, did: str) -> tuple[LedgerEntry, ...]:
+    """See ``LedgerBackend.entries``."""
+    return tuple(map(_line, transaction.execute(_OF_DID, {"did": did}).fetchall()))
+
+
+def after(transaction: Transaction, sequence: int, limit: int) -> tuple[LedgerEntry, ...]:
+    """See ``LedgerBackend.entries_after``."""
+    return tuple(map(_line, transaction.execute(_AFTER, {"sequence": sequence, "limit": limit}).fetchall()))
+
+
+def head(transaction: Transaction) -> LedgerHead:
+    """See ``LedgerBackend.head``."""
+    row = transaction.execute(_HEAD).fetchone()
+    return LedgerHead(0, 0) if row is None else LedgerHead(*row)
+
+
+def _line(row: tuple[str, int, bytes, bytes, int, int, int]) -> LedgerEntry:
+    did, number, entry, transaction_hash, block, sequence, at = row
+    return LedgerEntry(did, number, bytes(entry), receipt(transaction_hash, block, sequence, at))

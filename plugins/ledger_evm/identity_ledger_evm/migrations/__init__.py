@@ -1,0 +1,1 @@
+"""The plugin's tables, one numbered SQL file a step."""

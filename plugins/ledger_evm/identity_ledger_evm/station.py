@@ -1,0 +1,59 @@
+"""What the watcher and the dispatcher share: the database, the lease, and which contract on which chain."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from identity_core.database import Database, Job, Transaction
+from identity_core.ports.clock import Clock
+from identity_ledger_evm import lease
+from identity_ledger_evm.index import EPOCH, MICROSECOND
+from identity_ledger_evm.settings import EvmSettings
+
+T = TypeVar("T")
+
+RENEW_MICROSECONDS = lease.LEASE_MICROSECONDS // 3
+
+
+@dataclass(slots=True)
+class Station:
+    """One process. ``trouble`` is what keeps transactions from getting into a block now, for people to read; empty when
+    there is nothing."""
+
+    database: Database
+    clock: Clock
+    holder: str
+    chain_id: int
+    contract: str
+    sender: str
+    settings: EvmSettings
+    trouble: str = ""
+    _renewed: int = -RENEW_MICROSECONDS
+
+    def now(self) -> int:
+        """Microseconds since 1970."""
+        return (self.clock.now() - EPOCH) // MICROSECOND
+
+    async def take_lease(self) -> bool:
+        """Whether this process is the one that talks to the chain."""
+        now = self.now()
+        if 0 <= now - self._renewed < RENEW_MICROSECONDS:
+            return True
+        taken = await self.database.write(lambda transaction: lease.take(transaction, self.holder, now), durable=False)
+        self._renewed = now if taken else -RENEW_MICROSECONDS
+        return taken
+
+    def lost_lease(self) -> None:
+        """Another process was faster: the next look asks again."""
+        self._renewed = -RENEW_MICROSECONDS
+
+    def write(self, job: Job[T]) -> Awaitable[T]:
+        """Runs a job, if this process still holds the lease. Raises ``LeaseLost``."""
+
+        def fenced(transaction: Transaction) -> T:
+            lease.require(transaction, self.holder, self.now())
+            return job(transaction)
+
+        return self.database.write(fenced)

@@ -1,0 +1,58 @@
+"""Those who wait for their appends in this process, told together after each look at the chain.
+
+A thousand callers that each ask the database would cost more than the chain does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+from identity_core.database import Database, Transaction
+from identity_ledger_evm import appends
+from identity_ledger_evm.appends import Decided
+
+
+@dataclass(slots=True)
+class Waiters:
+    """By the number of the append: the caller's future, and the look that was going on when it came."""
+
+    database: Database
+    _expected: dict[int, tuple[asyncio.Future[Decided | None], int]] = field(default_factory=dict)
+
+    def expect(self, number: int, look: int) -> asyncio.Future[Decided | None]:
+        """Resolves when the append is decided, or to None when it is no use to wait for its turn."""
+        future: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
+        self._expected[number] = (future, look)
+        return future
+
+    def leave(self, number: int) -> None:
+        """Nobody waits any more."""
+        self._expected.pop(number, None)
+
+    async def tell(self, look: int, trouble: str) -> None:
+        """After a look. Those whose append has not been sent when a whole look ended in trouble need not wait longer."""
+        if not self._expected:
+            return
+        told = []
+        for decided in await self.database.read(appends.decided):
+            waiter = self._expected.pop(decided.id, None)
+            if waiter is not None:
+                told.append(decided.id)
+                _resolve(waiter[0], decided)
+        if told:
+            await self.database.write(lambda transaction: _forget(transaction, told), durable=False)
+        if trouble:
+            for number in await self.database.read(appends.waiting):
+                if number in self._expected and self._expected[number][1] + 1 < look:
+                    _resolve(self._expected.pop(number)[0], None)
+
+
+def _resolve(future: asyncio.Future[Decided | None], result: Decided | None) -> None:
+    if not future.done():
+        future.set_result(result)
+
+
+def _forget(transaction: Transaction, numbers: list[int]) -> None:
+    for number in numbers:
+        appends.forget(transaction, number)

@@ -1,0 +1,16 @@
+"""Whether anything is to be done for the chain; asked while the worker rests, so it is one statement."""
+
+from __future__ import annotations
+
+from identity_core.database import Transaction
+
+_WORK = """
+SELECT EXISTS (SELECT 1 FROM evm_appends WHERE state = 'waiting')
+OR EXISTS (SELECT 1 FROM evm_anchors WHERE state = 'waiting')
+OR EXISTS (SELECT 1 FROM evm_transactions WHERE state IN ('submitted', 'mined'))
+"""
+
+
+def has_work(transaction: Transaction) -> bool:
+    """Whether something waits or is open."""
+    return bool(transaction.execute(_WORK).fetchone()[0])

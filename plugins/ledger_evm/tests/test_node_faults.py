@@ -1,0 +1,266 @@
+"""What nodes do: they are away, they stand still, they answer nonsense, they leave things out; and purses are empty."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from identity_ledger_evm.dispatcher import LASTING_SECONDS
+from identity_ledger_evm.work import has_work
+
+from identity_core.conformance.ledger import check_lines, whole
+from identity_core.domain.errors import LedgerUnavailable
+from identity_core.ports.ledger import Receipt
+from tests.evm_site import is_, until
+from tests.lying_node import Liar, Tamper, octets, result
+
+DID = "did:x:1"
+ROOT = b"\5" * 32
+
+
+@pytest.fixture
+def liar(site: Any) -> Iterator[Liar]:
+    """The site's node, with somebody before it."""
+    made = Liar(site.server.url)
+    with made.serving():
+        site.settings = replace(site.settings, rpc_url=made.url)
+        yield made
+
+
+GARBAGE = [
+    b"",
+    b"not json",
+    b"[]",
+    b"null",
+    b"7",
+    b"{}",
+    b'{"id": null}',
+    b'{"result": "0x1"',
+    b"\xff\xfe",
+    b"[" * 100_000,
+    b'{"error": null}',
+    b'{"error": 5}',
+    b'{"error": {"code": -32000, "message": "header not found"}}',
+    b'{"result": null}',
+    b'{"result": 7}',
+    b'{"result": "0x"}',
+    b'{"result": "0xzz"}',
+    b'{"result": "0x' + b"f" * 64 + b'"}',
+    b'{"result": []}',
+    b'{"result": {}}',
+    b'{"result": {"number": "0x1", "hash": "0x00", "timestamp": "0x1"}}',
+    b'{"id": 999999, "result": "0x1"}',
+]
+ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
+METHODS = [
+    "eth_getBlockByNumber",
+    "eth_getLogs",
+    "eth_getTransactionReceipt",
+    "eth_call",
+    "eth_getTransactionCount",
+    "eth_getBalance",
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nonsense_costs_the_append_and_nothing_else(site: Any, liar: Liar, method: str) -> None:
+    # A part of all, another one for each method; the soak takes them all.
+    begin, step = (0, 1) if ROUNDS > 1 else (METHODS.index(method) % 5, 5)
+
+    async def scenario() -> None:
+        ledger = site.open(append_seconds=0.25)
+        for answer in GARBAGE[begin::step]:
+            recorded = len(await ledger.entries(DID))
+            with liar.telling(octets(method, answer)):
+                append = ledger.append(DID, answer[:50], expected_version=recorded)
+                (outcome,) = await asyncio.gather(append, return_exceptions=True)
+            assert isinstance(outcome, Receipt | LedgerUnavailable)
+            if isinstance(outcome, LedgerUnavailable):
+                assert site.settings.rpc_url not in str(outcome.details)
+            # Whatever was sent in spite of it is settled before the next one.
+            await settled(ledger)
+        check_lines(await whole(ledger), shared_chain=True)
+        copy = site.open("copy")
+        assert await whole(copy) == await whole(ledger)
+        await copy.append("did:x:2", b"after all", expected_version=0)
+        await copy.close()
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+async def settled(ledger: Any) -> None:
+    await until(lambda: ledger._database.read(has_work), lambda more: not more)
+
+
+async def appended(ledger: Any, entry: bytes, version: int) -> None:
+    """Tries until it is there: as whoever was refused would."""
+
+    async def attempt() -> bool:
+        with contextlib.suppress(LedgerUnavailable):
+            await ledger.append(DID, entry, expected_version=version)
+        return len(await ledger.entries(DID)) == version + 1
+
+    await until(attempt, bool)
+
+
+def _without_logs(method: str, answer: Any) -> bytes | None:
+    return json.dumps({**answer, "result": []}).encode() if method == "eth_getLogs" else None
+
+
+def _without_the_last_log(method: str, answer: Any) -> bytes | None:
+    return json.dumps({**answer, "result": answer["result"][:-1]}).encode() if method == "eth_getLogs" else None
+
+
+def _without_the_first_log(method: str, answer: Any) -> bytes | None:
+    return json.dumps({**answer, "result": answer["result"][1:]}).encode() if method == "eth_getLogs" else None
+
+
+def _of_another_block(method: str, answer: Any) -> bytes | None:
+    if method != "eth_getLogs":
+        return None
+    logs = [{**log, "blockHash": "0x" + "ab" * 32} for log in answer["result"]]
+    return json.dumps({**answer, "result": logs}).encode()
+
+
+def _with_other_octets(method: str, answer: Any) -> bytes | None:
+    if method != "eth_getTransactionByHash":
+        return None
+    data = answer["result"]["input"]
+    return json.dumps({**answer, "result": {**answer["result"], "input": data[:-2] + "00"}}).encode()
+
+
+@pytest.mark.parametrize(
+    "lie", [_without_logs, _without_the_last_log, _without_the_first_log, _of_another_block, _with_other_octets]
+)
+def test_a_node_cannot_hide_or_change_entries(site: Any, liar: Liar, lie: Tamper, caplog: Any) -> None:
+    async def scenario() -> None:
+        writer = site.open("writer")
+        for n in range(3):
+            await asyncio.gather(*(writer.append(f"did:x:{d}", b"%d" % n, expected_version=n) for d in range(3)))
+        with liar.telling(lie), caplog.at_level(logging.WARNING):
+            reader = site.open("reader")
+            assert await whole(reader) == [], "what cannot be proven complete is not believed"
+        assert any("the index of the chain" in record.message for record in caplog.records)
+        await reader.close()
+        again = site.open("reader")
+        assert await whole(again) == await whole(writer)
+        await again.close()
+        await writer.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_receipt_of_another_transaction_is_not_believed(site: Any, liar: Liar) -> None:
+    def lie(method: str, answer: Any) -> bytes | None:
+        if method != "eth_getTransactionReceipt" or answer["result"] is None:
+            return None
+        return json.dumps({**answer, "result": {**answer["result"], "transactionHash": "0x" + "ab" * 32}}).encode()
+
+    async def scenario() -> None:
+        ledger = site.open(append_seconds=0.5)
+        with liar.telling(lie), pytest.raises(LedgerUnavailable, match="not confirmed yet") as caught:
+            await ledger.append(DID, b"1", expected_version=0)
+        assert "another transaction" in str(caught.value.details["reason"])
+        await settled(ledger)
+        assert [line.entry for line in await ledger.entries(DID)] == [b"1"]
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_another_chain_behind_the_same_address_is_noticed(site: Any, liar: Liar) -> None:
+    async def scenario() -> None:
+        ledger = site.open()
+        await ledger.append(DID, b"0", expected_version=0)
+        # The node goes away, and what comes back is another one.
+        with liar.telling(octets("eth_getBlockByNumber", b"")), pytest.raises(LedgerUnavailable):
+            await ledger.append(DID, b"1", expected_version=1)
+        with liar.telling(result("eth_chainId", "0x1")), pytest.raises(LedgerUnavailable) as caught:
+            await ledger.append(DID, b"1", expected_version=1)
+        assert "chain 1" in str(caught.value.details["reason"])
+        await ledger.append(DID, b"1", expected_version=1)
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_node_that_is_stopped_is_told_at_once_and_reads_go_on(own_chain: Any, tmp_path: Any) -> None:
+    state = tmp_path / "state"
+    site = own_chain("--state", str(state))
+
+    async def scenario() -> None:
+        ledger = site.open()
+        await ledger.append(DID, b"0", expected_version=0)
+        site.server.stop(signal.SIGTERM)
+        for _ in range(3):
+            with pytest.raises(LedgerUnavailable, match="was not recorded") as caught:
+                await ledger.append(DID, b"1", expected_version=1)
+            assert "does not answer" in str(caught.value.details["reason"])
+        submitted = await ledger.submit_anchor(ROOT, 1)
+        assert submitted.state == "submitted"
+        assert [line.entry for line in await ledger.entries(DID)] == [b"0"]
+        again = site.open("index")
+        assert [line.entry for line in await again.entries(DID)] == [b"0"], "a start without the node"
+        await again.close()
+        site.server.start()
+        await appended(ledger, b"1", 1)
+        await until(lambda: ledger.anchor_status(ROOT), is_("confirmed"))
+        assert [line.entry for line in await ledger.entries(DID)] == [b"0", b"1"]
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_node_that_stands_still_costs_the_time_of_a_call_and_a_cancelled_append_is_not_sent(own_chain: Any) -> None:
+    site = own_chain(rpc_seconds=0.5, append_seconds=3.0)
+
+    async def scenario() -> None:
+        ledger = site.open()
+        await ledger.append(DID, b"0", expected_version=0)
+        site.server.send_signal(signal.SIGSTOP)
+        unwanted = asyncio.ensure_future(ledger.append("did:x:unwanted", b"0", expected_version=0))
+        await asyncio.sleep(0.2)
+        unwanted.cancel()
+        with pytest.raises(LedgerUnavailable, match="was not recorded"):
+            await ledger.append(DID, b"1", expected_version=1)
+        site.server.send_signal(signal.SIGCONT)
+        await appended(ledger, b"1", 1)
+        assert list(await ledger.entries("did:x:unwanted")) == []
+        assert len(await whole(ledger)) == 2
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_empty_purse_waits_and_alarms(site: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        ledger = site.open()
+        await ledger.append(DID, b"0", expected_version=0)
+        address = ledger._station.sender
+        site.server.call("anvil_setBalance", address, "0x0")
+        await asyncio.sleep(LASTING_SECONDS)
+        with caplog.at_level(logging.ERROR), pytest.raises(LedgerUnavailable, match="was not recorded") as caught:
+            await ledger.append(DID, b"1", expected_version=1)
+        assert caught.value.details["reason"] == f"the account {address} has not enough funds"
+        alarms = [record for record in caplog.records if "not enough funds" in record.message]
+        assert len(alarms) == 1, "told once, not with every look"
+        await ledger.submit_anchor(ROOT, 1)
+        await asyncio.sleep(0.3)
+        found = await ledger.anchor_status(ROOT)
+        assert found is not None
+        assert (found.state, "not enough funds" in found.reason) == ("submitted", True)
+        site.server.call("anvil_setBalance", address, hex(10**20))
+        await until(lambda: ledger.anchor_status(ROOT), is_("confirmed"))
+        await ledger.append(DID, b"1", expected_version=1)
+        await ledger.close()
+
+    asyncio.run(scenario())

@@ -1,0 +1,135 @@
+"""What stops the start, and what it may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import identity_ledger_evm
+import pytest
+from eth_account import Account
+from identity_ledger_evm.commands import deploy, status
+from identity_ledger_evm.settings import EvmSettings
+
+from identity_core.domain.errors import LedgerUnavailable
+from identity_core.plugin import NotConfigured, PluginError
+from identity_core.ports.ledger import AnchoringLedger
+
+KEY = "0x" + "17" * 32
+CONTRACT = "0x" + "ab" * 20
+
+
+def build(site: Any, **changes: Any) -> Any:
+    return identity_ledger_evm.build(replace(site.settings, **changes), site.context())
+
+
+def test_the_hook_hands_it_over_and_build_opens_it(site: Any) -> None:
+    provider = identity_ledger_evm.identity_provide_ledger_backend()
+    assert (provider.name, provider.settings) == ("evm", EvmSettings)
+    ledger = build(site)
+    assert isinstance(ledger, AnchoringLedger)
+    assert ledger.anchor_ledger_name == f"evm:31337:{site.settings.contract}"
+    asyncio.run(ledger.close())
+
+
+def test_the_import_brings_nothing_of_a_chain() -> None:
+    program = (
+        "import sys, identity_ledger_evm\n"
+        "print([name for name in ('eth_account', 'coincurve', 'httpx', 'pydantic') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("missing", ["rpc_url", "chain_id", "contract"])
+def test_what_nobody_can_guess_is_asked_for(missing: str, tmp_path: Path) -> None:
+    settings = EvmSettings(rpc_url="http://127.0.0.1:1", chain_id=1, contract=CONTRACT, private_key=KEY)
+    with pytest.raises(NotConfigured, match=missing):
+        replace(settings, **{missing: None}).configured()
+    with pytest.raises(NotConfigured, match="private_key"):
+        replace(settings, private_key=None).configured()
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"chain_id": 1}, "the node is of chain 31337, plugins.evm.chain_id is 1"),
+        ({"contract": CONTRACT}, "there is no contract at this address"),
+        ({"private_key": KEY}, "and the key is that of 0x"),
+        ({"private_key": "0x" + "00" * 32}, "is no key"),
+        ({"private_key": "secret"}, "is no key"),
+        ({"private_key": None, "keystore": Path("/nowhere/key.json")}, "cannot be read"),
+    ],
+)
+def test_another_chain_contract_or_key_stops_the_start(site: Any, changes: Any, reason: str) -> None:
+    with pytest.raises(PluginError, match=reason) as caught:
+        build(site, **changes)
+    assert "secret" not in str(caught.value)
+
+
+def test_another_contract_at_the_address_stops_the_start(site: Any) -> None:
+    site.server.call("anvil_setCode", CONTRACT, "0x6001")
+    with pytest.raises(PluginError, match="not the one that this version"):
+        build(site, contract=CONTRACT)
+
+
+def test_an_index_of_another_contract_stops_the_start(site: Any) -> None:
+    asyncio.run(site.open().close())
+    with pytest.raises(PluginError, match=f"the index is of contract {site.settings.contract} on chain 31337"):
+        build(site, contract=CONTRACT)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"contract": "0x12"}, {"contract": "x" * 42}, {"private_key": KEY, "keystore": Path("key.json")}],
+)
+def test_settings_that_cannot_be_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=r"contract must be an address|exclude each other"):
+        EvmSettings(**wrong)
+
+
+def test_a_key_is_in_no_repr() -> None:
+    settings = EvmSettings(rpc_url="http://user:hush@node", private_key=KEY, keystore_password=None)
+    assert KEY[2:] not in repr(settings)
+    assert "hush" not in repr(settings)
+
+
+def test_a_keystore_file_signs(site: Any, tmp_path: Path) -> None:
+    path = tmp_path / "key.json"
+    path.write_text(json.dumps(Account.encrypt(site.settings.private_key, "pass word", kdf="pbkdf2", iterations=1000)))
+    with pytest.raises(PluginError, match="does not open it"):
+        build(site, private_key=None, keystore=path, keystore_password="wrong")
+    ledger = build(site, private_key=None, keystore=path, keystore_password="pass word")
+
+    async def scenario() -> None:
+        await ledger.append("did:x:1", b"1", expected_version=0)
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_status_tells_what_the_chain_has(site: Any) -> None:
+    async def scenario() -> None:
+        ledger = site.open()
+        await ledger.append("did:x:1", b"1", expected_version=0)
+        found = await status(site.settings)
+        assert (found.fault, found.entries, found.owner) == ("", 1, found.sender)
+        assert found.head_block >= site.settings.from_block
+        await ledger.close()
+
+    asyncio.run(scenario())
+
+
+def test_deploying_says_what_went_wrong(site: Any) -> None:
+    poor = replace(site.settings, private_key=KEY)
+    with pytest.raises(LedgerUnavailable, match=r"(?i)insufficient funds"):
+        asyncio.run(deploy(poor, wait_seconds=5))
+    with pytest.raises(LedgerUnavailable, match="does not answer"):
+        asyncio.run(deploy(replace(poor, rpc_url="http://127.0.0.1:1"), wait_seconds=5))
+    with pytest.raises(LedgerUnavailable, match="max_fee_gwei"):
+        asyncio.run(deploy(replace(site.settings, max_fee_gwei=0.000_001), wait_seconds=5))

@@ -1,0 +1,232 @@
+"""Attacks on verification: proofs that were edited, mixed, borrowed or shown to somebody else, and what rows give away.
+
+With the real prover, because what is attacked is also what the envelope binds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.crypto.bls12381 import select
+from identity_core.domain.document import Document
+from identity_core.domain.errors import IdentityError, ProofNotFound
+from identity_core.domain.verification import Finding, Question, Verdict
+from identity_core.ports.timeline import TimelineWish
+from identity_core.ports.verifications import VerificationWish
+from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.proofs.verify import ReceivedProof
+from tests.attack.stranger import rounds
+from tests.proving import VALUES
+from tests.verifying import OPERATOR, Verifying, Workers
+
+bbs = pytest.importorskip("identity_prover_bbs")
+Story = Callable[[Verifying], Awaitable[None]]
+SHOP = "https://shop.example"
+THRESHOLD = 4_999_937
+
+
+@pytest.fixture
+def tell(tmp_path: Path) -> Callable[[Story], None]:
+    def tell(story: Story) -> None:
+        async def told() -> None:
+            rooms = Verifying(tmp_path, workers=Workers(bbs.BbsProver(select(), os.urandom)))
+            try:
+                await rooms.begin()
+                await story(rooms)
+            finally:
+                await rooms.close()
+
+        asyncio.run(told())
+
+    return tell
+
+
+async def bare(rooms: Verifying, text: str, question: Question | None = None) -> Verdict:
+    """The verification of an envelope alone."""
+    return await rooms.received(ReceivedProof(text, None, None, None), question or Question(), None)
+
+
+def opened(text: str) -> dict[str, Any]:
+    envelope: dict[str, Any] = json.loads(base64url_decode(text))
+    return envelope
+
+
+def closed(envelope: dict[str, Any]) -> str:
+    return base64url_encode(json.dumps(envelope, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode())
+
+
+def test_the_forger_can_open_and_close_an_envelope(tell: Callable[[Story], None]) -> None:
+    """Else the edits below would be refused for their form alone."""
+
+    async def story(rooms: Verifying) -> None:
+        text = (await rooms.made()).proof.proof
+        assert closed(opened(text)) == text
+        assert (await bare(rooms, text)).verified
+
+    tell(story)
+
+
+def test_every_member_of_an_envelope_edited_or_taken_from_another(tell: Callable[[Story], None]) -> None:
+    async def story(rooms: Verifying) -> None:
+        mine, other = [opened((await rooms.made(domain=where)).proof.proof) for where in (SHOP, "https://b.example")]
+        assert mine.keys() == other.keys()
+        for name in mine:
+            if mine[name] != other[name]:
+                assert not (await bare(rooms, closed({**mine, name: other[name]}))).verified, name
+            assert not (await bare(rooms, closed({key: mine[key] for key in mine if key != name}))).verified, name
+
+    tell(story)
+
+
+def test_octets_flipped_anywhere(tell: Callable[[Story], None]) -> None:
+    async def story(rooms: Verifying) -> None:
+        text = (await rooms.made()).proof.proof
+        dice = random.Random(20260105)
+        for _ in range(rounds(40)):
+            octets = bytearray(base64url_decode(text))
+            octets[dice.randrange(len(octets))] ^= 1 << dice.randrange(8)
+            verdict = await bare(rooms, base64url_encode(bytes(octets)))
+            assert not verdict.verified
+            assert set(verdict.errors) <= set(Finding)
+
+    tell(story)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "=",
+        "A",
+        "é" * 8,
+        "\x00",
+        base64url_encode(b"null"),
+        base64url_encode(b"[" * 5000),
+        base64url_encode(b'{"a":' * 5000),
+        base64url_encode(b'{"proof":NaN}'),
+        base64url_encode(b"\xff\xfe"),
+        base64url_encode(b"9" * 5000),
+        "A" * 131_072,
+    ],
+)
+def test_whatever_is_sent_is_a_verdict(tell: Callable[[Story], None], text: str) -> None:
+    async def story(rooms: Verifying) -> None:
+        verdict = await bare(rooms, text)
+        assert (verdict.verified, verdict.errors) == (False, (Finding.PROOF_INVALID,))
+
+    tell(story)
+
+
+def test_each_public_signal_and_their_order(tell: Callable[[Story], None]) -> None:
+    async def story(rooms: Verifying) -> None:
+        made = await rooms.made(domain=SHOP)
+        signals = made.proof.public_signals
+        edits = [(*signals[:place], signals[place] + "A", *signals[place + 1 :]) for place in range(len(signals))]
+        edits += [signals[:-1], (*signals, ""), tuple(reversed(signals)), ()]
+        for edit in edits:
+            verdict = await rooms.verify(made, public_signals=edit)
+            assert verdict.errors == (Finding.PUBLIC_SIGNALS_MISMATCH,)
+
+    tell(story)
+
+
+def test_a_proof_shown_to_another_verifier(tell: Callable[[Story], None]) -> None:
+    """Vera takes the proof that Hana's agent gave her to another shop, which gave a challenge of its own."""
+
+    async def story(rooms: Verifying) -> None:
+        made = await rooms.made(challenge="the challenge of Vera", domain=SHOP)
+        shop = Question(challenge="the challenge of the bank", domain="https://bank.example")
+        for verdict in (await rooms.verify(made, shop), await rooms.verify_stored(made, shop)):
+            assert verdict.errors == (Finding.CHALLENGE_MISMATCH, Finding.DOMAIN_MISMATCH)
+
+    tell(story)
+
+
+def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], None]) -> None:
+    """Mallory lists Ivo's public key in her own document and renames the method in Hana's proof."""
+
+    async def story(rooms: Verifying) -> None:
+        made = await rooms.made()
+        method = opened(made.proof.proof)
+        ivo, mallory = str(rooms.did(rooms.ivo)), str(rooms.did(rooms.mallory))
+        renamed = json.loads(json.dumps(method).replace(ivo, mallory))
+        assert renamed != method
+        real = rooms.reader.standing
+
+        async def standing(did: Any) -> Any:
+            found = await real(did)
+            state = found.recorded.state
+            value = json.loads(json.dumps(rooms.ivo.version.state.document.to_json()).replace(ivo, mallory))
+            changed = replace(state, document=Document.read(value))
+            return replace(found, recorded=replace(found.recorded, state=changed)) if str(did) == mallory else found
+
+        class Reader:
+            methods = rooms.reader.methods
+            parse = staticmethod(rooms.reader.parse)
+
+        Reader.standing = staticmethod(standing)  # type: ignore[attr-defined]
+        check = replace(rooms.received.check, issuers=replace(rooms.received.check.issuers, reader=Reader))  # type: ignore[arg-type]
+        rooms.received = replace(rooms.received, check=check)
+        verdict = await bare(rooms, closed(renamed))
+        assert verdict.errors == (Finding.PROOF_INVALID,)
+        assert {item.name: item.ok for item in verdict.checks}["issuerKey"] is True
+
+    tell(story)
+
+
+def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None:
+    async def story(rooms: Verifying) -> None:
+        made = await rooms.made()
+        occasion = Occasion("getProof", rooms.caller(rooms.mallory), "r-6")
+        refusals: list[IdentityError] = []
+        for proof_id in (made.id, "00000000-0000-4000-8000-000000000000", "' OR 1=1 --", "%", ""):
+            with pytest.raises(ProofNotFound) as refused:
+                await rooms.get(proof_id, occasion)
+            refusals.append(refused.value)
+            with pytest.raises(ProofNotFound) as refused:
+                await rooms.revoke(proof_id, None, 0, occasion)
+            refusals.append(refused.value)
+        assert {(str(error), str(error.details)) for error in refusals} == {("The proof does not exist.", "{}")}
+        kept = await rooms.store.proofs.get(made.id)
+        assert kept is not None
+        assert kept.revocation is None
+
+    tell(story)
+
+
+def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) -> None:
+    """Neither what the credential says nor, in the rows that people read, what the verifier asked."""
+
+    async def story(rooms: Verifying) -> None:
+        predicate = {"attributeName": "income", "type": "gte", "value": THRESHOLD}
+        token = rooms.token(action="zkp.prove.income.gte")
+        made = await rooms.made(token=token, predicate=predicate)
+        vera = rooms.caller(rooms.vera)
+        await rooms.verify(made, Question(predicate), caller=vera)
+        await rooms.verify(made, Question({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)
+        await rooms.verify_stored(made, caller=OPERATOR)
+        await rooms.get(made.id, Occasion("getProof", OPERATOR, "r-6"))
+        await rooms.revoke(made.id, "over", 0, Occasion("revokeProof", OPERATOR, "r-7"))
+        rows = repr(await rooms.store.timeline.list(TimelineWish(None)))
+        rows += repr(await rooms.store.verifications.list(VerificationWish(None, None)))
+        rows += repr([line.line for line in await rooms.store.audit.chain(after=0, limit=10_000)])
+        assert "proof.verified" in rows
+        for secret in (str(THRESHOLD), str(THRESHOLD + 1), str(VALUES["income"]), str(VALUES["birthDate"])):
+            assert secret not in rows
+        assert not await rooms.store.proofs.list(holder="nobody", limit=1)
+        stored = b"".join(path.read_bytes() for path in tmp_path.iterdir() if path.is_file())
+        assert made.id.encode() in stored
+        for value in (VALUES["income"], VALUES["birthDate"]):
+            assert str(value).encode() not in stored
+
+    tell(story)

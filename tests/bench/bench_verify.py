@@ -1,0 +1,98 @@
+"""Verifications a second over HTTP: of a stored proof as things are now, and of one that is sent along.
+
+    python -m tests.bench.bench_verify [--seconds 5] [--rounds 3] [--connections 16] [--prover-workers 2]
+
+One proof of a date bound, with the installed prover, verified again and again; nothing is cached, so each answer is a whole check. The
+server is not pinned: its prover runs in processes beside it, and CPU is that of them all. A known caller also leaves a row of
+history, one of the timeline and a line of the audit log. On SQLite.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import tempfile
+from datetime import UTC, datetime, timedelta
+
+from identity_core.client import Session, Signer, ibct
+from identity_core.domain.times import printed
+from tests.bench.rounds import Target, drive, middle, need_wrk, parser
+from tests.bench.servers import UNLIMITED, Server, running
+from tests.bench.wire import PREFIX
+
+ACTION = "zkp.prove.birthDate.lte"
+BORN, BOUND = "1988-02-29", "2008-01-05"
+
+
+def proven(server: Server, key: str) -> dict[str, object]:
+    """A ``ZKProof`` of a credential that the service issued."""
+    with Session(server.url, api_key=key) as session:
+        bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+        ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
+        hana, aki = session.create({"method": "ids"}), session.create({"method": "ids"})
+        attributes = [{"name": "birthDate", "type": "date"}]
+        session.call("POST", "/credential-schemas", body={"id": "urn:bench:person", "attributes": attributes})
+        wish = {
+            "issuerDid": ivo["did"],
+            "holderDid": hana["did"],
+            "schemaId": "urn:bench:person",
+            "attributes": {"birthDate": BORN},
+        }
+        credential = session.call("POST", "/credentials", body=wish)
+        terms = {
+            "holderDid": hana["did"],
+            "agentDid": aki["did"],
+            "actions": [ACTION],
+            "autonomyLevel": 4,
+            "expiresAt": printed(datetime.now(UTC) + timedelta(days=1)),
+        }
+        delegation = session.call("POST", "/delegations", body=terms)
+        signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
+        token = ibct.issue(signer, ibct.Wish(aki["did"], ACTION, delegation["id"], timedelta(hours=1)))
+        body = ibct.proof_request(token, credential["id"], value=BOUND)
+        made: dict[str, object] = session.call("POST", "/zkp/delegated-proofs", body=body)["proof"]
+    return made
+
+
+def main() -> None:
+    """Prints one line for each kind of verification."""
+    options_of = parser(__doc__, rounds=3, seconds=5)
+    options_of.set_defaults(connections=16)
+    options_of.add_argument("--prover-workers", type=int, default=2, help="prover processes [2]")
+    options = options_of.parse_args()
+    need_wrk()
+    key = secrets.token_urlsafe(32)
+    environment = {"API_KEY": key, "IDENTITY_PROVER_WORKERS": str(options.prover_workers), **UNLIMITED}
+    with tempfile.TemporaryDirectory(prefix="bench-") as place:
+        command = [sys.executable, "-m", "identity_core", "serve", "--port", "{port}", "--data-dir", place]
+        with running(command, environment, "/ready", status=200, pin=False) as server:
+            proof = proven(server, key)
+            keyed = {"X-API-Key": key, "Content-Type": "application/json"}
+            stored, sent = f"{PREFIX}/zkp/proofs/{proof['proofId']}/verify", f"{PREFIX}/zkp/proofs/verify"
+            body = json.dumps(proof)
+            targets = (
+                Target("stored", "POST", stored, 200, headers=keyed, body="{}"),
+                Target("sent, known", "POST", sent, 200, headers=keyed, body=body),
+                Target("sent, stranger", "POST", sent, 200, headers={"Content-Type": "application/json"}, body=body),
+            )
+            print(f"{'verification':16} {'rate':>9} {'CPU':>11} {'p50':>7} {'p99':>10}")
+            for target in targets:
+                answer = server.ask(target.path, target.headers, target.method, target.body)
+                if answer.status != 200 or not json.loads(answer.body)["verified"]:
+                    raise SystemExit(f"{target.name} is not verified: {answer.body!r}")
+                drive(server, target, 1, options.connections, pin=False)
+                rounds = [
+                    drive(server, target, options.seconds, options.connections, pin=False)
+                    for _ in range(options.rounds)
+                ]
+                each = middle(rounds)
+                strange = f"  {each.strange} strange answers" if each.strange else ""
+                print(
+                    f"{target.name:16} {each.per_second:7.0f}/s {each.cpu_us:8.0f} us {each.p50_ms:7.2f} {each.p99_ms:7.2f} ms{strange}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

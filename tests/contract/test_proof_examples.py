@@ -1,0 +1,50 @@
+"""The examples of delegated proofs are fresh, and as real as they look: the token verifies, and so does the proof."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from identity_core.client import ibct
+from identity_core.codec import multikey
+from identity_core.domain import history
+from identity_core.domain.capability import Capability
+from identity_core.domain.proof import capability_digest
+from openapi.write_examples import EXAMPLES, START, Telling
+
+bbs = pytest.importorskip("identity_prover_bbs")
+
+
+@pytest.fixture(scope="module")
+def written() -> Any:
+    return yaml.safe_load((EXAMPLES / "proofs.yaml").read_text(encoding="utf-8"))
+
+
+def test_the_examples_are_those_that_the_script_writes(written: Any) -> None:
+    from openapi.write_proof_examples import ProofTelling
+
+    assert written == ProofTelling().tell(), "run python -m openapi.write_proof_examples"
+
+
+def test_the_token_is_one_of_hanas_key(written: Any) -> None:
+    hana = Telling()
+    state = hana.create().state
+    keys = [multikey.decode_public(key)[1] for key in history.authentication_keys(state, START)]
+    for request in written["generateDelegatedProof"]["request"].values():
+        capability = ibct.verify(request["ibct"], keys, START)
+        assert capability.invoker == request["holderDid"] == str(state.did)
+
+
+def test_the_proof_is_bound_to_the_token_of_the_request(written: Any) -> None:
+    from identity_core.crypto.bls12381 import select
+
+    shown = written["generateDelegatedProof"]
+    request = shown["request"]["forAShopAndAnchored"]
+    presented = bbs.BbsProver(select(), bytes).read(shown["201"]["anchored"]["proof"]["proof"])
+    token = Capability.parse(request["ibct"], places=())
+    nonce = request["challenge"].encode()
+    assert presented.context.nonce == nonce
+    assert presented.context.audience == request["domain"]
+    assert presented.context.capability == capability_digest(nonce, token.octets)

@@ -1,0 +1,92 @@
+"""A schema, a key and a credential that tests share; the signatures are real, the key is known to everybody."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from identity_core.crypto.bbs import core, utilities
+from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bls12381 import keys as bls
+from identity_core.crypto.bls12381 import select
+from identity_core.domain import keys, schema_json
+from identity_core.domain.credential import Credential, CredentialStatus
+from identity_core.domain.credential_schema import CredentialSchema
+from identity_core.domain.credential_signature import canonical_values, messages
+from identity_core.domain.did import Did
+from identity_core.domain.keys import KeyPair, PublicKey
+from identity_core.domain.schema import Schema
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ISSUER = Did.parse("did:example:ivo")
+HOLDER = Did.parse("did:example:hana")
+ATTRIBUTES: list[dict[str, Any]] = [
+    {"name": "age", "type": "integer", "minimum": 0, "maximum": 150, "allowedThresholds": [18, 21], "unit": "years"},
+    {"name": "name", "type": "string", "proofTypes": ["eq"]},
+    {"name": "income", "type": "decimal", "scale": 2},
+    {"name": "born", "type": "date", "minimum": "1900-01-01"},
+    {"name": "member", "type": "boolean"},
+    {"name": "big", "type": "integer"},
+]
+VALUES: dict[str, Any] = {
+    "age": 24,
+    "name": "Hana-the-secret",
+    "income": "41250.5",
+    "born": "2001-04-01",
+    "member": True,
+    "big": "9007199254740993",
+}
+
+
+def a_schema(schema_id: str = "urn:example:person:1") -> CredentialSchema:
+    """The schema of ``VALUES``."""
+    return schema_json.read(schema_id, ATTRIBUTES)
+
+
+@lru_cache(maxsize=8)
+def a_key(name: str = "ivo") -> KeyPair:
+    """The BLS key of a name."""
+    return keys.generate("Bls12381G2Key2020", lambda count: hashlib.shake_256(name.encode()).digest(count))
+
+
+def raw(pair: KeyPair) -> bytes:
+    """The 96 octets of a public key."""
+    return PublicKey.parse(pair.type, pair.public).raw
+
+
+def sign(schema: Schema, values: Mapping[str, Any], pair: KeyPair | None = None) -> bytes:
+    """The issuer's signature on these values."""
+    return sign_messages(schema.header, messages(schema, canonical_values(schema, values)), pair or a_key())
+
+
+def sign_messages(header: bytes, signed: Any, pair: KeyPair) -> bytes:
+    """A BBS signature on whatever is given, which need not make sense."""
+    suite = ciphersuite(select())
+    public = utilities.octets_to_public_key(suite, raw(pair))
+    scalars = utilities.mixed_messages_to_scalars(signed)
+    made = core.core_sign(suite, bls.secret_scalar(pair.secret_raw), public, header, scalars)
+    return utilities.signature_to_octets(suite, made)
+
+
+def a_credential(**changed: Any) -> Credential:
+    """Ivo's credential of Hana."""
+    parts: dict[str, Any] = {
+        "id": "urn:uuid:8f4c0f52-0f5e-4d1e-9d0b-5f6d1c7a2b11",
+        "issuer": ISSUER,
+        "holder": HOLDER,
+        "schema": a_schema().schema,
+        "verification_method": f"{ISSUER}#{a_key().public}",
+        "issuer_public_key": raw(a_key()),
+        "valid_from": NOW,
+        "valid_until": None,
+        "status": CredentialStatus.ACTIVE,
+        "status_reason": None,
+        "status_index": 0,
+        "version": 1,
+        "created_at": NOW,
+        "created_by": str(ISSUER),
+    }
+    return Credential(**(parts | changed))

@@ -1,0 +1,286 @@
+"""Delegated proofs in one process, on the real store: Hana's credential from Ivo, her delegation to Aki, and IBCTs for it.
+
+The prover is chosen by the test; ``Workers`` calls it on the loop and counts, where the service has processes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from identity_core.client import Signer, ibct
+from identity_core.codec import jcs, multibase, multikey
+from identity_core.conformance.credentials import BbsIssuer
+from identity_core.conformance.transparent_prover import TransparentProver
+from identity_core.crypto import ed25519
+from identity_core.domain.action import Grant
+from identity_core.domain.anchor import Anchor
+from identity_core.domain.attributes import Attribute, AttributeType
+from identity_core.domain.autonomy import AutonomyTable
+from identity_core.domain.caller import Caller
+from identity_core.domain.credential import Credential, CredentialStatus
+from identity_core.domain.credential_schema import CredentialSchema
+from identity_core.domain.delegated_proof import Asked, DelegatedProof, ProofRequest, read_value
+from identity_core.domain.delegation import Delegation
+from identity_core.domain.did import Did
+from identity_core.domain.errors import JsonValue
+from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.schema import Schema
+from identity_core.ports.credentials import RegisteredSchema
+from identity_core.ports.prover import Prover
+from identity_core.use_cases.credentials.seal import CredentialSeal
+from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.dids.create import Created
+from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.proofs.admission import AdmitCapability
+from identity_core.use_cases.proofs.authority import FindAuthority
+from identity_core.use_cases.proofs.generate_delegated import Answered, GenerateDelegatedProof
+from identity_core.use_cases.proofs.journal import ProofJournal
+from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
+from identity_core.use_cases.proofs.question import PoseQuestion
+from tests.rooms import ORIGIN, Rooms, secret_of
+
+SCHEMA = Schema(
+    "https://schemas.example/person/1",
+    (
+        Attribute("country", AttributeType.STRING),
+        Attribute("age", AttributeType.INTEGER, low=0, high=200),
+        Attribute("income", AttributeType.INTEGER),
+        Attribute("birthDate", AttributeType.DATE),
+    ),
+)
+VALUES: dict[str, JsonValue] = {"country": "JP", "age": 37, "income": 5_213_774, "birthDate": "1988-02-29"}
+DELEGATIONS = f"{ORIGIN}/api/v1/delegations/"
+Token = dict[str, Any]
+Pause = Callable[[], Awaitable[None]]
+
+
+@dataclass
+class Workers:
+    """A prover as use cases get it; ``before`` and ``after`` run around each proof."""
+
+    prover: Prover = field(default_factory=TransparentProver)
+    proofs: int = 0
+    before: Pause | None = None
+    after: Pause | None = None
+
+    @property
+    def suite(self) -> str:
+        return self.prover.suite
+
+    @property
+    def predicate_types(self) -> frozenset[str]:
+        return self.prover.predicate_types
+
+    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        self.proofs += 1
+        if self.before is not None:
+            await self.before()
+        proof = self.prover.prove(statement, witness, context=context)
+        if self.after is not None:
+            await self.after()
+        return proof
+
+    async def read(self, proof: str) -> Presented:
+        return self.prover.read(proof)
+
+    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        self.prover.verify(statement, proof, context=context, now=now)
+
+
+@dataclass
+class Ledger:
+    """An anchoring that answers as the test says."""
+
+    receipt: Anchor
+    enabled: bool = True
+    asked: list[tuple[str, int]] = field(default_factory=list)
+
+    async def request(self, proof_id: str, wait_ms: int) -> Anchor:
+        self.asked.append((proof_id, wait_ms))
+        return self.receipt
+
+
+class Proving(Rooms):
+    """The rooms of delegated proofs. ``await begin()`` makes the people and what they gave each other."""
+
+    hana: Created
+    aki: Created
+    ivo: Created
+    credential: Credential
+    delegation: Delegation
+
+    def __init__(self, folder: Path, *, workers: Workers | None = None, anchoring: Ledger | None = None) -> None:
+        super().__init__(folder)
+        self.workers = workers or Workers()
+        self.seal = CredentialSeal(os.urandom(32), os.urandom)
+        store = self.store
+        self.policy = ProofPolicy(ORIGIN, timedelta(days=1), False, 8, timedelta(days=30), timedelta(seconds=60))
+        vault = CredentialVault(store.credentials, store.credential_schemas, self.seal)
+        self.generate = GenerateDelegatedProof(
+            AdmitCapability(self.reader, store.delegations, (DELEGATIONS,), timedelta(seconds=60), timedelta(days=90)),
+            FindAuthority(store.delegations),
+            AutonomyTable(),
+            PoseQuestion(vault, self.workers),
+            MakeProof(self.workers, self.clock, os.urandom, self.policy),
+            store.invocations,
+            anchoring,
+            ProofJournal(store.audit, store.timeline),
+            self.clock,
+            self.policy,
+        )
+
+    async def begin(self, **wish: Any) -> None:
+        self.hana, self.aki, self.ivo = [await self.new_did() for _ in range(3)]
+        self.credential = await self.issue(self.did(self.hana))
+        self.delegation = await self.delegate(**wish)
+
+    @staticmethod
+    def did(person: Created) -> Did:
+        return person.version.state.did
+
+    @staticmethod
+    def signer(person: Created) -> Signer:
+        return Signer(str(Proving.did(person)), secret_of(person))
+
+    async def issue(self, holder: Did, **change: Any) -> Credential:
+        """A credential of ``VALUES``, signed by Ivo."""
+        issuer = BbsIssuer()
+        key = issuer.key
+        now = self.clock.now()
+        wish: dict[str, Any] = {
+            "id": f"urn:uuid:{uuid.uuid4()}",
+            "issuer": self.did(self.ivo),
+            "holder": holder,
+            "schema": SCHEMA,
+            "verification_method": key.verification_method,
+            "issuer_public_key": key.public_key,
+            "valid_from": now,
+            "valid_until": None,
+            "status": CredentialStatus.ACTIVE,
+            "status_reason": None,
+            "status_index": 0,
+            "version": 1,
+            "created_at": now,
+            "created_by": "test",
+        }
+        credential = Credential(**(wish | change))
+        await self.store.credential_schemas.add(RegisteredSchema(CredentialSchema(SCHEMA), now, "test"))
+        box = self.seal.close(credential, issuer.credential(SCHEMA, VALUES))
+        stored = await self.store.credentials.add(credential, box, dice=os.urandom)
+        assert stored is not None
+        return stored
+
+    async def delegate(self, *grants: str, **change: Any) -> Delegation:
+        """A delegation of Hana's to Aki for any question, unless said otherwise; None in a limit is no limit."""
+        now = self.clock.now()
+        wish: dict[str, Any] = {
+            "id": str(uuid.uuid4()),
+            "holder": self.did(self.hana),
+            "agent": self.did(self.aki),
+            "grantor": self.did(self.hana),
+            "parent_id": None,
+            "grants": tuple(map(Grant.parse, grants or ("zkp.prove.*.*",))),
+            "credential_ids": None,
+            "schema_ids": None,
+            "verifiers": None,
+            "autonomy_level": 4,
+            "max_uses": None,
+            "max_refusals": None,
+            "max_thresholds": None,
+            "max_depth": 0,
+            "not_before": now,
+            "expires_at": now + timedelta(days=30),
+            "created_at": now,
+            "created_by": "test",
+        }
+        delegation = Delegation(**(wish | change))
+        await self.store.delegations.add(delegation)
+        return delegation
+
+    def token(self, *, action: str = "zkp.prove.age.gte.18", signer: Signer | None = None, **change: str) -> Token:
+        """An IBCT of Hana's for Aki, signed with ``change`` in it, whatever that makes of it."""
+        holder = str(self.did(self.hana))
+        wish = ibct.Wish(str(self.did(self.aki)), "zkp.prove.age.gte", self.delegation.id, timedelta(hours=1))
+        id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
+        unsigned = ibct.build(holder, wish, now=self.clock.now(), id=id, nonce=nonce)
+        return signed(unsigned | {"action": action} | change, signer or self.signer(self.hana))
+
+    def body(self, **change: Any) -> dict[str, Any]:
+        """A ``DelegatedProofRequest``; ``value``, ``token`` and the members may be changed."""
+        predicate = {"attributeName": "age", "type": "gte", "value": change.pop("value", 18)}
+        body = {
+            "holderDid": str(self.did(self.hana)),
+            "agentDid": str(self.did(self.aki)),
+            "credentialId": self.credential.id,
+            "predicate": predicate,
+            "ibct": change.pop("token", None) or self.token(),
+        }
+        return body | change
+
+    async def ask(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
+        """Sends a body (a good one of its own, if none is given) as Aki, unless somebody else calls."""
+        caller = caller or Caller(did=self.did(self.aki))
+        return await self.generate(request_of(body or self.body()), Occasion("generateDelegatedProof", caller, "r-3"))
+
+    async def proven(self, body: dict[str, Any] | None = None) -> DelegatedProof:
+        """The proof of a request that is answered well."""
+        outcome = (await self.ask(body)).outcome
+        assert isinstance(outcome, DelegatedProof)
+        return outcome
+
+    async def uses(self) -> int:
+        chain = await self.store.delegations.chain(self.delegation.id)
+        assert chain is not None
+        return chain.leaf.uses
+
+
+def request_of(body: dict[str, Any]) -> ProofRequest:
+    """The request of a body, as the edge makes it."""
+    predicate = body["predicate"]
+    has_value = "value" in predicate
+    return ProofRequest(
+        holder=Did.parse(body["holderDid"]),
+        agent=Did.parse(body["agentDid"]),
+        credential_id=body["credentialId"],
+        asked=Asked(
+            predicate["attributeName"],
+            predicate["type"],
+            read_value(predicate["value"]) if has_value else None,
+            has_value,
+        ),
+        ibct=body["ibct"],
+        anchor=body.get("anchor", False),
+        sync_wait_ms=body.get("syncWaitMs", 0),
+        challenge=body.get("challenge"),
+        domain=body.get("domain"),
+        digest=hashlib.sha256(jcs.canonicalize(body)).digest(),
+    )
+
+
+def signed(unsigned: Token, signer: Signer) -> Token:
+    """Signs any object at all, as an attacker's own tool does."""
+    secret = multikey.decode_secret(signer.secret)[1]
+    signature = ed25519.sign(secret, jcs.canonicalize(unsigned))
+    return unsigned | {"proofValue": multibase.base58_encode(signature)}
+
+
+def run(folder: Path, story: Callable[[Proving], Awaitable[None]], **wish: Any) -> None:
+    """Tells one story in rooms of its own."""
+
+    async def told() -> None:
+        rooms = Proving(folder, **wish)
+        try:
+            await rooms.begin()
+            await story(rooms)
+        finally:
+            await rooms.close()
+
+    asyncio.run(told())

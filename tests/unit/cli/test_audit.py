@@ -1,0 +1,132 @@
+"""``identity audit``: the chain over a local database, over an export, and against a head that was kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from identity_core.cli.local_server import LocalServer
+from identity_core.domain.audit_chain import ChainHead, next_link
+from identity_core.ports.repositories import AuditRow
+from identity_core.store import Store
+from tests.unit.cli.conftest import Commands
+
+ROW = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "createDid", "key:1", "0" * 12, "did:ids:a", "done", {})
+
+
+@pytest.fixture
+def lines(here: Path) -> Callable[[int], None]:
+    """Writes so many lines into the data directory here."""
+
+    def write(count: int) -> None:
+        async def scenario() -> None:
+            store = Store.open(here / "identity-data")
+            for _ in range(count):
+                await store.audit.write(ROW)
+            await store.close()
+
+        (here / "identity-data").mkdir(exist_ok=True)
+        asyncio.run(scenario())
+
+    return write
+
+
+def tamper(here: Path, *statements: str) -> None:
+    with sqlite3.connect(here / "identity-data" / "identity.sqlite") as database:
+        for statement in statements:
+            database.execute(statement)
+    database.close()
+
+
+def test_a_good_log(identity: Commands, lines: Callable[[int], None]) -> None:
+    lines(3)
+    body = identity.json("audit", "verify")
+    assert (body["valid"], body["lines"], body["compared"]) == (True, 3, False)
+    assert identity.ok("audit", "verify").startswith("valid, 3 lines\nhead ")
+
+
+@pytest.mark.parametrize(
+    ("statements", "says"),
+    [
+        (("UPDATE audit_lines SET line = replace(line, 'done', 'dine') WHERE sequence = 2",), "line 2 does not follow"),
+        (("DELETE FROM audit_lines WHERE sequence = 2",), "line 2 is missing"),
+        (
+            (
+                "UPDATE audit_lines SET sequence = 20 WHERE sequence = 2",
+                "UPDATE audit_lines SET sequence = 2 WHERE sequence = 3",
+                "UPDATE audit_lines SET sequence = 3 WHERE sequence = 20",
+            ),
+            "line 2 says another number",
+        ),
+    ],
+)
+def test_a_log_that_was_changed(
+    identity: Commands, here: Path, lines: Callable[[int], None], statements: tuple[str, ...], says: str
+) -> None:
+    lines(4)
+    tamper(here, *statements)
+    assert says in identity.refused("audit", "verify")[0]
+
+
+def test_a_remembered_head(identity: Commands, here: Path, lines: Callable[[int], None]) -> None:
+    head = here / "head.json"
+    lines(2)
+    assert identity.json("audit", "verify", "--head", head)["compared"] is False
+    lines(2)
+    assert identity.json("audit", "verify", "--head", head) == identity.json("audit", "verify", "--head", head)
+    kept = head.read_text()
+    assert json.loads(kept)["sequence"] == 4
+    tamper(here, "DELETE FROM audit_lines WHERE sequence = 4")
+    assert "cut off" in identity.refused("audit", "verify", "--head", head)[0]
+    assert identity.json("audit", "verify")["lines"] == 3
+    # A log that was written anew is in itself in order.
+    tamper(here, "DELETE FROM audit_lines")
+    lines(5)
+    assert identity.json("audit", "verify")["lines"] == 5
+    line = b'{"sequence":1,"another":1}'
+    link = next_link(ChainHead().link, line)
+    with sqlite3.connect(here / "identity-data" / "identity.sqlite") as database:
+        database.execute("DELETE FROM audit_lines")
+        database.execute("INSERT INTO audit_lines VALUES (1, ?, ?)", (line, link))
+    database.close()
+    lines(5)
+    assert "written anew" in identity.refused("audit", "verify", "--head", head)[0]
+    assert head.read_text() == kept
+
+
+def test_an_export(identity: Commands, here: Path, lines: Callable[[int], None]) -> None:
+    lines(3)
+    copy = here / "audit.jsonl"
+    identity.ok("audit", "export", "-o", copy)
+    assert identity.json("audit", "verify", "--file", copy) == identity.json("audit", "verify")
+    items = identity.json("audit", "export")
+    assert [item["sequence"] for item in items] == [1, 2, 3]
+    assert json.loads(items[0]["line"])["operation"] == "createDid"
+    assert [json.loads(line)["sequence"] for line in identity.ok("audit", "export", "--after", "2").splitlines()] == [3]
+    copy.write_text(copy.read_text().replace("did:ids:a", "did:ids:b", 1))
+    assert "line 1 does not follow" in identity.refused("audit", "verify", "--file", copy)[0]
+    copy.write_text("no JSON\n")
+    assert "not one of an export" in identity.refused("audit", "verify", "--file", copy)[0]
+
+
+def test_mistakes(identity: Commands, here: Path, lines: Callable[[int], None]) -> None:
+    assert "no such data directory" in identity.refused("audit", "verify", status=2)[0]
+    lines(1)
+    (here / "head.json").write_text("[]")
+    assert "no head of an audit log" in identity.refused("audit", "verify", "--head", "head.json", status=2)[0]
+
+
+def test_a_running_service(remote: Commands, server: LocalServer, wallet: Path) -> None:
+    body = remote.json("audit", "verify", "--url", server.url)
+    assert body["valid"] is True
+    assert body["lines"] >= 1
+    exported = remote.json("audit", "export", "--url", server.url)
+    assert exported[-1]["sequence"] >= body["lines"]
+    assert exported[body["lines"] - 1]["link"] == body["head"]
+    assert "AUTH_REQUIRED" in Commands({}).refused("audit", "verify", "--url", server.url)[0]

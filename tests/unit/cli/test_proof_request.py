@@ -1,0 +1,55 @@
+"""The whole story on the command line: Hana delegates and signs, Aki asks, Vera checks without the service."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from identity_core.cli.local_server import LocalServer
+from identity_core.client import Session
+from tests.unit.cli.conftest import Commands
+
+SCHEMA = {"id": "https://schemas.example/cli/person", "attributes": [{"name": "age", "type": "integer"}]}
+ISSUER = {
+    "method": "ids",
+    "options": {
+        "storeSecrets": True,
+        "additionalKeys": [{"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}],
+    },
+}
+
+
+def credential(server: LocalServer, holder: str) -> str:
+    with Session(server.url, api_key=server.api_key) as session:
+        issuer = session.create(ISSUER)["did"]
+        session.call("POST", "/credential-schemas", body=SCHEMA)
+        claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": SCHEMA["id"], "attributes": {"age": 37}}
+        made: dict[str, Any] = session.call("POST", "/credentials", body=claims)
+    return str(made["id"])
+
+
+def test_from_the_token_to_a_proof_that_anybody_checks(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
+    hana, aki, token, proof = (tmp_path / name for name in ("hana.json", "aki.json", "token.json", "proof.json"))
+    holder = remote.json("did", "create", "--keys", hana)["did"]
+    agent = remote.json("did", "create", "--keys", aki)["did"]
+    held = credential(server, holder)
+    delegation = remote.json(
+        "delegation", "create", "--keys", hana, "--agent", agent, "--action", "zkp.prove.age.gte", "--level", "3"
+    )["id"]  # fmt: skip
+    wish = ("--agent", agent, "--delegation", delegation, "--predicate", "age", "gte")
+    token.write_text(remote.ok("ibct", "issue", "--keys", hana, *wish))
+    assert remote.json("ibct", "verify", token, "--resolve", server.url)["delegationId"] == delegation
+
+    request = ("proof", "request", "--ibct", token, "--credential", held, "--domain", "https://vera.example")
+    made = remote.json(*request, "--value", "18", "--keys", aki)
+    assert remote.json(*request, "--value", "18", "--keys", aki) == made
+    assert "IBCT_REPLAYED" in remote.refused(*request, "--value", "21", "--keys", aki)[0]
+    assert "FORBIDDEN" in remote.refused(*request, "--value", "18", "--keys", hana)[0]
+
+    proof.write_text(json.dumps(made))
+    nonce = json.loads(token.read_text())["nonce"]
+    asked = ("--audience", "https://vera.example", "--challenge", nonce, "--predicate", "age", "gte", "18")
+    assert remote.json("proof", "verify", proof, "--resolve", server.url, *asked)["verified"] is True
+    others = ("--audience", "https://mallory.example", "--challenge", nonce)
+    remote.refused("proof", "verify", proof, "--resolve", server.url, *others)

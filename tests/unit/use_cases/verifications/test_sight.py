@@ -1,0 +1,105 @@
+"""Whose rows a caller sees, in history, stats, timeline and audit log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.did import Did
+from identity_core.domain.errors import Forbidden
+from identity_core.ports.timeline import TimelineEntry, TimelineWish
+from identity_core.ports.verifications import Verification, VerificationWish
+from identity_core.store import Store
+from identity_core.use_cases.audit.list import ListAuditLines
+from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
+from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+HANA, AKI, VERA, MALLORY = (f"did:key:{name}" for name in ("hana", "aki", "vera", "mallory"))
+KEY = ApiKey("k", "k", "a" * 64, None, None, None, None, START)
+ADMIN = Caller(api_key=KEY)
+ROW = Verification(START, True, f"did:{VERA}", VERA, None, HANA, "did:key:ivo", "age-1", "p-1", "age", "gte", ())
+BY_KEY = replace(ROW, at=START + timedelta(1), caller="key:k", verifier=None, fingerprint="a" * 12)
+ANY = VerificationWish(None, None)
+
+
+def did(text: str) -> Caller:
+    return Caller(did=Did.parse(text))
+
+
+def scoped(scopes: set[str], targets: set[str] | None = None) -> Caller:
+    narrowed = None if targets is None else frozenset(targets)
+    return Caller(api_key=replace(KEY, id="s", scopes=frozenset(scopes), allowed_targets=narrowed))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    opened = Store.open(tmp_path)
+
+    async def fill() -> None:
+        await opened.verifications.record(ROW)
+        await opened.verifications.record(BY_KEY)
+        await opened.timeline.record(TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI))
+
+    asyncio.run(fill())
+    return opened
+
+
+def seen(store: Store, caller: Caller, wish: VerificationWish = ANY) -> Sequence[Verification]:
+    rows = asyncio.run(ListVerifications(store.verifications)(wish, caller))
+    counts = asyncio.run(CountVerifications(store.verifications)(wish, caller))
+    assert counts.total == len(rows)
+    return [row.verification for row in rows]
+
+
+def test_the_history(store: Store) -> None:
+    assert seen(store, did(HANA)) == [BY_KEY, ROW]
+    assert seen(store, did(MALLORY)) == []
+    assert seen(store, ADMIN) == [BY_KEY, ROW]
+    assert seen(store, scoped({"audit:read"}, {HANA})) == [BY_KEY, ROW]
+    assert seen(store, scoped({"audit:read"}, {MALLORY})) == []
+    assert seen(store, scoped({"audit:read"}, set())) == []
+
+
+def test_a_verifier_does_not_learn_the_holder(store: Store) -> None:
+    assert seen(store, did(VERA)) == [replace(ROW, holder=None)]
+    assert seen(store, scoped({"audit:read"}, {VERA})) == [replace(ROW, holder=None)]
+    # Nor by guessing.
+    assert seen(store, did(VERA), replace(ANY, holder=HANA)) == []
+    assert seen(store, did(HANA), replace(ANY, holder=HANA)) == [BY_KEY, ROW]
+
+
+def test_the_timeline(store: Store) -> None:
+    def events(caller: Caller) -> int:
+        return len(asyncio.run(GetDashboardTimeline(store.timeline)(TimelineWish(None), caller)))
+
+    assert [events(did(who)) for who in (HANA, AKI, VERA, MALLORY)] == [1, 1, 0, 0]
+    assert [events(caller) for caller in (ADMIN, scoped({"audit:read"}, {AKI}), scoped({"audit:read"}, set()))] == [
+        1,
+        1,
+        0,
+    ]
+
+
+def test_a_key_needs_the_scope(store: Store) -> None:
+    narrow = (scoped({"zkp:verify"}), Caller(subject=Did.parse(HANA), scopes=frozenset({"zkp:verify"})))
+    for caller in narrow:
+        with pytest.raises(Forbidden):
+            seen(store, caller)
+        with pytest.raises(Forbidden):
+            asyncio.run(GetDashboardTimeline(store.timeline)(TimelineWish(None), caller))
+
+
+def test_the_audit_log_is_for_those_who_may_see_everybody(store: Store) -> None:
+    listing = ListAuditLines(store.audit)
+    for caller in (did(HANA), scoped({"zkp:verify"}), scoped({"audit:read"}, {HANA})):
+        with pytest.raises(Forbidden):
+            asyncio.run(listing(caller, after=0, limit=1))
+    for caller in (ADMIN, scoped({"audit:read"})):
+        assert asyncio.run(listing(caller, after=0, limit=1)) == []

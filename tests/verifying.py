@@ -1,0 +1,109 @@
+"""Verification in one process, on the rooms of delegated proofs: here Ivo's BBS key stands in Ivo's own DID document."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from identity_core.codec import multikey
+from identity_core.conformance.credentials import BbsIssuer
+from identity_core.domain import keys
+from identity_core.domain.caller import Caller
+from identity_core.domain.credential import Credential
+from identity_core.domain.did import Did
+from identity_core.domain.verification import Question, Verdict
+from identity_core.ports.proofs import StoredProof
+from identity_core.use_cases.dids.create import Created, KeyWish
+from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.proofs.access import ProofAccess
+from identity_core.use_cases.proofs.check import CheckProof
+from identity_core.use_cases.proofs.freshness import CreateVerifierChallenge, Freshness
+from identity_core.use_cases.proofs.get import GetProof
+from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+from identity_core.use_cases.proofs.recording import RecordVerification
+from identity_core.use_cases.proofs.revoke import RevokeProof
+from identity_core.use_cases.proofs.verify import ReceivedProof
+from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
+from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
+from tests.proving import Proving, Workers
+from tests.rooms import operator
+
+BLS_KEY = multikey.encode_public(multikey.BLS12381G2, BbsIssuer().key.public_key)
+OPERATOR = operator()
+
+
+class Verifying(Proving):
+    """``vera`` and ``mallory`` have DIDs and no part in anything."""
+
+    vera: Created
+    mallory: Created
+    issuer: Created | None = None
+
+    def __init__(self, folder: Path, **wish: Any) -> None:
+        super().__init__(folder, **wish)
+        store, self.issuer_keys = self.store, keys.generate("Ed25519", os.urandom)
+        check = CheckProof(self.workers, IssuerKeys(self.reader))
+        freshness = Freshness(store.verifier_challenges)
+        record = RecordVerification(store.verifications, store.timeline, store.audit)
+        access = ProofAccess(store.proofs)
+        self.challenges = CreateVerifierChallenge(
+            store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
+        )
+        self.received = VerifyReceivedProof(check, freshness, store.proofs, record, self.clock)
+        self.stored = VerifyStoredProof(
+            check, freshness, store.proofs, store.credentials, store.delegations, record, self.clock
+        )
+        self.get = GetProof(access, store.audit, self.clock)
+        self.revoke = RevokeProof(access, store.proofs, None, store.timeline, store.audit, self.clock)
+
+    async def begin(self, **wish: Any) -> None:
+        self.vera, self.mallory = await self.new_did(), await self.new_did()
+        await super().begin(**wish)
+
+    async def issue(self, holder: Did, **change: Any) -> Credential:
+        if self.issuer is None:
+            own = (
+                KeyWish("Ed25519", ("authentication",), self.issuer_keys.public),
+                KeyWish("Bls12381G2Key2020", ("assertionMethod",), BLS_KEY),
+            )
+            self.issuer = await self.new_did(public_keys=own, recovery_key=False)
+        self.ivo = self.issuer
+        method = f"{self.did(self.ivo)}#{BLS_KEY}"
+        return await super().issue(holder, **({"verification_method": method} | change))
+
+    async def made(self, **change: Any) -> StoredProof:
+        """A proof of Hana's, as it is kept."""
+        made = await self.proven(self.body(**change))
+        stored = await self.store.proofs.get(made.proof.proof_id)
+        assert stored is not None
+        return stored
+
+    def caller(self, person: Created) -> Caller:
+        return Caller(did=self.did(person))
+
+    async def verify(
+        self, stored: StoredProof, question: Question | None = None, *, caller: Caller | None = None, **change: Any
+    ) -> Verdict:
+        """The stateless verification of a proof's members, some of them perhaps ``change``d."""
+        proof = stored.proof
+        members = {
+            "proof": proof.proof,
+            "public_signals": proof.public_signals,
+            "predicate_type": proof.predicate_type,
+            "proof_id": proof.proof_id,
+        }
+        occasion = None if caller is None else Occasion("verifyProof", caller, "r-4")
+        return await self.received(ReceivedProof(**(members | change)), question or Question(), occasion)
+
+    async def verify_stored(
+        self, stored: StoredProof, question: Question | None = None, *, caller: Caller | None = None
+    ) -> Verdict:
+        """The verification of a kept proof, by Vera unless somebody else asks."""
+        occasion = Occasion("verifyStoredProof", caller or self.caller(self.vera), "r-5")
+        verdict, _ = await self.stored(stored.id, question or Question(), occasion)
+        return verdict
+
+
+__all__ = ["OPERATOR", "Verifying", "Workers"]
