@@ -28,7 +28,7 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.ports.anchoring import Anchoring
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError, load
@@ -37,6 +37,14 @@ from identity_core.store.transparency import TransparencyTree
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.open import open_buckets
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
+from identity_core.use_cases.anchoring.checkpoint import NewestCheckpoint
+from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.follow import FollowBatches
+from identity_core.use_cases.anchoring.journal import AnchorJournal
+from identity_core.use_cases.anchoring.policy import AnchoringPolicy
+from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
+from identity_core.use_cases.anchoring.seal import SealBatch
+from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey, NewApiKey
@@ -166,6 +174,50 @@ async def _open_log(settings: Settings, ledger: LedgerBackend, store: Store, cus
     return LogDesk(ledger, store.transparency, follower, signer)
 
 
+def _anchor_worker(settings: Settings, logged: LogDesk, store: Store) -> AnchorWorker | None:
+    """What puts proofs on the ledger; None where that records no digests. Raises ``StartError``."""
+    ledger, chosen, clock = logged.ledger, settings.anchoring, SystemClock()
+    if not isinstance(ledger, AnchoringLedger):
+        if chosen.enabled:
+            raise StartError(f"anchoring.enabled is true, and the ledger {settings.ledger.backend} cannot anchor")
+        return None
+    policy = AnchoringPolicy(
+        chosen.batch_size, timedelta(seconds=chosen.seal_seconds), chosen.attempts, chosen.retry_seconds
+    )
+    journal, checkpoint = AnchorJournal(store.audit), NewestCheckpoint(logged.follower, logged.signer.key.name)
+    return AnchorWorker(
+        store.outbox,
+        SealBatch(store.outbox, ledger.anchor_ledger_name, checkpoint, clock, policy.batch_size),
+        FollowBatches(store.outbox, ledger, journal, clock, policy),
+        RevokeLeaves(store.outbox, ledger, journal, clock),
+        clock,
+        policy,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorOffice:
+    """The outbox and its worker, None where the ledger records no digests, without a server around them."""
+
+    store: Store
+    ledger: LedgerBackend
+    worker: AnchorWorker | None
+
+
+@contextlib.asynccontextmanager
+async def anchor_office(settings: Settings) -> AsyncIterator[AnchorOffice]:
+    """Opens both beside a running service, for the command line. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins = _plugins(settings, SystemClock())
+        stack.push_async_callback(plugins.close)
+        ledger = plugins.ledger(settings.ledger.backend)
+        custodian = plugins.custodian(settings.custodian.backend)
+        store = Store.open(settings.data_dir, settings.database_url, processes=max(settings.server.workers, 2))
+        stack.push_async_callback(store.close)
+        logged = await _open_log(settings, ledger, store, custodian)
+        yield AnchorOffice(store, ledger, _anchor_worker(settings, logged, store))
+
+
 async def _vault(custodian: Custodian, store: Store) -> CredentialVault:
     """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
     opens nothing."""
@@ -219,7 +271,9 @@ def _credential_handlers(
     )
 
 
-def _verification_handlers(reader: DidReader, provers: ProofWorkers, store: Store) -> tuple[Any, ...]:
+def _verification_handlers(
+    reader: DidReader, provers: ProofWorkers, store: Store, anchors: AnchorDesk | None
+) -> tuple[Any, ...]:
     """Verification, stored proofs, history, timeline and audit log."""
     from identity_core.api.audit import AuditHandlers
     from identity_core.api.dashboard import DashboardHandlers
@@ -249,7 +303,7 @@ def _verification_handlers(reader: DidReader, provers: ProofWorkers, store: Stor
             received=VerifyReceivedProof(check, freshness, proofs, record, clock),
             stored=VerifyStoredProof(check, freshness, proofs, credentials, delegations, record, clock),
             get=GetProof(access, audit, clock),
-            revoke=RevokeProof(access, proofs, None, timeline, audit, clock),
+            revoke=RevokeProof(access, proofs, anchors, timeline, audit, clock),
         ),
         VerificationHandlers(
             challenge=CreateVerifierChallenge(store.verifier_challenges, clock, secrets.token_bytes, LIFETIME),
@@ -374,6 +428,7 @@ async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:
 async def open_house(settings: Settings) -> AsyncIterator[House]:
     """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
     # Here and not above: importing the edge takes longer than most commands that have no use for it.
+    from identity_core.api.anchoring_metrics import AnchoringMetrics
     from identity_core.api.api_keys import ApiKeyHandlers
     from identity_core.api.app import build_app
     from identity_core.api.auth import AuthHandlers
@@ -422,6 +477,14 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         logged = await _open_log(settings, ledger, store, custodian)
         logged.follower.begin()
         stack.push_async_callback(logged.follower.close)
+        anchorer, anchors = _anchor_worker(settings, logged, store), None
+        if anchorer is not None:
+            enabled = settings.anchoring.enabled is not False
+            anchors = AnchorDesk(store.outbox, enabled, anchorer.called, anchorer.news)
+            # Also while new anchors are refused: what was asked for before is brought to its end.
+            if settings.anchoring.worker:
+                anchorer.begin()
+                stack.push_async_callback(anchorer.close)
         buckets = open_buckets(
             settings.throttle,
             settings.data_dir,
@@ -496,10 +559,14 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         limiter = buckets if isinstance(buckets, FallbackStorage) else None
         figures = PluginMetrics(measured.registry, plugins.in_use, limiter)
         measured.before_render(figures.copy)
+        if anchorer is not None:
+            measured.before_render(AnchoringMetrics(measured.registry, anchorer.follow.journal.figures).copy)
         if shared_metrics is not None:
             copying = asyncio.create_task(figures.keep_copying())
             stack.callback(copying.cancel)
-        service = ServiceHandlers(_version(), _probes(ledger, store, plugins, limiter), plugins.in_use, measured)
+        service = ServiceHandlers(
+            _version(), _probes(ledger, store, plugins, limiter, anchorer), plugins.in_use, measured
+        )
         try:
             app = build_app(
                 load_document(),
@@ -511,11 +578,8 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                     service,
                     delegations,
                     _credential_handlers(vault, reader, signer, store, autonomy, f"{origin}/api/v1"),
-                    # Nothing anchors yet, whatever the setting says: anchor: true is 501.
-                    _delegated_proof_handlers(
-                        settings, vault, reader, provers or NoProver(), store, autonomy, anchoring=None
-                    ),
-                    *_verification_handlers(reader, provers or NoProver(), store),
+                    _delegated_proof_handlers(settings, vault, reader, provers or NoProver(), store, autonomy, anchors),
+                    *_verification_handlers(reader, provers or NoProver(), store, anchors),
                     ApiKeyHandlers(
                         desk.create, desk.list, desk.get, desk.update, desk.rotate, desk.revoke, store.audit, clock
                     ),
@@ -531,6 +595,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 limit=settings.server.max_requests_in_flight,
                 max_body=settings.server.max_body_bytes,
                 body_seconds=settings.server.body_timeout_seconds,
+                validate=False,
             )
         except ContractError as error:
             raise StartError(str(error)) from error
@@ -568,7 +633,11 @@ def _version() -> Mapping[str, str]:
 
 
 def _probes(
-    ledger: Any, store: Store, plugins: PluginManager, limiter: FallbackStorage | None
+    ledger: Any,
+    store: Store,
+    plugins: PluginManager,
+    limiter: FallbackStorage | None,
+    anchorer: AnchorWorker | None,
 ) -> Mapping[str, Callable[[], Awaitable[str]]]:
     async def ledger_answers() -> str:
         await ledger.head()
@@ -585,7 +654,16 @@ def _probes(
     async def limits_are_shared() -> str:
         return "ok" if limiter is None or not limiter.degraded else "degraded"
 
-    return {"ledger": ledger_answers, "store": store_answers, "plugins": plugins_work, "limits": limits_are_shared}
+    async def anchors_get_on() -> str:
+        return "degraded" if anchorer is not None and anchorer.fault else "ok"
+
+    return {
+        "ledger": ledger_answers,
+        "store": store_answers,
+        "plugins": plugins_work,
+        "limits": limits_are_shared,
+        "anchoring": anchors_get_on,
+    }
 
 
 class Application:

@@ -6,12 +6,13 @@ in the document or a missing handler is an exception of ``build_app``. Run it wi
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any
 
-from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware
+from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware, as_it_is
 from identity_core.api.contract import Document, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.docs import docs_pages, document_page
@@ -52,6 +53,7 @@ def build_app(
     max_body: int = 256 * 1024,
     body_seconds: float = 10.0,
     verify: bool = False,
+    validate: bool = True,
 ) -> Guard:
     """The application over ``document`` and ``handlers``.
 
@@ -59,7 +61,8 @@ def build_app(
     answer, ``identify`` makes request ids. ``pages``: path → handler at the root and outside the document
     (``/.well-known/…``); ``/openapi.json`` and ``/docs`` are there already. ``limit`` bounds the requests in progress,
     ``max_body`` the octets of a body, ``body_seconds`` the time that it may take.
-    ``verify`` checks every answer against the document: for tests and staging.
+    ``verify`` checks every answer against the document: for tests and staging. ``validate`` holds the document itself against
+    the schema of OpenAPI; the one that ships with the package needs it at no start.
     ``lifespan`` None means that whoever wraps the application answers the server's lifespan events.
     Raises ``ContractError`` in one line, or Connexion's ``InvalidSpecification``.
     """
@@ -82,9 +85,10 @@ def build_app(
         lifespan=lifespan,
         resolver=HandlerResolver(bound),
     )
-    stack.add_api(value)
-    # Not public in 3.3.0, hence the exact pin; a contract test holds it.
-    stack.app, stack.middleware_stack = stack._build_middleware_stack()
+    with contextlib.nullcontext() if validate else as_it_is():
+        stack.add_api(value)
+        # Not public in 3.3.0, hence the exact pin; a contract test holds it.
+        stack.app, stack.middleware_stack = stack._build_middleware_stack()
     exempt = exempt_paths(value, aliases)
     return Guard(stack, observe=observe, identify=identify, limit=limit, exempt=exempt, monotonic=monotonic)
 

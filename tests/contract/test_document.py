@@ -9,11 +9,12 @@ from typing import Any
 
 import orjson
 import pytest
+from connexion.exceptions import InvalidSpecification
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
 from identity_core.api import wire
-from identity_core.api.contract import dereference
+from identity_core.api.contract import dereference, load_document
 from identity_core.api.schemas import Schemas
 from identity_core.domain import errors
 from identity_core.domain.log import verifier
@@ -402,3 +403,13 @@ def test_the_log_of_the_example_verifies() -> None:
 def test_what_the_schemas_refuse(name: str, member: Json, fits: bool) -> None:
     validator: Draft202012Validator = Schemas(build.bundle()).compile({"$ref": f"#/components/schemas/{name}"})
     assert validator.is_valid(member) is fits
+
+
+def test_the_document_is_openapi_by_connexions_own_check() -> None:
+    """The service does not ask at its start: the check costs a second, and the document does not change on the way."""
+    from connexion.spec import OpenAPISpecification
+
+    OpenAPISpecification.from_dict(load_document().value)
+    broken = {**load_document().value, "paths": {"/x": {"get": {"responses": 1}}}}
+    with pytest.raises(InvalidSpecification):
+        OpenAPISpecification.from_dict(broken)
