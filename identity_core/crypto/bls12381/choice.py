@@ -7,6 +7,7 @@ that fails is reported by ``available`` and never handed out.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -39,8 +40,12 @@ def _load_arkworks() -> Curve:
 
 
 def _load_py_ecc() -> Curve:
-    from identity_core.crypto.bls12381.py_ecc_curve import PyEccCurve
-
+    # Its import raises the limit to 100,000; a few kilobytes of nested JSON would then end the process instead of raising.
+    limit = sys.getrecursionlimit()
+    try:
+        from identity_core.crypto.bls12381.py_ecc_curve import PyEccCurve
+    finally:
+        sys.setrecursionlimit(limit)
     return PyEccCurve()
 
 

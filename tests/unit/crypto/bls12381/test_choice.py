@@ -126,3 +126,12 @@ def test_importing_imports_no_backend():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_no_backend_raises_the_recursion_limit() -> None:
+    """py_ecc's import does; nested JSON would then crash the process."""
+    code = (
+        "import sys; before = sys.getrecursionlimit(); from identity_core.crypto.bls12381 import available;"
+        "assert len(available()) == 3; assert 'py_ecc' in sys.modules; assert sys.getrecursionlimit() == before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
