@@ -58,6 +58,7 @@ class AnvilServer:
     port: int = 0
     pid: int = 0
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, verify=False, timeout=20))
 
     @property
     def url(self) -> str:
@@ -107,8 +108,7 @@ class AnvilServer:
     def call(self, method: str, *parameters: object) -> Any:
         """Asks the node, as somebody else than the plugin."""
         question = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
-        with httpx.Client(trust_env=False, timeout=20) as http:
-            answer = http.post(self.url, json=question).json()
+        answer = self.http.post(self.url, json=question).json()
         if "error" in answer:
             raise ValueError(answer["error"]["message"])
         return answer["result"]
@@ -124,6 +124,11 @@ class AnvilServer:
     def mine(self, blocks: int = 1) -> None:
         """Makes empty blocks, or blocks of what waits."""
         self.call("anvil_mine", hex(blocks))
+
+    def expensive(self, base_fee: int = 10**9) -> None:
+        """Sets the base fee, which else falls with every empty block."""
+        self.call("anvil_setNextBlockBaseFeePerGas", hex(base_fee))
+        self.mine()
 
     def block_number(self) -> int:
         return int(self.call("eth_blockNumber"), 16)

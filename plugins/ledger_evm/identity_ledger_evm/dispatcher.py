@@ -197,7 +197,9 @@ class Dispatcher:
             await self._station.write(appends.refuse_stale)
 
     async def _send_appends(self, rows: Sequence[appends.Queued], head: Block) -> bool:
-        data = append_call([row.item for row in rows])
+        # Signed by whom it is: the same items at the same nonce, from another process with the same key, would be the very
+        # same transaction, and both would call it theirs.
+        data = append_call([row.item for row in rows]) + bytes.fromhex(self._station.holder)
         return await self._first(
             "append", data, len(rows), head, lambda transaction, number: appends.sent(transaction, rows, number)
         )

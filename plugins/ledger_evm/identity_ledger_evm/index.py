@@ -28,7 +28,10 @@ _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence
 _OF_DID = f"{_COLUMNS} WHERE did = :did ORDER BY version"
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 _AT = f"{_COLUMNS} WHERE sequence = :sequence"
-_ONE = f"{_COLUMNS} WHERE did = :did AND version = :version"
+_BY_TRANSACTION = """
+SELECT e.sequence, e.entry FROM evm_entries e JOIN evm_attempts a ON a.hash = e.transaction_hash
+WHERE e.did = :did AND e.version = :version AND a.transaction_id = :transaction
+"""
 _HEAD = "SELECT sequence, block_number FROM evm_entries ORDER BY sequence DESC LIMIT 1"
 _VERSION = "SELECT coalesce(max(version), 0) FROM evm_entries WHERE did = :did"
 _UP_TO = "SELECT coalesce(max(sequence), 0) FROM evm_entries WHERE block_number <= :number"
@@ -121,10 +124,12 @@ def version(transaction: Transaction, did: str) -> int:
     return found
 
 
-def holds(transaction: Transaction, item: Item) -> int | None:
-    """The sequence of exactly this entry, if it is recorded as the version that it wanted to be."""
-    row = transaction.execute(_ONE, {"did": item.did, "version": item.expected + 1}).fetchone()
-    return row[5] if row is not None and bytes(row[2]) == item.entry else None
+def recorded_by(transaction: Transaction, item: Item, transaction_id: int) -> int | None:
+    """The sequence of this entry, if it was recorded by any signature of this transaction of ours. The same octets may have
+    been recorded by somebody else, who then has the receipt."""
+    row = {"did": item.did, "version": item.expected + 1, "transaction": transaction_id}
+    found = transaction.execute(_BY_TRANSACTION, row).fetchone()
+    return found[0] if found is not None and bytes(found[1]) == item.entry else None
 
 
 def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_at: int) -> Receipt:

@@ -71,7 +71,8 @@ class EvmLedger:
         self._run()
         item = Item(did, expected_version, bytes(entry))
         if len(item.entry) + len(did.encode()) > MOST_OCTETS:
-            raise LedgerUnavailable("The entry is too large for a transaction.", details={"did": did})
+            details: dict[str, JsonValue] = {"did": did, "outcome": "not recorded"}
+            raise LedgerUnavailable("The entry is too large for a transaction.", details=details)
         seconds = self._station.settings.append_seconds
         deadline = self._station.now() + int(seconds * 1_000_000)
         look = self._worker.looks
@@ -98,6 +99,7 @@ class EvmLedger:
         if self._station.trouble:
             details["reason"] = self._station.trouble
         if await self._write(lambda transaction: appends.withdraw(transaction, number), details):
+            details["outcome"] = "not recorded"
             raise LedgerUnavailable("The entry could not be sent and was not recorded.", details=details)
         for found in await self._read(appends.decided):
             if found.id == number:
@@ -106,6 +108,7 @@ class EvmLedger:
         sent = await self._read(lambda transaction: appends.last_hash(transaction, number))
         if sent is not None:
             details["transactionHash"] = sent.hex()
+        details["outcome"] = "unknown"
         raise LedgerUnavailable("The entry was sent, and is not confirmed yet.", details=details)
 
     async def entries(self, did: str) -> Sequence[LedgerEntry]:

@@ -131,6 +131,8 @@ def test_a_fee_spike_is_outbid_and_the_root_is_there_once(still_chain: Any) -> N
 
 
 def test_above_the_cap_a_transaction_waits_and_says_so(site: Any) -> None:
+    site.server.expensive()
+
     async def scenario() -> None:
         ledger = site.open(max_fee_gwei=0.000_001)
         with pytest.raises(LedgerUnavailable, match="was not recorded") as caught:
@@ -310,6 +312,7 @@ def test_an_outcome_that_is_not_known_yet_carries_the_hash_and_is_found_later(st
         ledger = site.open()
         with pytest.raises(LedgerUnavailable, match="not confirmed yet") as caught:
             await ledger.append(DID, b"0", expected_version=0)
+        assert caught.value.details["outcome"] == "unknown"
         sent = bytes.fromhex(str(caught.value.details["transactionHash"]))
         known = await ledger.find_transaction(sent)
         assert known is not None

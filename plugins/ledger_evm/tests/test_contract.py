@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import time
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,11 @@ class Caller:
         fees = Fees(10**11, 10**9)
         signed = self.sender.sign(self.site.settings.contract, data, nonce=nonce, gas=3_000_000, fees=fees)
         sent = self.site.server.call("eth_sendRawTransaction", "0x" + signed.raw.hex())
-        return self.site.server.call("eth_getTransactionReceipt", sent)
+        deadline = time.monotonic() + 10
+        while (receipt := self.site.server.call("eth_getTransactionReceipt", sent)) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return receipt
 
     def read(self, function: str, *arguments: bytes) -> int:
         what = {"to": self.site.settings.contract, "data": "0x" + call(function, *arguments).hex()}

@@ -135,7 +135,9 @@ def _with_other_octets(method: str, answer: Any) -> bytes | None:
     if method != "eth_getTransactionByHash":
         return None
     data = answer["result"]["input"]
-    return json.dumps({**answer, "result": {**answer["result"], "input": data[:-2] + "00"}}).encode()
+    # The last octet of the last entry, before the eight of the sender's mark.
+    forged = data[:-18] + "00" + data[-16:]
+    return json.dumps({**answer, "result": {**answer["result"], "input": forged}}).encode()
 
 
 @pytest.mark.parametrize(
@@ -175,6 +177,38 @@ def test_a_receipt_of_another_transaction_is_not_believed(site: Any, liar: Liar)
         await ledger.close()
 
     asyncio.run(scenario())
+
+
+def test_a_nonce_that_only_seemed_to_be_taken_leaves_no_gap(still_chain: Any) -> None:
+    site = still_chain()
+    liar = Liar(site.server.url)
+
+    def lie(method: str, answer: Any) -> bytes | None:
+        if method != "eth_getTransactionCount":
+            return None
+        return json.dumps({**answer, "result": hex(int(answer["result"], 16) + 3)}).encode()
+
+    async def scenario() -> None:
+        ledger = site.open(rpc_url=liar.url)
+        await ledger.submit_anchor(ROOT, 1)
+        found = await until(lambda: ledger.anchor_status(ROOT), lambda one: one is not None and one.transaction_hash)
+        with liar.telling(lie):
+            moved = await until(
+                lambda: ledger.anchor_status(ROOT),
+                lambda one: one is not None and found is not None and one.transaction_hash != found.transaction_hash,
+            )
+        assert moved is not None
+        assert moved.state == "submitted"
+        site.server.call("evm_setAutomine", True)
+        site.server.mine()
+        await until(lambda: ledger.anchor_status(ROOT), is_("confirmed"))
+        await appended(ledger, b"0", 0)
+        await appended(ledger, b"1", 1)
+        await settled(ledger)
+        await ledger.close()
+
+    with liar.serving():
+        asyncio.run(scenario())
 
 
 def test_another_chain_behind_the_same_address_is_noticed(site: Any, liar: Liar) -> None:
@@ -250,6 +284,7 @@ def test_an_empty_purse_waits_and_alarms(site: Any, caplog: pytest.LogCaptureFix
         await asyncio.sleep(LASTING_SECONDS)
         with caplog.at_level(logging.ERROR), pytest.raises(LedgerUnavailable, match="was not recorded") as caught:
             await ledger.append(DID, b"1", expected_version=1)
+        assert caught.value.details["outcome"] == "not recorded"
         assert caught.value.details["reason"] == f"the account {address} has not enough funds"
         alarms = [record for record in caplog.records if "not enough funds" in record.message]
         assert len(alarms) == 1, "told once, not with every look"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_ledger_evm.work import has_work
 
 from identity_core.conformance.ledger import check_lines, whole
 from identity_core.domain.errors import VersionConflict
@@ -51,6 +52,7 @@ def confirm_all(site: Any, name: str, roots: list[bytes]) -> list[LedgerEntry]:
         ledger = site.open(name)
         for root in roots:
             await until(lambda root=root: ledger.anchor_status(root), lambda one: one is None or is_("confirmed")(one))
+        await until(lambda: ledger._database.read(has_work), lambda more: not more)
         lines = await whole(ledger)
         await ledger.close()
         return lines
@@ -140,6 +142,18 @@ def test_an_index_that_is_lost_is_read_from_the_chain(site: Any) -> None:
                 await again.append("did:x:1", b"", expected_version=3)
             await again.append(f"did:x:new{blocks}", b"", expected_version=0)
             await again.close()
+
+    asyncio.run(scenario())
+
+
+def test_the_same_octets_from_two_indexes_have_one_receipt(site: Any) -> None:
+    async def scenario() -> None:
+        ledgers = [site.open("one"), site.open("other")]
+        appends = (ledger.append("did:x:1", b"same", expected_version=0) for ledger in ledgers)
+        outcomes = await asyncio.gather(*appends, return_exceptions=True)
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Receipt", "VersionConflict"]
+        for ledger in ledgers:
+            await ledger.close()
 
     asyncio.run(scenario())
 

@@ -131,5 +131,6 @@ def test_deploying_says_what_went_wrong(site: Any) -> None:
         asyncio.run(deploy(poor, wait_seconds=5))
     with pytest.raises(LedgerUnavailable, match="does not answer"):
         asyncio.run(deploy(replace(poor, rpc_url="http://127.0.0.1:1"), wait_seconds=5))
+    site.server.expensive()
     with pytest.raises(LedgerUnavailable, match="max_fee_gwei"):
         asyncio.run(deploy(replace(site.settings, max_fee_gwei=0.000_001), wait_seconds=5))

@@ -88,7 +88,8 @@ def append_call(items: Sequence[Item]) -> bytes:
 
 
 def read_append(data: bytes) -> list[Item]:
-    """The items of such an input. Raises ``CallUnreadable`` when its octets are not those that its digests name."""
+    """The items of such an input; what stands behind them is the sender's mark. Raises ``CallUnreadable`` when its octets
+    are not those that its digests name."""
     count = int.from_bytes(data[4 + WORD : 4 + 2 * WORD], "big")
     start = 4 + 2 * WORD
     if data[:4] != artifact().selectors["append"] or data[4 : 4 + WORD] != word(WORD) or count > MOST_ITEMS:
