@@ -17,17 +17,24 @@ disks that are full or broken, which no test can cause everywhere.
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from typing import Any, ClassVar
+from contextlib import AbstractContextManager
+from typing import ClassVar
 
 import pytest
 
 from identity_core.conformance.ledger import DID, check_lines, close, run, whole
-from identity_core.conformance.ledger_writers import Attempts, race, write_until_killed, write_until_told
+from identity_core.conformance.ledger_writers import (
+    PAUSE_SECONDS,
+    Attempts,
+    left,
+    process,
+    race,
+    received,
+    write_until_killed,
+    write_until_told,
+)
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
 from identity_core.domain.merkle.audit import Audit, Finding
 from identity_core.domain.merkle.checkpoint import Checkpoint
@@ -158,7 +165,8 @@ class LedgerFaultConformance:
             assert any(isinstance(one, LedgerUnavailable) for one in outcomes), "the outage was none"
             for n in range(TURNS):
                 await self._append(ledger, f"did:x:{n}", b"once")
-                assert [line.entry for line in await ledger.entries(f"did:x:{n}")] == [b"once"]
+                recorded = [line.entry for line in await ledger.entries(f"did:x:{n}")]
+                assert recorded == [b"once"], f"recorded twice, or not at all: {recorded}"
             lines = await whole(ledger)
             assert len(lines) == TURNS + 1, "an entry is lost or doubled"
             check_lines(lines, shared_chain=self.shared_chain)
@@ -185,29 +193,35 @@ class LedgerFaultConformance:
                 return
             finally:
                 await close(again)
-            assert "entry 3" in {one.where for one in audited(lines, honest)}
+            assert "entry 3" in {one.where for one in audited(lines, honest)}, "not found by an auditor"
 
         run(scenario())
 
     async def _append(self, ledger: LedgerBackend, did: str, entry: bytes) -> None:
         """Appends the first entry of ``did``, again and again while the ledger is not back."""
-        async with asyncio.timeout(self.recovery_seconds):
-            while True:
-                try:
-                    await ledger.append(did, entry, expected_version=0)
-                    return
-                except VersionConflict:
-                    return
-                except LedgerUnavailable:
-                    await asyncio.sleep(0.05)
+        for _ in self._patience():
+            try:
+                await ledger.append(did, entry, expected_version=0)
+                return
+            except VersionConflict:
+                return
+            except LedgerUnavailable:
+                await asyncio.sleep(PAUSE_SECONDS)
 
     async def _until(self, reached: Callable[[], bool], writers: Sequence[asyncio.Task[None]]) -> None:
-        async with asyncio.timeout(self.recovery_seconds):
-            while not reached():
-                for writer in writers:
-                    if writer.done():
-                        writer.result()
-                await asyncio.sleep(0.01)
+        for _ in self._patience():
+            for writer in writers:
+                if writer.done():
+                    writer.result()
+            if reached():
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    def _patience(self) -> Iterator[None]:
+        deadline = time.monotonic() + self.recovery_seconds
+        while time.monotonic() < deadline:
+            yield
+        pytest.fail("the ledger does not come back")
 
 
 def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[Finding]:
@@ -223,44 +237,5 @@ def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list
 def encoded(line: LedgerEntry) -> bytes:
     """The leaf of an entry, as the transparency log has it."""
     at = line.receipt
-    leaf = Leaf(
-        at.sequence, at.transaction_hash, at.block_number, at.recorded_at, line.did, line.version, line.entry
-    )
+    leaf = Leaf(at.sequence, at.transaction_hash, at.block_number, at.recorded_at, line.did, line.version, line.entry)
     return leaf.encode()
-
-
-@contextmanager
-def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, Connection]]:
-    """A forked process that works, and where it tells; killed at the end."""
-    if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("processes cannot be forked here")
-    context = multiprocessing.get_context("fork")
-    near, far = context.Pipe(duplex=False)
-    child = context.Process(target=work, args=(far,), daemon=True)
-    child.start()
-    far.close()
-    try:
-        yield child, near
-    finally:
-        child.kill()
-        child.join(30)
-        near.close()
-
-
-def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
-    """The next ``count`` things that a process tells, each within ``seconds``."""
-    for _ in range(count):
-        assert told.poll(seconds), "a process that writes has nothing to tell"
-        try:
-            yield told.recv()
-        except EOFError:
-            pytest.fail("a process that writes has ended; see its traceback")
-
-
-def left(told: Connection) -> Iterator[Any]:
-    """What a process had told before it was killed."""
-    try:
-        while True:
-            yield told.recv()
-    except EOFError:
-        return

@@ -1,12 +1,18 @@
-"""Writers that do not give up: what the fault tests of the ledger kit let loose on a ledger."""
+"""Writers that do not give up, and processes of them: what the fault tests of the ledger kit let loose on a ledger."""
 
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import pytest
 
 from identity_core.conformance.ledger import DID, close, run
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
@@ -105,3 +111,40 @@ async def version_of(ledger: LedgerBackend, did: str) -> int:
             return len(await ledger.entries(did))
         except LedgerUnavailable:
             await asyncio.sleep(PAUSE_SECONDS)
+
+
+@contextmanager
+def process(work: Callable[[Connection], None]) -> Iterator[tuple[BaseProcess, Connection]]:
+    """A forked process that works, and where it tells; killed at the end."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("processes cannot be forked here")
+    context = multiprocessing.get_context("fork")
+    near, far = context.Pipe(duplex=False)
+    child = context.Process(target=work, args=(far,), daemon=True)
+    child.start()
+    far.close()
+    try:
+        yield child, near
+    finally:
+        child.kill()
+        child.join(30)
+        near.close()
+
+
+def received(told: Connection, count: int, seconds: float) -> Iterator[Any]:
+    """The next ``count`` things that a process tells, each within ``seconds``."""
+    for _ in range(count):
+        assert told.poll(seconds), "a process that writes has nothing to tell"
+        try:
+            yield told.recv()
+        except EOFError:
+            pytest.fail("a process that writes has ended; see its traceback")
+
+
+def left(told: Connection) -> Iterator[Any]:
+    """What a process had told before it was killed."""
+    try:
+        while True:
+            yield told.recv()
+    except EOFError:
+        return

@@ -1,9 +1,10 @@
 """Appends a second through the ledger port, with latency and CPU; what a read of the document index and a challenge cost.
 
-    python -m tests.bench.bench_storage [--seconds 3] [--callers 1 32 64] [--postgresql] [--replicas 4]
+    python -m tests.bench.bench_storage [--seconds 3] [--callers 1 32 64] [--postgresql] [--replicas 4] [--disk 3]
 
 Files go to ``--folder`` (default: the current directory), because a temporary folder is often no real disk. What an fsync
-costs there is measured first: it decides what one caller can reach. CPU is that of the whole process.
+costs there is measured first: it decides what one caller can reach; ``--disk`` makes each so many milliseconds slower, for the
+server too. CPU is that of the whole process. Every ledger is checked afterwards: places, versions and hashes, row by row.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import multiprocessing
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import uvloop
@@ -28,6 +32,8 @@ from identity_ledger_sql import SqlLedger
 from identity_core.database import migrate, open_database
 from identity_core.ports.repositories import Challenge
 from identity_core.store import Store
+from tests.bench.slow_disk import slow_disk
+from tests.fault.ledger_check import ROWS, check_chain, check_ledger
 
 ENTRY = os.urandom(700)
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpW{:06}"
@@ -87,17 +93,17 @@ async def measured(label: str, callers: int, seconds: float, step: Callable[[int
     report(label, latencies, time.perf_counter() - wall, time.process_time() - cpu)
 
 
-async def appends(folder: Path, url: str | None, callers: int, seconds: float, first: int = 0) -> None:
+async def appends(folder: Path, url: str | None, callers: int, seconds: float) -> None:
     """Appends through the port, each caller to its own DID."""
     ledger = SqlLedger.open(folder, url, clock=SystemClock(), processes=1)
     where = "PostgreSQL" if url else "SQLite"
-    await measured(
-        f"append, {where}, {callers} callers",
-        callers,
-        seconds,
-        lambda caller, turn: ledger.append(DID.format(first + caller), ENTRY, expected_version=turn),
-    )
+    await measured(f"append, {where}, {callers} callers", callers, seconds, appending(ledger, 0))
     await ledger.close()
+
+
+def appending(ledger: SqlLedger, first: int) -> Callable[[int, int], Awaitable[object]]:
+    """A step that appends to the DID of its caller; ``first`` is the number of the first caller's."""
+    return lambda caller, turn: ledger.append(DID.format(first + caller), ENTRY, expected_version=turn)
 
 
 async def challenges(folder: Path, callers: int, seconds: float) -> None:
@@ -117,13 +123,39 @@ async def challenges(folder: Path, callers: int, seconds: float) -> None:
     await store.close()
 
 
-def replica(url: str, callers: int, seconds: float, first: int) -> None:
-    """One process of several on one server."""
-    uvloop.run(appends(Path(), url, callers, seconds, first))
+def replica(url: str, seconds: float, first: int, start: Barrier, told: Queue[tuple[list[float], float]]) -> None:
+    """One process of several on one server, with 16 callers."""
+
+    async def append() -> tuple[list[float], float]:
+        ledger = SqlLedger.open(Path(), url, clock=SystemClock(), processes=1)
+        start.wait()
+        cpu = time.process_time()
+        latencies = await drive(16, seconds, appending(ledger, first))
+        cpu = time.process_time() - cpu
+        await ledger.close()
+        return latencies, cpu
+
+    told.put(uvloop.run(append()))
+
+
+def together(url: str, seconds: float, replicas: int) -> None:
+    """Several processes on one ledger; their appends as one figure."""
+    context = multiprocessing.get_context("spawn")
+    start, told = context.Barrier(replicas), context.Queue()
+    processes = [context.Process(target=replica, args=(url, seconds, 100 * n, start, told)) for n in range(replicas)]
+    for process in processes:
+        process.start()
+    heard = [told.get() for _ in processes]
+    for process in processes:
+        process.join()
+    latencies = [one for theirs, _ in heard for one in theirs]
+    report(f"append, PostgreSQL, {replicas} x 16 callers", latencies, seconds, sum(cpu for _, cpu in heard))
 
 
 def on_postgresql(folder: Path, callers: Sequence[int], seconds: float, replicas: int) -> None:
     """The same on a private server, then with several processes."""
+    import psycopg
+
     from tests.postgres_server import PostgresServer
 
     server = PostgresServer.create(Path(tempfile.mkdtemp(dir=folder)), fsync=True)
@@ -134,13 +166,11 @@ def on_postgresql(folder: Path, callers: Sequence[int], seconds: float, replicas
         database = open_database(url, Path())
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
         asyncio.run(database.close())
-        print(f"{replicas} replicas with 16 callers each, together on one ledger:")
-        context = multiprocessing.get_context("spawn")
-        processes = [context.Process(target=replica, args=(url, 16, seconds, 100 * n)) for n in range(replicas)]
-        for process in processes:
-            process.start()
-        for process in processes:
-            process.join()
+        together(url, seconds, replicas)
+        with psycopg.connect(url) as connection:
+            rows = connection.execute(ROWS).fetchall()
+        check_chain(rows)
+        print(f"{len(rows)} entries of {replicas} replicas: no fork, no gap, every hash right")
     finally:
         server.stop()
 
@@ -153,20 +183,40 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path())
     parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--replicas", type=int, default=4)
+    parser.add_argument("--disk", type=float, default=0.0, metavar="MILLISECONDS")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-storage-", dir=options.folder.resolve()))
     folder.chmod(0o755)
     try:
-        print(f"Python {sys.version.split()[0]}, fdatasync {fsync_milliseconds(folder):.2f} ms")
-        for callers in options.callers:
-            place = folder / f"sqlite-{callers}"
-            place.mkdir()
-            uvloop.run(appends(place, None, callers, options.seconds))
-            uvloop.run(challenges(place, callers, options.seconds))
-        if options.postgresql:
-            on_postgresql(folder, options.callers, options.seconds, options.replicas)
+        if options.disk:
+            print(f"every fsync and fdatasync takes {options.disk} ms longer")
+            # The loader reads its environment at a start, so this one starts itself again. The last option counts.
+            again = [sys.executable, "-m", "tests.bench.bench_storage", *sys.argv[1:], "--disk", "0"]
+            subprocess.run(again, env=slow_disk(options.disk, folder), check=True)
+            return
+        bench(folder, options.callers, options.seconds, options.replicas if options.postgresql else 0)
     finally:
         shutil.rmtree(folder)
+
+
+def bench(folder: Path, callers: Sequence[int], seconds: float, replicas: int) -> None:
+    """SQLite, and PostgreSQL with so many ``replicas`` unless that is none."""
+    print(f"Python {sys.version.split()[0]}, fdatasync {fsync_milliseconds(folder):.2f} ms, {load()}")
+    for number in callers:
+        place = folder / f"sqlite-{number}"
+        place.mkdir()
+        uvloop.run(appends(place, None, number, seconds))
+        check_ledger(place, {})
+        uvloop.run(challenges(place, number, seconds))
+    if replicas:
+        on_postgresql(folder, callers, seconds, replicas)
+    print(load())
+
+
+def load() -> str:
+    """What else the machine does: the figures mean little beside others."""
+    one, five, _ = os.getloadavg()
+    return f"load {one:.1f} in the last minute, {five:.1f} in five, on {os.cpu_count()} cores"
 
 
 if __name__ == "__main__":

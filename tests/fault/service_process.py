@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,7 +45,8 @@ def start(
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
 ) -> Running:
-    """Runs ``identity serve`` on ``data_dir`` and a free port until it is ready; ``before`` are the words of a command that runs it."""
+    """Runs ``identity serve`` on ``data_dir`` until it is ready; ``before`` are the words of a command that runs it. It takes a
+    free port and says which; with ``--port`` among the ``arguments`` it need not say, as one behind a public URL does not."""
     log = data_dir.parent / f"{data_dir.name}.log"
     command = [*before, sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
     command += ["--port", "0", "--data-dir", str(data_dir), *arguments]
@@ -57,10 +59,10 @@ def start(
         earlier = output.tell()
         process = subprocess.Popen(command, stdout=output, stderr=output, env=inherited, start_new_session=True)
     while time.monotonic() - began < START_SECONDS and process.poll() is None:
-        said = LISTENING.search(log.read_bytes(), earlier)
-        wire = Wire("http://127.0.0.1:0" if said is None else said[1].decode())
+        url = _url(arguments, log.read_bytes()[earlier:])
+        wire = Wire(url or "http://127.0.0.1:0")
         with contextlib.suppress(OSError):
-            if said is not None and wire.call("GET", "/ready").status == 200:
+            if url is not None and wire.call("GET", "/ready").status == 200:
                 return Running(process, wire, Stranger(wire, API_KEY), log, time.monotonic() - began)
         wire.close()
         time.sleep(0.02)
@@ -68,6 +70,21 @@ def start(
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(10)
     raise RuntimeError(f"the service did not become ready: {log.read_text(errors='replace')[-3000:]}")
+
+
+def _url(arguments: Sequence[str], said: bytes) -> str | None:
+    if "--port" in arguments:
+        return f"http://127.0.0.1:{arguments[arguments.index('--port') + 1]}"
+    found = LISTENING.search(said)
+    return None if found is None else found[1].decode()
+
+
+def free_port() -> int:
+    """One that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 @contextlib.contextmanager

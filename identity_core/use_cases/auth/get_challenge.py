@@ -30,7 +30,8 @@ class GetDidAuthChallenge:
     async def __call__(self, did: Did, *, purpose: str | None, body_hash: str | None) -> Challenge:
         state = (await self.reader.active(did)).head.state
         now = self.clock.now()
-        expires_at = now.replace(microsecond=0) + self.lifetime
+        # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
+        expires_at = max(now, state.updated_at).replace(microsecond=0) + self.lifetime
         text = challenge.build(
             origin=self.origin,
             did=str(did),

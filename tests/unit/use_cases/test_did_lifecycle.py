@@ -294,3 +294,12 @@ async def test_mixed_writers_leave_a_gapless_chain_with_a_key(rooms: Rooms) -> N
     assert head.version_id == 1 + 16
     assert head.document.related("authentication")
     assert verify(await rooms.log(did)).versions == 17
+
+
+@on_rooms
+async def test_a_clock_that_goes_back_stops_no_change(rooms: Rooms) -> None:
+    """The next entry is later than the last, and the challenge for it has to outlive that moment."""
+    created = await rooms.new_did()
+    rooms.clock.move(hours=-1)
+    version = await add_service(rooms, created.version.state.did, secret_of(created))
+    assert version.state.version_id == 2

@@ -1,0 +1,153 @@
+"""kill -9 of anchoring workers, two at a time, while proofs come in: every proof is anchored, once, and receipts say what the ledger says.
+
+research/ledger.md §5.1. ``IDENTITY_ROUNDS`` sets the number of kills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.anchor_proof import AnchorPath, proof_commitment
+from identity_core.ports.proofs import StoredProof
+from identity_core.store import Store
+from identity_core.store.proofs import add_proof
+from tests.anchoring import some_proof
+from tests.evm_site import SystemClock
+from tests.postgres_server import postgres_server
+from tests.transparency import open_ledger
+
+__all__ = ["postgres_server"]
+
+ROOT = Path(__file__).parents[2]
+ROUNDS = int(os.environ.get("IDENTITY_ROUNDS") or 2)
+PROOFS = 120
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    if request.param == "sqlite":
+        return None
+    return request.getfixturevalue("postgres_server").new_database()
+
+
+class Workers:
+    """Processes of ``identity anchor worker`` on one installation."""
+
+    def __init__(self, folder: Path, url: str | None) -> None:
+        chosen = {
+            "IDENTITY_DATA_DIR": str(folder),
+            "IDENTITY_ANCHORING_SEAL_SECONDS": "0.02",
+            "IDENTITY_ANCHORING_BATCH_SIZE": "20",
+        }
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+        self.environment = kept | chosen | ({} if url is None else {"IDENTITY_DATABASE_URL": url})
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Starts one more, and returns when it works."""
+        command = [sys.executable, "-m", "identity_core", "anchor", "worker"]
+        process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stderr=subprocess.PIPE)
+        self.running.append(process)
+        assert process.stderr is not None
+        while b"anchoring on" not in (line := process.stderr.readline()):
+            assert line, "a worker did not start"
+
+    def kill(self) -> None:
+        victim = self.running.pop(0)
+        victim.kill()
+        victim.wait(10)
+        if victim.stderr is not None:
+            victim.stderr.close()
+
+
+@contextlib.contextmanager
+def workers(folder: Path, url: str | None) -> Iterator[Workers]:
+    made = Workers(folder, url)
+    try:
+        yield made
+    finally:
+        while made.running:
+            made.kill()
+
+
+def test_workers_are_killed(tmp_path: Path, url: str | None) -> None:
+    async def story(crew: Workers) -> None:
+        store = Store.open(tmp_path, url, processes=3)
+        proofs: list[StoredProof] = []
+        dice = random.Random(7)
+        try:
+            await asyncio.to_thread(crew.start)
+            for _ in range(ROUNDS):
+                proofs += await _queue(store)
+                await asyncio.to_thread(crew.start)
+                proofs += await _queue(store)
+                await asyncio.sleep(dice.uniform(0.0, 0.15))
+                crew.kill()
+            await _until_confirmed(store, proofs)
+            await _check(store, tmp_path, url, proofs)
+        finally:
+            await store.close()
+
+    with workers(tmp_path, url) as crew:
+        asyncio.run(story(crew))
+
+
+async def _queue(store: Store) -> list[StoredProof]:
+    proofs = [some_proof(SystemClock().now()) for _ in range(PROOFS)]
+
+    def add(transaction: Any) -> None:
+        for proof in proofs:
+            add_proof(transaction, proof)
+
+    await store.database.write(add)
+    return proofs
+
+
+async def _until_confirmed(store: Store, proofs: list[StoredProof]) -> None:
+    deadline = time.monotonic() + 60
+    for proof in proofs:
+        while (receipt := await store.outbox.receipt(proof.id)) is None or receipt.status.value != "confirmed":
+            assert time.monotonic() < deadline, f"{proof.id} is not confirmed: {receipt}"
+            await asyncio.sleep(0.05)
+
+
+async def _check(store: Store, folder: Path, url: str | None, proofs: list[StoredProof]) -> None:
+    ledger = open_ledger(folder, SystemClock(), url)  # type: ignore[arg-type]
+    places: set[tuple[bytes, int]] = set()
+    try:
+        for proof in proofs:
+            stored = await store.proofs.get(proof.id)
+            assert stored is not None
+            assert stored.anchor is not None
+            path = AnchorPath.parse(json.loads(stored.anchor_details or b"null"))
+            path.verify(proof_commitment(proof.proof, proof.salt))
+            places.add((path.root, path.index))
+            told = await ledger.anchor_status(path.root)
+            assert told is not None
+            assert (told.state, told.transaction_hash, told.block_number) == (
+                "confirmed",
+                stored.anchor.tx_hash,
+                stored.anchor.block_number,
+            )
+    finally:
+        await ledger.close()
+    assert len(places) == len(proofs), "two proofs share a place"
+    counts = await store.database.read(
+        lambda reading: reading.execute(
+            "SELECT count(*), count(DISTINCT root), sum(size) FROM anchor_batches"
+        ).fetchone()
+    )
+    assert counts[0] == counts[1], "a root was made twice"
+    assert counts[2] == len(proofs), "a leaf is in two batches"

@@ -1,0 +1,106 @@
+"""The clock goes back by an hour, and comes back: no order is lost, no version is hidden, nothing has to be restarted.
+
+reliability-ux.md §2.2. The service's clock is turned by a plugin (``turned_clock``), the monotonic one is left alone, as an
+operating system does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from identity_core.domain.log import verify
+from tests.attack.stranger import Holder, rotation, service
+from tests.fault import service_process
+from tests.fault.creators import all_events
+from tests.fault.service_process import Running
+
+HOUR = -3600.0
+Turn = Callable[[float], None]
+
+
+@pytest.fixture
+def turned(tmp_path: Path) -> Iterator[tuple[Running, Turn]]:
+    """A service, and what sets its clock so many seconds beside the true time."""
+    offset = tmp_path / "offset"
+
+    def turn(seconds: float) -> None:
+        # In one step, so that the service never reads half of it.
+        offset.with_suffix(".new").write_text(f"{seconds}")
+        offset.with_suffix(".new").replace(offset)
+
+    turn(0)
+    environment = {"IDENTITY_PLUGINS_MODULES": "tests.fault.turned_clock", "IDENTITY_TEST_CLOCK": str(offset)}
+    with service_process.service(tmp_path / "data", environment=environment) as running:
+        yield running, turn
+
+
+def times_of(hana: Holder) -> list[datetime]:
+    """The times of the entries in the log, which an independent reader finds sound now."""
+    verified = verify(hana.log(), now=datetime.now(UTC))
+    assert verified.did == hana.did
+    items = hana.wire.call("GET", hana.path() + "/history?limit=200").json["items"]
+    assert [item["versionId"] for item in items] == list(range(1, verified.versions + 1))
+    return [datetime.fromisoformat(item["timestamp"]) for item in items]
+
+
+def test_changes_go_on_and_keep_their_order(turned: tuple[Running, Turn]) -> None:
+    running, turn = turned
+    hana = running.stranger.holder()
+    assert hana.act("update", service("before")).status == 200
+    turn(HOUR)
+    assert hana.resolve().json["didDocumentMetadata"]["versionId"] == 2
+    assert hana.act("update", service("meanwhile")).status == 200
+    newcomer = running.stranger.holder()
+    assert newcomer.act("update", service()).status == 200
+    turn(0)
+    assert hana.act("update", service("after")).status == 200
+    assert hana.resolve().json["didDocumentMetadata"]["versionId"] == 4
+    for holder in (hana, newcomer):
+        times = times_of(holder)
+        assert all(earlier <= later for earlier, later in pairwise(times))
+    events = all_events(running)
+    assert [event["sequence"] for event in events] == list(range(1, 7))
+
+
+def test_what_was_recorded_in_the_hour_that_comes_again_is_not_hidden(turned: tuple[Running, Turn]) -> None:
+    """A version that the clock says is still to come is the head all the same, also for who asks by a time to come."""
+    running, turn = turned
+    hana = running.stranger.holder()
+    assert hana.act("update", service()).status == 200
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    for offset in (HOUR, 0.0):
+        turn(offset)
+        for query in ("", f"?versionTime={tomorrow}"):
+            answer = hana.resolve(query)
+            assert answer.status == 200, answer.body
+            assert answer.json["didDocumentMetadata"]["versionId"] == 2
+
+
+def test_a_challenge_is_used_once_whatever_the_clock_says(turned: tuple[Running, Turn]) -> None:
+    """One from before the step back still holds, and is spent at the first use, before and after the clock is right again."""
+    running, turn = turned
+    hana = running.stranger.holder()
+    early = hana.signed("update", service("early"))
+    turn(HOUR)
+    assert hana.send("update", service("early"), early).status == 200
+    assert hana.send("update", service("early"), early).outcome == (401, "AUTH_FAILED")
+    turn(0)
+    assert hana.send("update", service("early"), early).outcome == (401, "AUTH_FAILED")
+
+
+def test_a_grace_period_ends_at_its_time_and_not_an_hour_early(turned: tuple[Running, Turn]) -> None:
+    running, turn = turned
+    hana = running.stranger.holder()
+    end = (datetime.now(UTC) + timedelta(minutes=30)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    answer = hana.act("rotate", rotation(hana.key_id, revokeOldAfter=end))
+    assert answer.status == 200, answer.body
+    keys = []
+    for offset in (0.0, HOUR, 0.0, -HOUR):
+        turn(offset)
+        keys.append(len(hana.resolve().json["didDocument"]["verificationMethod"]))
+    assert keys == [2, 2, 2, 1]

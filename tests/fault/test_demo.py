@@ -1,0 +1,62 @@
+"""``identity demo`` tells the same story on every ledger, and at two replicas on one database."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from features.backends import BACKENDS, Backend
+from identity_core.domain.log import verify
+from tests.attack.stranger import did_path
+from tests.fault import service_process
+from tests.fault.service_process import API_KEY, ROOT, Running
+
+PASSPHRASE = {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for all replicas"}
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """What the service stands on."""
+    try:
+        made = BACKENDS[request.param]()
+    except FileNotFoundError as error:
+        if os.environ.get("CI"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    yield made
+    made.close()
+
+
+def tell(running: Running) -> tuple[list[str], str]:
+    """The steps of the story against this service, and the DID that it was about."""
+    command = [sys.executable, "-m", "identity_core", "demo", "--url", running.wire.url, "--json"]
+    environment = os.environ | {"IDENTITY_API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout[-2000:]
+    steps = json.loads(done.stdout)["steps"]
+    return [step["step"] for step in steps], next(step["answer"]["did"] for step in steps if "did" in step["answer"])
+
+
+def test_the_story_is_the_same_at_every_replica(backend: Backend, tmp_path: Path) -> None:
+    settings = backend.settings()
+    count = 2 if "IDENTITY_DATABASE_URL" in settings else 1
+    with ExitStack() as stack:
+        replicas = [
+            stack.enter_context(service_process.service(tmp_path / f"{n}", environment={**settings, **PASSPHRASE}))
+            for n in range(count)
+        ]
+        told = [tell(replica) for replica in replicas]
+        assert all(steps == told[0][0] for steps, _ in told)
+        # Each replica shows what was told at the others.
+        for replica in replicas:
+            for _, did in told:
+                answer = replica.wire.call("GET", did_path(did) + "/log")
+                assert answer.status == 200, answer.body
+                assert verify(answer.body).did == did
