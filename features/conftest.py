@@ -21,6 +21,7 @@ from features.world import World
 from openapi.clients import PACKAGE, build_python_client
 
 pytest_plugins = [
+    "features.steps.anchors",
     "features.steps.answers",
     "features.steps.api_keys",
     "features.steps.credentials",

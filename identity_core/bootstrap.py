@@ -155,6 +155,16 @@ class LogDesk:
 
 
 @contextlib.asynccontextmanager
+async def open_ledger(settings: Settings) -> AsyncIterator[LedgerBackend]:
+    """The ledger, and nothing else. Raises ``StartError``."""
+    plugins = _plugins(settings, SystemClock())
+    try:
+        yield plugins.ledger(settings.ledger.backend)
+    finally:
+        await plugins.close()
+
+
+@contextlib.asynccontextmanager
 async def log_desk(settings: Settings) -> AsyncIterator[LogDesk]:
     """Opens both, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
@@ -189,7 +199,7 @@ def _anchor_worker(settings: Settings, logged: LogDesk, store: Store) -> AnchorW
         store.outbox,
         SealBatch(store.outbox, ledger.anchor_ledger_name, checkpoint, clock, policy.batch_size),
         FollowBatches(store.outbox, ledger, journal, clock, policy),
-        RevokeLeaves(store.outbox, ledger, journal, clock),
+        RevokeLeaves(store.outbox, ledger, journal, clock, policy.retry_seconds),
         clock,
         policy,
     )
@@ -559,11 +569,14 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         limiter = buckets if isinstance(buckets, FallbackStorage) else None
         figures = PluginMetrics(measured.registry, plugins.in_use, limiter)
         measured.before_render(figures.copy)
+        anchoring = None
         if anchorer is not None:
-            measured.before_render(AnchoringMetrics(measured.registry, anchorer.follow.journal.figures).copy)
+            anchoring = AnchoringMetrics(measured.registry, anchorer.follow.journal.figures)
+            measured.before_render(anchoring.copy)
         if shared_metrics is not None:
-            copying = asyncio.create_task(figures.keep_copying())
-            stack.callback(copying.cancel)
+            for copied in (figures, anchoring):
+                if copied is not None:
+                    stack.callback(asyncio.create_task(copied.keep_copying()).cancel)
         service = ServiceHandlers(
             _version(), _probes(ledger, store, plugins, limiter, anchorer), plugins.in_use, measured
         )

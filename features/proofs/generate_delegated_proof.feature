@@ -49,6 +49,9 @@ Feature: Aki has something proved about Hana
       | a value of 1.5                  |
       | no value                        |
       | a wait of -1 ms                 |
+      | a wait of 1.5 ms                |
+      | a wait of true                  |
+      | a wait of "5"                   |
       | a token with an eleventh member |
 
   @400:INVALID_DID
@@ -59,7 +62,8 @@ Feature: Aki has something proved about Hana
 
   @501:ANCHORING_DISABLED
   Scenario: Anchoring is off
-    Given Hana lets Aki prove things about her
+    Given a service that does not anchor
+    And Hana lets Aki prove things about her
     When Aki asks with the wish to be anchored
     Then the answer is 501 ANCHORING_DISABLED
 

@@ -102,7 +102,7 @@ def _judged(verdict: Verdict, anchor: Anchor | None) -> Answer:
 
 
 def _record(stored: StoredProof) -> Answer:
-    """``ProofRecord`` of the document. The salt of the anchor's commitment stays here."""
+    """``ProofRecord`` of the document."""
     revocation = stored.revocation
     body: dict[str, JsonValue] = {
         "proofId": stored.id,
@@ -122,5 +122,6 @@ def _record(stored: StoredProof) -> Answer:
         "revokedBy": None if revocation is None else revocation.by,
         "revocationReason": None if revocation is None else revocation.reason,
         "anchor": anchor_render.anchor(stored.anchor),
+        "anchorDetails": anchor_render.details(stored),
     }
     return Answer(200, body, headers=[NO_STORE])

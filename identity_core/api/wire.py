@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: ad77b547b6cb1141679c9206d3f3d1bae5de83c763b5261338acc5fa9e50f4ba
+SHA-256 of identity.json: ea26cbf4fb4e1d2354d3ba3d6fc7665cf1efd41b2fa9b05fc1a76665c226dc5b
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "ad77b547b6cb1141679c9206d3f3d1bae5de83c763b5261338acc5fa9e50f4ba"
+DOCUMENT_SHA256 = "ea26cbf4fb4e1d2354d3ba3d6fc7665cf1efd41b2fa9b05fc1a76665c226dc5b"
 
 AlsoKnownAs = list[str]
 
@@ -77,6 +77,17 @@ class Anchor(TypedDict):
     txHash: NotRequired[str | None]
     blockNumber: NotRequired[int | None]
     revokedBlock: NotRequired[int | None]
+
+
+class AnchorDetails(TypedDict):
+    ledger: str
+    root: str
+    index: int
+    size: int
+    path: list[str]
+    sealedAt: str
+    salt: str
+    commitment: str
 
 
 class ApiKeyList(TypedDict):
@@ -651,6 +662,7 @@ class ProofRecord(TypedDict):
     revokedBy: str | None
     revocationReason: str | None
     anchor: Anchor | None
+    anchorDetails: AnchorDetails | None
 
 
 class Readiness(TypedDict):

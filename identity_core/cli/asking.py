@@ -41,7 +41,7 @@ class Ask:
         if body is not None:
             return self.session.signed(method, path, body, self.signer, purpose)
         offer = self.session.challenge(self.signer.did, purpose=purpose)
-        header = self.signer.header(offer["challenge"], purpose=purpose)
+        header = self.signer.header(offer["challenge"], purpose=purpose, origin=self.session.origin)
         return self.session.call(method, path, query=query, headers={"Authorization": header})
 
 

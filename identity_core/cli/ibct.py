@@ -33,7 +33,13 @@ command.add_command(revoke)
 @click.option("--delegation", required=True, metavar="ID", help="The delegation that it acts under: uuid or URL.")
 @click.option("--predicate", required=True, nargs=2, metavar="ATTRIBUTE TYPE", help="What may be proved: age gte.")
 @click.option("--pin", metavar="VALUE", help="The only value that may be asked for; without it the agent chooses.")
-@click.option("--minutes", type=click.FloatRange(min=0.1, max=129_600), default=60.0, show_default=True)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0.1, max=129_600),
+    default=60.0,
+    show_default=True,
+    help="How long each token is good.",
+)
 @click.option("--count", type=click.IntRange(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
 @as_json
 def issue(

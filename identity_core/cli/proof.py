@@ -13,6 +13,8 @@ import click
 from identity_core.cli.configuration import config_option, configured
 from identity_core.cli.issuer_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.proof_anchor import Unreachable, check_anchor
+from identity_core.cli.proof_import import import_
 from identity_core.cli.proof_request import request
 from identity_core.cli.proof_stored import get, revoke
 from identity_core.codec import multibase, strict_json
@@ -26,15 +28,23 @@ _log = logging.getLogger("identity")
 
 
 def verify_octets(
-    octets: bytes, *, prover: Prover, find_key: KeyFinder, expectation: Expectation, now: datetime
+    octets: bytes,
+    *,
+    prover: Prover,
+    find_key: KeyFinder,
+    expectation: Expectation,
+    now: datetime,
+    ledger: Settings | None = None,
 ) -> dict[str, JsonValue]:
-    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it. Raises ``ProofInvalid``, and what
-    ``find_key`` raises."""
+    """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
+    ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``Unreachable``, and what ``find_key`` raises."""
     from identity_core.use_cases.proofs.verify import ReceivedProof, VerifyProof
 
-    received = ReceivedProof.parse(_read(octets))
+    value = _read(octets)
+    received = ReceivedProof.parse(value)
     raw = find_key(prover.read(received.proof).verification_method)
     verified = VerifyProof(prover)(received, issuer_key=raw, expectation=expectation, now=now)
+    anchor = check_anchor(value, ledger)
     presented = verified.presented
     return {
         "verified": True,
@@ -43,6 +53,7 @@ def verify_octets(
         "schemaId": presented.schema.id,
         "context": presented.context.json,
         "unchecked": list(verified.unchecked),
+        "anchor": anchor,
     }
 
 
@@ -93,6 +104,9 @@ def command() -> None:
 @click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
 @click.option("--proof-id", help="The proof's id.")
 @click.option("--at", metavar="TIME", help="Check as of this RFC 3339 time instead of now.")
+@click.option(
+    "--ledger", "on_ledger", is_flag=True, help="Ask the configured ledger for the root of the proof's anchor too."
+)
 @config_option
 @as_json
 def verify(
@@ -102,11 +116,13 @@ def verify(
     issuer_log: Any,
     url: str | None,
     at: str | None,
+    on_ledger: bool,
     config: Path | None,
     json_output: bool,
     **expected: Any,
 ) -> None:
-    """Check a proof: FILE holds a ZKProof, a delegated-proof result or the bare text, `-` is standard input.
+    """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
+    standard input. The anchor in a record is followed to its root.
 
     Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked.
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, JP).
@@ -119,10 +135,19 @@ def verify(
         expectation = _expectation(**expected)
         now = datetime.now(UTC) if at is None else parse(at)
         find_key = _key_finder(issuer_key, issuer_document, issuer_log, url, now)
-        prover = installed_prover(configured(config))
-        body = verify_octets(file.read(), prover=prover, find_key=find_key, expectation=expectation, now=now)
+        settings = configured(config)
+        body = verify_octets(
+            file.read(),
+            prover=installed_prover(settings),
+            find_key=find_key,
+            expectation=expectation,
+            now=now,
+            ledger=settings if on_ledger else None,
+        )
     except Unchecked as error:
         fail(f"the proof could not be checked: {error}", str(url), "try again, or give --issuer-log", status=2)
+    except Unreachable as error:
+        fail(f"the anchor could not be checked: {error}", "the ledger", "see `identity doctor`", status=2)
     except ProofInvalid as error:
         reason = error.details.get("reason", error)
         fail(f"the proof is not valid: {reason}", getattr(file, "name", "standard input"), "do not rely on it")
@@ -185,6 +210,10 @@ def _text(body: Mapping[str, Any]) -> str:
     lines += [f"proves     {one['attributeName']} {one['type']} {one['value']}" for one in body["predicates"]]
     lines += [f"issuer     {body['verificationMethod']}", f"schema     {body['schemaId']}"]
     lines += [f"audience   {body['context']['audience']}", f"proof id   {body['context']['proofId']}"]
+    if body["anchor"] is not None:
+        anchor = body["anchor"]
+        where = f"block {anchor['blockNumber']}" if anchor["onLedger"] else "not asked (--ledger)"
+        lines.append(f"anchor     the path leads to the root; ledger {anchor['ledger']}: {where}")
     if body["unchecked"]:
         lines.append(f"unchecked  {', '.join(body['unchecked'])}")
     return "\n".join(lines)
@@ -193,3 +222,4 @@ def _text(body: Mapping[str, Any]) -> str:
 command.add_command(get)
 command.add_command(revoke)
 command.add_command(request)
+command.add_command(import_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ from typing import Any
 import click
 
 from identity_core.cli.output import fail
-from identity_core.client import Exchange, Refused, Session, Unreachable
+from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Unreachable
 
 url_option = click.option(
     "--url",
     envvar="IDENTITY_URL",
     default="http://127.0.0.1:8080",
     show_default=True,
-    help="Where the service listens.",
+    help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.",
 )
 api_key_option = click.option("--api-key", envvar="IDENTITY_API_KEY", help="API key; better in IDENTITY_API_KEY.")
 keys_option = click.option(
@@ -34,14 +35,18 @@ keys_option = click.option(
 def session(
     url: str, api_key: str | None = None, *, on_exchange: Callable[[Exchange], None] | None = None
 ) -> Iterator[Session]:
-    """A session whose refusals end the command with a readable error."""
+    """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
+    another one."""
     try:
-        with Session(url, api_key=api_key, on_exchange=on_exchange) as opened:
+        with Session(url, api_key=api_key, on_exchange=on_exchange, origin=os.environ.get("IDENTITY_ORIGIN")) as opened:
             yield opened
     except Refused as error:
         details = {name: value for name, value in error.details.items() if name != "requestId"}
         where = f"{url}, request {error.details.get('requestId', '-')}"
         fail(f"{error.code}: {error.message}", where, remedy(error, details))
+    except ForeignOrigin as error:
+        remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
+        fail(f"nothing was signed: {error}", url, remedy_of)
     except Unreachable as error:
         fail(str(error), url, "start it with `identity serve`, or name another place with --url")
 

@@ -9,8 +9,8 @@ Generated clients speak every operation; what no generator makes is the signatur
     session.update(did, {"operation": "removeService", "serviceId": "agent"}, signer)
 """
 
-from identity_core.client.did_auth import Signer
+from identity_core.client.did_auth import ForeignOrigin, Signer
 from identity_core.client.session import Exchange, Refused, Session, Unreachable
 from identity_core.domain.challenge import hash_body
 
-__all__ = ["Exchange", "Refused", "Session", "Signer", "Unreachable", "hash_body"]
+__all__ = ["Exchange", "ForeignOrigin", "Refused", "Session", "Signer", "Unreachable", "hash_body"]

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.challenge import Challenge, build_header
 from identity_core.domain.evidence import DID_AUTH
+
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class ForeignOrigin(ValueError):
+    """A service hands on a challenge of another one: whoever signs it signs in there. Holds the ``origin`` of the challenge."""
+
+    def __init__(self, origin: str) -> None:
+        super().__init__(f"the challenge is one of {origin}")
+        self.origin = origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,25 +29,44 @@ class Signer:
     did: str
     secret: str = field(repr=False)
 
-    def sign(self, challenge: str, *, purpose: str | None = None, digest: str | None = None) -> str:
+    def sign(
+        self, challenge: str, *, purpose: str | None = None, digest: str | None = None, origin: str | None = None
+    ) -> str:
         """``base64(did.base64url(signature))`` for the header.
 
-        ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, None for anything. Raises ``ValueError``
-        when the text is no challenge for this DID, or is not bound to exactly that: a signer that signs anything is an
-        oracle, and a service that leaves out a binding that was asked for wants more than it was given.
+        ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, None for anything; ``origin`` is the
+        service that is asked, None where the caller knows whose the challenge is. Raises ``ValueError`` when the text is no
+        challenge for this DID, or is not bound to exactly that: a signer that signs anything is an oracle, and a service that
+        leaves out a binding that was asked for wants more than it was given. Raises ``ForeignOrigin`` for one that a service
+        had from another.
         """
         read = Challenge.parse(challenge)
         if read.did != self.did:
             raise ValueError("the challenge is for another DID")
         if (read.purpose, read.body_hash) != (purpose, digest):
             raise ValueError("the challenge authorises something else than what was asked for")
+        if origin is not None and _place(read.origin) != _place(origin):
+            raise ForeignOrigin(read.origin)
         kind, secret = multikey.decode_secret(self.secret)
         if kind != multikey.ED25519:
             raise ValueError("DIDAuth signs with an Ed25519 key")
         return build_header(self.did, ed25519.sign(secret, challenge.encode()))
 
     def header(
-        self, challenge: str, *, purpose: str | None = None, digest: str | None = None, scheme: str = DID_AUTH
+        self,
+        challenge: str,
+        *,
+        purpose: str | None = None,
+        digest: str | None = None,
+        scheme: str = DID_AUTH,
+        origin: str | None = None,
     ) -> str:
         """The value of the Authorization header."""
-        return f"{scheme} {self.sign(challenge, purpose=purpose, digest=digest)}"
+        return f"{scheme} {self.sign(challenge, purpose=purpose, digest=digest, origin=origin)}"
+
+
+def _place(origin: str) -> tuple[str, str | None, int | None]:
+    """What two origins are compared by. The names of this machine are one: nobody else listens there."""
+    parts = urlsplit(origin)
+    host = "localhost" if parts.hostname in _LOOPBACK else parts.hostname
+    return parts.scheme, host, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

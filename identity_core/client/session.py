@@ -48,7 +48,8 @@ class Unreachable(Exception):
 
 class Session:
     """Calls the service at ``url`` (without the prefix), with ``api_key`` where an operation wants one; ``on_exchange`` is
-    told of every request that was answered."""
+    told of every request that was answered. ``origin`` is the service's own name where it is called by another (its
+    ``public_url``): challenges of any other are not signed."""
 
     def __init__(
         self,
@@ -57,8 +58,10 @@ class Session:
         api_key: str | None = None,
         timeout_seconds: float = 30.0,
         on_exchange: Callable[[Exchange], None] | None = None,
+        origin: str | None = None,
     ) -> None:
         self.url = url.rstrip("/")
+        self._origin = origin or self.url
         self._on_exchange = on_exchange
         self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False)
         self._api_key = api_key
@@ -117,11 +120,17 @@ class Session:
             raise Unreachable(f"{self.url} does not answer: {error}") from error
 
     def signed(self, method: str, path: str, body: Any, signer: Signer, purpose: str, *, scheme: str = DID_AUTH) -> Any:
-        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends."""
+        """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends.
+        Raises ``ForeignOrigin`` for a challenge that the service had from another."""
         digest = None if body is None else hash_body(body)
         offer = self.challenge(signer.did, purpose=purpose, digest=digest)
-        header = signer.header(offer["challenge"], purpose=purpose, digest=digest, scheme=scheme)
+        header = signer.header(offer["challenge"], purpose=purpose, digest=digest, scheme=scheme, origin=self._origin)
         return self.call(method, path, body=body, headers={"Authorization": header})
+
+    @property
+    def origin(self) -> str:
+        """Whose challenges are signed."""
+        return self._origin
 
     def challenge(self, did: str, *, purpose: str | None = None, digest: str | None = None) -> Any:
         """A challenge for ``did``."""

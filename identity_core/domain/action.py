@@ -17,6 +17,7 @@ import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
@@ -140,6 +141,8 @@ def _hashed(octets: bytes) -> str:
     return "h" + multibase.base64url_encode(hashlib.sha256(octets).digest()[:_DIGEST_OCTETS])
 
 
+# The few grants of a delegation are read at each of its uses.
+@lru_cache(maxsize=1024)
 def _segments(text: str) -> tuple[str | None, PredicateType | None, str | None]:
     if not text.startswith(_PREFIX) or len(text) > MAX_TEXT:
         raise ValueError(f"it does not begin with {_PREFIX} or is longer than {MAX_TEXT} characters")

@@ -101,9 +101,10 @@ class AnchorPath:
             raise Malformed("the anchor's details are no object")
         ledger, index, size, path = (value.get(name) for name in ("ledger", "index", "size", "path"))
         sealed_at = value.get("sealedAt", "")
-        numbers_fit = type(index) is int and type(size) is int
-        if not isinstance(ledger, str) or not isinstance(sealed_at, str) or not numbers_fit:
-            raise Malformed("the anchor's details name no ledger, index or size")
+        if not isinstance(ledger, str) or not isinstance(sealed_at, str):
+            raise Malformed("the anchor's details name no ledger")
+        if not isinstance(index, int) or not isinstance(size, int) or {type(index), type(size)} != {int}:
+            raise Malformed("the anchor's details name no index or size")
         if not isinstance(path, list) or len(path) > MOST_HASHES:
             raise Malformed("the anchor's path is no list of hashes")
         return cls(ledger, hash_of(value.get("root")), index, size, tuple(map(hash_of, path)), sealed_at)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from identity_core.domain.echo import DID, echoed
 from identity_core.domain.errors import InvalidDid
@@ -28,14 +29,21 @@ class Did:
 
     @classmethod
     def parse(cls, text: str) -> Did:
-        """Raises ``InvalidDid``; ``fullmatch`` because ``$`` would let a trailing newline through."""
-        match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
-        if match is None:
-            raise InvalidDid(details={"did": echoed(text, DID)})
-        return cls(text, match[1], match[2])
+        """Raises ``InvalidDid``."""
+        return _parsed(text)
 
     def __str__(self) -> str:
         return self.text
+
+
+# One request reads the same few again and again: from its body, its token, and each row that names them.
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Did:
+    """``fullmatch`` because ``$`` would let a trailing newline through."""
+    match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        raise InvalidDid(details={"did": echoed(text, DID)})
+    return Did(text, match[1], match[2])
 
 
 def split_did_url(text: str) -> tuple[Did, str]:

@@ -29,10 +29,10 @@ class ProofRevocation:
 class StoredProof:
     """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
 
-    ``predicate`` is the canonical ``ZKPredicate``; ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to
-    nobody; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the request had none (the
-    proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored;
-    ``anchor_details`` belongs to whoever anchors.
+    ``predicate`` is the canonical ``ZKPredicate``; ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those
+    alone who may see the proof; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the
+    request had none (the proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored;
+    ``anchor_details`` is the JSON of its ``AnchorPath``, None while it is in no batch.
     """
 
     proof: ZkProof
@@ -62,7 +62,7 @@ class StoredProof:
 
 
 class Proofs(Protocol):
-    """Reads proofs and takes them back; they are written by ``Invocations.finish`` alone."""
+    """Reads proofs and takes them back; those that are made here are written by ``Invocations.finish`` alone."""
 
     async def get(self, proof_id: str) -> StoredProof | None:
         """The proof with this id, or None."""
@@ -82,4 +82,8 @@ class Proofs(Protocol):
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
         """The proof as it stands afterwards, or None for an unknown one. The first revocation counts; durable on return."""
+        ...
+
+    async def bring_in(self, proofs: Sequence[StoredProof]) -> int:
+        """Adds proofs that were made elsewhere, all or none, except those whose id is there; how many were added. Durable on return."""
         ...

@@ -114,7 +114,9 @@ class Challenges:
     """DIDAuth and RecoveryKey challenges."""
 
     lifetime_seconds: int = setting(300, "How long a challenge is good for.", least=10, most=3_600)
-    cap: int = setting(16, "Live challenges that say the same for one DID; fewer where many keys may sign.", least=1, most=64)
+    cap: int = setting(
+        16, "Live challenges that say the same for one DID; fewer where many keys may sign.", least=1, most=64
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,14 @@ class Throttle:
 class Anchoring:
     """Anchoring of proofs on the ledger."""
 
-    enabled: bool = setting(False, "Whether anchor: true is obeyed.")
+    enabled: bool | None = setting(
+        None, "Whether anchor: true is obeyed; unset: where the chosen ledger can.", example="false"
+    )
+    worker: bool = setting(True, "Whether the server anchors; false where `identity anchor worker` does.")
+    batch_size: int = setting(10_000, "The most proofs that one root stands for.", least=1, most=100_000)
+    seal_seconds: float = setting(0.5, "How long a batch waits for more proofs.", least=0, most=86_400)
+    attempts: int = setting(3, "How often a batch is tried that the ledger says has failed.", least=1, most=1_000)
+    retry_seconds: float = setting(15.0, "How long after a failure it is tried again.", least=0, most=86_400)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -25,19 +25,32 @@ SELECT id, attributes, created_at, created_by FROM credential_schemas WHERE id >
 """
 
 
+SCHEMAS_KEPT: Final = 1024
+
+
 class StoredCredentialSchemas:
     """See ``CredentialSchemas``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._known: dict[str, RegisteredSchema] = {}
 
     async def get(self, schema_id: str) -> RegisteredSchema | None:
         """See ``CredentialSchemas.get``."""
+        known = self._known.get(schema_id)
+        if known is not None:
+            return known
         # PostgreSQL has no NUL in texts; no schema has such an id either.
         parameters = {"id": schema_id.replace("\0", "\1")}
         with translated:
             row = await self._database.read(lambda transaction: transaction.execute(_GET, parameters).fetchone())
-        return None if row is None else _registered(row)
+        return None if row is None else self._keep(_registered(row))
+
+    def _keep(self, schema: RegisteredSchema) -> RegisteredSchema:
+        if len(self._known) >= SCHEMAS_KEPT:
+            del self._known[next(iter(self._known))]
+        self._known[schema.definition.schema.id] = schema
+        return schema
 
     async def add(self, schema: RegisteredSchema) -> bool:
         """See ``CredentialSchemas.add``."""

@@ -9,11 +9,11 @@ from typing import Any, Final
 import orjson
 
 from identity_core.database import Database, Transaction
-from identity_core.domain.anchor import Anchor
+from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.anchoring import Batch, BatchState
 from identity_core.ports.outbox import Leaf, LeaseLost, Sealing, Work
 from identity_core.store.anchor_leaves import add_leaf
-from identity_core.store.anchors import anchors_of
+from identity_core.store.anchors import BLOCK, TX_HASH, anchors_of
 from identity_core.store.proofs import oldest_unanchored
 from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros, moment
@@ -49,7 +49,7 @@ _EACH = {
     "postgresql": ("json_each_text(CAST(:details AS json))", "convert_to(each.value, 'UTF8')"),
 }
 _FILL = "UPDATE anchor_leaves SET state = 'batched', batch_id = :batch FROM {0} AS each WHERE proof_id = each.key AND state = 'queued'"
-_DETAIL = "UPDATE proofs SET anchor_details = {1} FROM {0} AS each WHERE id = each.key"
+_DETAIL = "UPDATE proofs SET anchor_details = {1} FROM {0} AS each WHERE proofs.id = each.key"
 _BATCH = "SELECT id, root, size, state, tx_hash, block, attempts, reason FROM anchor_batches"
 _BATCHES = f"{_BATCH} WHERE {_OPEN} AND ledger = :ledger ORDER BY id"
 _CONFIRMED = f"{_BATCH} WHERE state = 'confirmed' AND ledger = :ledger ORDER BY block DESC, id DESC LIMIT :limit"
@@ -63,7 +63,10 @@ _SHOW = (
 )
 _STAY = "UPDATE anchor_leaves SET state = 'batched' WHERE batch_id = :id AND state = 'revoking'"
 _REVOKED = "UPDATE anchor_leaves SET state = 'revoked' WHERE proof_id = :proof_id AND state = 'revoking'"
-_SHOW_REVOKED = "UPDATE proofs SET anchor_status = 'revoked', anchor_revoked_block = :block WHERE id = :proof_id"
+_SHOW_REVOKED = f"""
+UPDATE proofs SET anchor_status = 'revoked', anchor_revoked_block = :block, anchor_tx_hash = {TX_HASH}, anchor_block = {BLOCK}
+WHERE id = :proof_id
+"""  # noqa: S608
 _DICE = {
     "sqlite": "lower(hex(randomblob(8)))",
     "postgresql": "substr(replace(CAST(gen_random_uuid() AS text), '-', ''), 17)",
@@ -177,8 +180,7 @@ class StoredOutbox:
             self._check_lease(transaction)
             if transaction.execute(_STEP, row).rowcount != 1:
                 raise LeaseLost
-            if after.anchor != before.anchor:
-                transaction.execute(_SHOW, _shown(after) | {"id": after.id, "status": after.anchor.status.value})
+            self._show(transaction, before, after)
             if after.state is BatchState.FAILED:
                 transaction.execute(_STAY, {"id": after.id})
             if after.anchor.status is not before.anchor.status:
@@ -232,6 +234,13 @@ class StoredOutbox:
         with translated:
             return await self._database.write(backfill)
 
+    def _show(self, transaction: Transaction, before: Batch, after: Batch) -> None:
+        """The receipts of its proofs; those that are pending read their batch."""
+        if after.anchor == before.anchor or before.anchor.status is after.anchor.status is AnchorStatus.PENDING:
+            return
+        shown = _PENDING if after.anchor.status is AnchorStatus.PENDING else _shown(after)
+        transaction.execute(_SHOW, {**shown, "id": after.id, "status": after.anchor.status.value})
+
     def _check_lease(self, transaction: Transaction) -> None:
         sql = _HELD if self._database.dialect == "sqlite" else f"{_HELD} FOR UPDATE"
         held = transaction.execute(sql).fetchone()[0]
@@ -252,6 +261,9 @@ _KINDS: Final = {
     "failed": ("anchor.failed", "refused"),
     "pending": ("anchor.reopened", "done"),
 }
+
+
+_PENDING: Final[Mapping[str, object]] = {"tx_hash": None, "block": None}
 
 
 def _batch(number: int, root: bytes, size: int, state: str, *rest: Any) -> Batch:

@@ -13,6 +13,7 @@ from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.proof import ZkProof
 from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store.anchor_leaves import add_leaf, revoke_leaf
+from identity_core.store.anchors import BLOCK, TX_HASH
 from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
@@ -45,7 +46,8 @@ _NAMES: Final = (
 )
 # Only names of this file are put into SQL.
 _INSERT = f"INSERT INTO proofs ({', '.join(_NAMES)}) VALUES (:{', :'.join(_NAMES)})"  # noqa: S608
-_SELECT = f"SELECT {', '.join(_NAMES)} FROM proofs"  # noqa: S608
+_SHOWN = {"anchor_tx_hash": TX_HASH, "anchor_block": BLOCK}
+_SELECT = f"SELECT {', '.join(_SHOWN.get(name, name) for name in _NAMES)} FROM proofs"  # noqa: S608
 _GET = f"{_SELECT} WHERE id = :id"
 _UNANCHORED = (
     f"{_SELECT} WHERE anchor_status = 'pre-phase7' AND revoked_at IS NULL ORDER BY created_at, id LIMIT :limit"
@@ -105,6 +107,19 @@ class StoredProofs:
 
         with translated:
             return await self._database.write(revoke)
+
+    async def bring_in(self, proofs: Sequence[StoredProof]) -> int:
+        """See ``Proofs.bring_in``."""
+
+        def bring_in(transaction: Transaction) -> int:
+            new = [proof for proof in proofs if find_proof(transaction, proof.id) is None]
+            # One id twice in a file is one proof.
+            for proof in {proof.id: proof for proof in new}.values():
+                add_proof(transaction, proof)
+            return len({proof.id for proof in new})
+
+        with translated:
+            return await self._database.write(bring_in)
 
 
 def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:

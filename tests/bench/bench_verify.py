@@ -13,46 +13,21 @@ import json
 import secrets
 import sys
 import tempfile
-from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from identity_core.client import Session, Signer, ibct
-from identity_core.domain.times import printed
+from tests.bench.parties import PATH, gather
 from tests.bench.rounds import Target, drive, middle, need_wrk, parser
 from tests.bench.servers import UNLIMITED, Server, running
 from tests.bench.wire import PREFIX
 
-ACTION = "zkp.prove.birthDate.lte"
-BORN, BOUND = "1988-02-29", "2008-01-05"
 
-
-def proven(server: Server, key: str) -> dict[str, object]:
+def proven(server: Server, key: str) -> Any:
     """A ``ZKProof`` of a credential that the service issued."""
-    with Session(server.url, api_key=key) as session:
-        bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-        ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
-        hana, aki = session.create({"method": "ids"}), session.create({"method": "ids"})
-        attributes = [{"name": "birthDate", "type": "date"}]
-        session.call("POST", "/credential-schemas", body={"id": "urn:bench:person", "attributes": attributes})
-        wish = {
-            "issuerDid": ivo["did"],
-            "holderDid": hana["did"],
-            "schemaId": "urn:bench:person",
-            "attributes": {"birthDate": BORN},
-        }
-        credential = session.call("POST", "/credentials", body=wish)
-        terms = {
-            "holderDid": hana["did"],
-            "agentDid": aki["did"],
-            "actions": [ACTION],
-            "autonomyLevel": 4,
-            "expiresAt": printed(datetime.now(UTC) + timedelta(days=1)),
-        }
-        delegation = session.call("POST", "/delegations", body=terms)
-        signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
-        token = ibct.issue(signer, ibct.Wish(aki["did"], ACTION, delegation["id"], timedelta(hours=1)))
-        body = ibct.proof_request(token, credential["id"], value=BOUND)
-        made: dict[str, object] = session.call("POST", "/zkp/delegated-proofs", body=body)["proof"]
-    return made
+    body = gather(server, key).body()
+    made = server.ask(PATH, {"X-API-Key": key, "Content-Type": "application/json"}, "POST", body)
+    if made.status != 201:
+        raise SystemExit(f"there is no proof: {made.body!r}")
+    return json.loads(made.body)["proof"]
 
 
 def main() -> None:

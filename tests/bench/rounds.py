@@ -20,7 +20,8 @@ from tests.bench.wire import exchange
 @dataclass(frozen=True)
 class Target:
     """One request that is repeated. ``limited`` wants a server whose buckets are empty at once; ``route`` is the yardstick's route;
-    ``paths`` are drawn from at random, each time anew, where there are any (``path`` is then one of them)."""
+    ``paths`` are drawn from at random, each time anew, where there are any (``path`` is then one of them). With ``pause_ms`` each client
+    waits about so long before a request."""
 
     name: str
     method: str
@@ -31,6 +32,7 @@ class Target:
     body: str = ""
     limited: bool = False
     paths: tuple[str, ...] = ()
+    pause_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ wrk.method = {method}
 {headers}
 wrk.body = {body}
 local list = {paths}
+local pause = {pause_ms}
+if pause > 0 then
+  function delay() return math.random(1, 2 * pause) end
+end
 if list then
   local ready = {{}}
   function init(args)
@@ -89,6 +95,7 @@ def drive(server: Server, target: Target, seconds: int, connections: int, *, pin
                 headers="\n".join(f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in target.headers.items()),
                 body=json.dumps(target.body) if target.body else "nil",
                 paths=json.dumps(str(paths)) if target.paths else "nil",
+                pause_ms=target.pause_ms,
                 seed=secrets.randbelow(2**31),
             )
         )

@@ -26,6 +26,8 @@ from urllib.parse import urlsplit
 ROOT = Path(__file__).resolve().parents[2]
 TICK = os.sysconf("SC_CLK_TCK")
 START_SECONDS = 120.0
+PROVER = b"identity-prover"
+"""In the command line of a prover process."""
 UNLIMITED = {
     f"IDENTITY_THROTTLE_{bucket}_{what}": "1000000"
     for bucket in ("KEY", "ADDRESS", "CHALLENGE")
@@ -56,12 +58,17 @@ class Server:
 
     def cpu_seconds(self) -> float:
         """User and system time of the family so far."""
-        ticks = 0
+        return sum(self.cpu_apart())
+
+    def cpu_apart(self) -> tuple[float, float]:
+        """The same for the server's processes and for those of its prover."""
+        ticks = [0, 0]
         for folder in self.family().values():
             with contextlib.suppress(OSError):
                 fields = _stat(folder)
-                ticks += int(fields[11]) + int(fields[12])
-        return ticks / TICK
+                is_prover = PROVER in (folder / "cmdline").read_bytes()
+                ticks[is_prover] += int(fields[11]) + int(fields[12])
+        return ticks[0] / TICK, ticks[1] / TICK
 
     def ask(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET", body: str = "") -> Reply:
         """One request on a connection of its own."""
@@ -120,7 +127,12 @@ def running(
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     filled = [part.replace("{port}", str(port)) for part in command]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+    # Bytecode is kept as an installation keeps it, else a start compiles a thousand modules.
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("IDENTITY_") and name != "PYTHONDONTWRITEBYTECODE"
+    }
     # Whoever ends the benchmark ends its servers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryFile() as output:

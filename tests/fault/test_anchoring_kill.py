@@ -58,18 +58,18 @@ class Workers:
     def start(self) -> None:
         """Starts one more, and returns when it works."""
         command = [sys.executable, "-m", "identity_core", "anchor", "worker"]
-        process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stderr=subprocess.PIPE)
+        process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE)
         self.running.append(process)
-        assert process.stderr is not None
-        while b"anchoring on" not in (line := process.stderr.readline()):
+        assert process.stdout is not None
+        while b"anchoring on" not in (line := process.stdout.readline()):
             assert line, "a worker did not start"
 
     def kill(self) -> None:
         victim = self.running.pop(0)
         victim.kill()
         victim.wait(10)
-        if victim.stderr is not None:
-            victim.stderr.close()
+        if victim.stdout is not None:
+            victim.stdout.close()
 
 
 @contextlib.contextmanager

@@ -52,7 +52,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path, monkeypatch: pytest.
         ("sql", "file", "env"),
     )
     assert (settings.challenge.lifetime_seconds, settings.challenge.cap) == (300, 16)
-    assert settings.anchoring.enabled is False
+    assert settings.anchoring.enabled is None
     assert settings.database_url is None
     assert str(settings.origin("server.port")) == "default"
 

@@ -8,9 +8,10 @@ from typing import Any, Final
 from identity_core.cli.demo.cast import SHOP, Cast
 from identity_core.cli.demo.telling import Story
 from identity_core.client import ibct
+from identity_core.domain.errors import JsonValue
 from identity_core.domain.times import printed
 
-ADULT: Final = {"attributeName": "age", "type": "gte", "value": 18}
+ADULT: Final[dict[str, JsonValue]] = {"attributeName": "age", "type": "gte", "value": 18}
 COUNTRY: Final = ("country", "set_member")
 
 

@@ -49,5 +49,6 @@ def tell(story: Story, cast: Cast) -> None:
 
 def _revoked(body: dict[str, Any]) -> str:
     anchor = body["anchor"]
-    block = None if anchor is None else anchor.get("revokedBlock")
-    return f"revoked, {anchor_text(anchor)}" + ("" if block is None else f", revoked in block {block}")
+    if anchor is None or anchor.get("revokedBlock") is None:
+        return f"revoked, {anchor_text(anchor)}"
+    return f"revoked, and so is its anchor: block {anchor['revokedBlock']}"

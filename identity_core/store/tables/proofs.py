@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint
 from sqlmodel import Field
 
 from identity_core.store.tables.model import Name, StoreModel
@@ -53,13 +53,6 @@ class ProofRow(StoreModel, table=True):
     __table_args__ = (
         Index(None, "holder", "created_at", "id"),
         Index(None, "agent", "created_at", "id"),
-        Index(
-            "ix_proofs_anchor_pending",
-            "created_at",
-            "id",
-            sqlite_where=text("anchor_status = 'pending'"),
-            postgresql_where=text("anchor_status = 'pending'"),
-        ),
     )
 
     id: str = Field(sa_type=Name, primary_key=True)

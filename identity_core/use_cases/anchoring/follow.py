@@ -13,6 +13,8 @@ from identity_core.use_cases.anchoring.journal import AnchorJournal
 from identity_core.use_cases.anchoring.policy import AnchoringPolicy
 
 RECHECKED = 16
+MOST_UNANSWERED = 3
+"""After so many batches that could not be asked about, the rest of a look is left to the next one: each may cost a deadline."""
 
 
 @dataclass(slots=True)
@@ -27,10 +29,19 @@ class FollowBatches:
     _not_before: dict[int, float] = field(default_factory=dict)
 
     async def __call__(self) -> None:
-        """One look at every undecided batch. Raises ``LeaseLost``."""
+        """One look at the undecided batches. Raises ``LeaseLost``."""
+        unanswered = 0
         for batch in await self.outbox.undecided(self.ledger.anchor_ledger_name):
-            if self._not_before.get(batch.id, 0.0) <= self.clock.monotonic():
-                await self._store(batch, await self._asked(batch))
+            if self._not_before.get(batch.id, float("-inf")) > self.clock.monotonic():
+                continue
+            try:
+                told = await self._told(batch)
+            except IdentityError as error:
+                unanswered += 1
+                told = replace(batch, reason=f"the ledger cannot be asked: {error.code}")
+            await self._store(batch, told)
+            if unanswered >= MOST_UNANSWERED:
+                break
 
     async def undone(self) -> list[tuple[Batch, Batch]]:
         """The confirmed batches that the ledger now tells otherwise of, as they were and as they are.
@@ -53,12 +64,6 @@ class FollowBatches:
         """Stores what ``undone`` found. Raises ``LeaseLost``."""
         for before, after in undone:
             await self._store(before, after)
-
-    async def _asked(self, batch: Batch) -> Batch:
-        try:
-            return await self._told(batch)
-        except IdentityError as error:
-            return replace(batch, reason=f"the ledger cannot be asked: {error.code}")
 
     async def _told(self, batch: Batch) -> Batch:
         if batch.state is BatchState.SEALED:

@@ -7,11 +7,13 @@ the DID's key that signed for it, so that a recovery also ends what a thief has 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
-from identity_core.crypto.jws import SignatureInvalid
+from identity_core.crypto.jws import SignatureInvalid, VerificationKey
 from identity_core.domain import history, token
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
@@ -24,10 +26,16 @@ from identity_core.use_cases.auth.issue_token import OPERATE
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.reader import DidReader
 
+GENUINE_KEPT: Final = 1024
+
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateBearer:
-    """``plugins`` is asked about tokens of other issuers; its None means that no plugin knows the token."""
+    """``plugins`` is asked about tokens of other issuers; its None means that no plugin knows the token.
+
+    ``genuine`` are tokens whose signature was found good, by the SHA-256 of their text: an agent shows one token for minutes, and
+    that its key once made the signature does not change. Everything else about a token is asked anew each time.
+    """
 
     reader: DidReader
     api_keys: AuthenticateApiKey
@@ -35,6 +43,7 @@ class AuthenticateBearer:
     clock: Clock
     plugins: Callable[[str, datetime], Caller | None]
     issuer: str
+    genuine: dict[bytes, Envelope] = field(default_factory=dict, repr=False)
 
     async def __call__(self, text: str) -> Caller:
         """The caller, alive. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token broke."""
@@ -55,7 +64,7 @@ class AuthenticateBearer:
 
     def _own(self, text: str) -> Envelope | None:
         try:
-            envelope = Envelope.open(text)
+            envelope = self.genuine.get(_digest(text)) or Envelope.open(text)
         except ValueError:
             return None
         return envelope if envelope.claims.get("iss") == self.issuer else None
@@ -65,10 +74,19 @@ class AuthenticateBearer:
             key = self.keys.known.get(envelope.key_id())
             if key is None:
                 raise ValueError("the kid is none of our keys")
-            key.verify(text)
+            self._check_signature(key, text, envelope)
             return envelope.read(self.issuer, now)
         except (ValueError, SignatureInvalid) as error:
             raise AuthFailed from error
+
+    def _check_signature(self, key: VerificationKey, text: str, envelope: Envelope) -> None:
+        digest = _digest(text)
+        if digest in self.genuine:
+            return
+        key.verify(text)
+        if len(self.genuine) >= GENUINE_KEPT:
+            del self.genuine[next(iter(self.genuine))]
+        self.genuine[digest] = envelope
 
     async def _caller(self, found: AccessToken, now: datetime) -> Caller:
         try:
@@ -100,6 +118,11 @@ class AuthenticateBearer:
             return (await self.reader.active(did)).head.state
         except (InvalidDid, DidNotFound, DidDeactivated) as error:
             raise AuthFailed from error
+
+
+def _digest(text: str) -> bytes:
+    """Raises ``ValueError`` for what is no ASCII, and so no token."""
+    return hashlib.sha256(text.encode("ascii")).digest()
 
 
 def _narrowed(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:

@@ -1,17 +1,21 @@
-"""identity demo: the story comes out as promised, every request can be seen, and no key shows."""
+"""identity demo: the story comes out as promised, every request can be seen, and no secret shows."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from identity_core.cli import demo
 from identity_core.cli.local_server import LocalServer
+from identity_core.client import Session
+from tests.anvil_server import anvil_program
 from tests.unit.cli.conftest import Commands
 
-# A secret multikey is longer than what is shown of it.
-SECRET = re.compile("z(3u2|3we|488)[1-9A-Za-z]{20,}")
+__all__ = ["anvil_program"]
+
+# A secret multikey is longer than what is shown of it; so is a token.
+SECRET = re.compile("z(3u2|3we|488)[1-9A-Za-z]{20,}|eyJhbGciOiJFZERTQSIs")
 
 
 def test_the_story(remote: Commands, server: LocalServer) -> None:
@@ -19,28 +23,55 @@ def test_the_story(remote: Commands, server: LocalServer) -> None:
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
     assert result.stdout.splitlines()[-1].endswith("all as promised.")
-    assert re.search(r"refused: 401 AUTH_FAILED", result.stdout)
+    for code in (
+        "401 AUTH_FAILED", "404 CREDENTIAL_NOT_FOUND", "403 IBCT_REPLAYED", "403 IBCT_INVALID",
+        "422 PREDICATE_NOT_SATISFIED", "403 DELEGATION_SUSPENDED", "410 DELEGATION_REVOKED", "410 DID_DEACTIVATED",
+    ):  # fmt: skip
+        assert f"refused: {code}" in result.stdout
+    for verdict in ("verified, 10 checks", "CHALLENGE_SPENT", "DOMAIN_MISMATCH", "PROOF_INVALID", "PROOF_REVOKED"):
+        assert verdict in result.stdout
     assert SECRET.search(result.stdout) is None
 
 
 def test_every_request_can_be_seen(remote: Commands, server: LocalServer) -> None:
-    said = remote.ok("demo", "--url", server.url, "--verbose")
+    said = remote.ok("demo", "--url", server.url, "--show")
     assert "     > POST /api/v1/dids\n" in said
     assert re.search(r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&purpose=update&bodyHash=", said)
     assert re.search(r'> PATCH /api/v1/dids/\S+\n       \{\n         "operation": "addService"', said)
+    assert re.search(r'> POST /api/v1/zkp/delegated-proofs\n       \{\n         "holderDid"', said)
     assert '"privateKey": "z3u2…"' in said
+    assert '"access_token": "eyJh…"' in said
+    assert re.search(r'"proof": "[\w-]{80}… \([\d,]+ characters\)"', said)
     assert SECRET.search(said) is None
     assert re.search(r"     < 410  \(\d+ ms\)", said)
 
 
+def test_a_step_at_home_shows_what_it_made(remote: Commands, server: LocalServer) -> None:
+    said = remote.ok("demo", "--url", server.url, "--show")
+    assert re.search(
+        r"signs a token.*\n     zkp\.prove\.age\.gte\.18, .*\n       \{\n         \"id\": \"urn:uuid:", said
+    )
+
+
 def test_as_json(remote: Commands, server: LocalServer) -> None:
-    told = remote.json("demo", "--url", server.url, "--verbose")
-    assert len(told["steps"]) >= 14
+    told = remote.json("demo", "--url", server.url, "--show")
+    assert told["url"] == server.url
+    chapters = {step["chapter"] for step in told["steps"]}
+    assert len(chapters) == 9
     created = told["steps"][0]
     assert created["exchanges"][0]["method"] == "POST"
     assert created["exchanges"][0]["status"] == 201
     assert created["answer"]["keys"]["authentication"]["privateKey"] == "z3u2…"
     assert "exchanges" not in remote.json("demo", "--url", server.url)["steps"][0]
+
+
+def test_the_receipt_of_an_anchor_is_shown_where_there_is_one(remote: Commands, server: LocalServer) -> None:
+    told = remote.json("demo", "--url", server.url)
+    asked = next(step for step in told["steps"] if step["chapter"] == "A proof, obtained by the agent")
+    if told["anchoring"]:
+        assert "anchor confirmed in block" in asked["shows"] or "anchor pending" in asked["shows"]
+    else:
+        assert asked["shows"].endswith("501 ANCHORING_DISABLED")
 
 
 def test_without_a_service_or_a_key(identity: Commands, server: LocalServer) -> None:
@@ -50,10 +81,49 @@ def test_without_a_service_or_a_key(identity: Commands, server: LocalServer) -> 
     assert "AUTH_REQUIRED" in result.stderr.splitlines()[0]
 
 
+def test_a_running_service_has_its_ledger(identity: Commands, server: LocalServer) -> None:
+    lines = identity.refused("demo", "--url", server.url, "--ledger", "memory", status=2)
+    assert "--ledger" in lines[0]
+
+
+def test_a_ledger_of_a_chain_needs_a_chain(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    lines = identity.refused("demo", "--ledger", "evm")
+    assert lines[0] == "error: there is no chain"
+    assert "anvil" in lines[2]
+
+
+def test_a_server_of_its_own_on_the_ledger_in_memory(identity: Commands) -> None:
+    assert "all as promised." in identity.ok("demo", "--ledger", "memory")
+
+
+def test_a_chain_of_its_own(identity: Commands, anvil_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("eth_account")
+    import os
+
+    monkeypatch.setenv("PATH", os.pathsep.join((str(anvil_program.parent), os.environ["PATH"])))
+    assert "all as promised." in identity.ok("demo", "--ledger", "evm")
+
+
 def test_a_service_that_breaks_its_promise_is_found_out(
     remote: Commands, server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo.Session, "deactivate", lambda self, did, body, signer: {"blockNumber": 1})
+    monkeypatch.setattr(Session, "deactivate", lambda self, did, body, signer: {"blockNumber": 1})
     result = remote("demo", "--url", server.url)
     assert result.exit_code == 1
     assert "expected a refusal FORBIDDEN, got none" in result.stderr
+
+
+def test_a_verdict_that_breaks_its_promise_is_found_out(
+    remote: Commands, server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = Session.call
+
+    def lying(self: Session, method: str, path: str, **more: object) -> object:
+        answer = honest(self, method, path, **more)  # type: ignore[arg-type]
+        return answer | {"verified": True, "warnings": []} if path.endswith("/verify") else answer
+
+    monkeypatch.setattr(Session, "call", lying)
+    result = remote("demo", "--url", server.url)
+    assert result.exit_code == 1
+    assert "that is not what was promised" in result.stderr

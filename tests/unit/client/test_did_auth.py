@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from identity_core.client import Signer, hash_body
+from identity_core.client import ForeignOrigin, Signer, hash_body
 from identity_core.crypto import ed25519
 from identity_core.domain import challenge, keys
 
@@ -88,3 +88,25 @@ def test_only_ed25519_keys_sign() -> None:
 
 def test_the_secret_does_not_show() -> None:
     assert PAIR.secret not in repr(SIGNER)
+
+
+@pytest.mark.parametrize("asked", ["https://id.example", "https://id.example/", "https://ID.example:443", None])
+def test_the_challenge_of_the_service_that_was_asked(asked: str | None) -> None:
+    assert SIGNER.sign(text(), purpose="update", digest=hash_body(BODY), origin=asked)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["http://id.example", "https://id.example:8443", "https://id.example.evil", "https://evil.example/id.example", ""],
+)
+def test_the_challenge_of_another_service(asked: str) -> None:
+    with pytest.raises(ForeignOrigin, match=r"one of https://id\.example"):
+        SIGNER.sign(text(), purpose="update", digest=hash_body(BODY), origin=asked)
+
+
+def test_the_names_of_this_machine_are_one() -> None:
+    own = text().replace("https://id.example", "http://127.0.0.1:8080")
+    for asked in ("http://localhost:8080", "http://[::1]:8080", "http://127.0.0.1:8080"):
+        assert SIGNER.sign(own, purpose="update", digest=hash_body(BODY), origin=asked)
+    with pytest.raises(ForeignOrigin):
+        SIGNER.sign(own, purpose="update", digest=hash_body(BODY), origin="http://localhost:8081")

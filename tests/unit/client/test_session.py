@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.client import Exchange, Refused, Session, Signer, Unreachable, hash_body
+from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Signer, Unreachable, hash_body
 from identity_core.domain import challenge, keys
 from tests.unit.client.test_did_auth import DID, PAIR, text
 
@@ -83,7 +83,7 @@ def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
 def test_a_change_is_signed_for_itself(other: Other) -> None:
     body = {"operation": "removeService", "serviceId": "files"}
     other.challenge = text()
-    with Session(other.url) as session:
+    with Session(other.url, origin="https://id.example") as session:
         session.update(DID, body, SIGNER)
     (ask, change) = other.asked
     assert f"bodyHash={hash_body(body)}" in ask[1]
@@ -98,6 +98,14 @@ def test_a_change_is_signed_for_itself(other: Other) -> None:
 def test_a_service_that_offers_another_challenge_gets_no_signature(other: Other, purpose: str | None) -> None:
     other.challenge = text(purpose=purpose)
     with Session(other.url) as session, pytest.raises(ValueError, match="something else"):
+        session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
+    assert len(other.asked) == 1
+
+
+def test_a_service_that_hands_on_the_challenge_of_another_gets_no_signature(other: Other) -> None:
+    """It would sign in there in the holder's name."""
+    other.challenge = text()
+    with Session(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1
 

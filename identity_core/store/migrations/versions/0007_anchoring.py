@@ -56,6 +56,8 @@ def upgrade() -> None:
     )
     lease = sa.table("anchor_lease", sa.column("id"), sa.column("until"))
     op.bulk_insert(lease, [{"id": 1, "until": 0}])
+    # What is pending is found in the outbox; this cost every change of a receipt.
+    op.drop_index("ix_proofs_anchor_pending", "proofs")
 
 
 def _partial(name: str, table: str, columns: list[str], where: sa.TextClause) -> None:
@@ -63,5 +65,6 @@ def _partial(name: str, table: str, columns: list[str], where: sa.TextClause) ->
 
 
 def downgrade() -> None:
+    _partial("ix_proofs_anchor_pending", "proofs", ["created_at", "id"], sa.text("anchor_status = 'pending'"))
     for table in TABLES:
         op.drop_table(table)

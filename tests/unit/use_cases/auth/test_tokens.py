@@ -29,7 +29,7 @@ from identity_core.domain.errors import AuthFailed, AuthRequired, DidDeactivated
 from identity_core.domain.keys import generate
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
-from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
+from identity_core.use_cases.auth.authenticate_bearer import GENUINE_KEPT, AuthenticateBearer
 from identity_core.use_cases.auth.issue_token import IssuedToken, IssueToken, TokenWish
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.recover import Recovery
@@ -441,3 +441,41 @@ async def test_a_did_token_names_a_key_that_may_sign_in_now(desk: Desk) -> None:
     other = Authorization("DIDAuth", pair.public, "-", bytes(64))
     strange = await desk.issue(MINE, Occasion("issueToken", Caller(did=did, authorization=other), "r-1"))
     await refused(desk, strange.text)
+
+
+@on_desk
+async def test_a_token_that_was_accepted_vouches_for_no_other_text(desk: Desk) -> None:
+    created = await desk.rooms.new_did()
+    text = (await desk.of_did(created.version.state.did, secret_of(created))).text
+    await desk.bearer(text)
+    header, claims, signature = text.split(".")
+    longer = encoded(json.dumps(claims_of(text) | {"exp": claims_of(text)["exp"] + 60}).encode())
+    await refused(desk, f"{header}.{longer}.{signature}")
+    await refused(desk, f"{header}.{claims}.{signature[:-4]}AAAA")
+    await refused(desk, f"{header}.{claims}.")
+    assert (await desk.bearer(text)).subject == created.version.state.did
+
+
+@on_desk
+async def test_a_token_that_was_accepted_dies_with_the_key_of_the_service_and_with_its_time(desk: Desk) -> None:
+    created = await desk.rooms.new_did()
+    did, secret = created.version.state.did, secret_of(created)
+    first, second = [(await desk.of_did(did, secret)).text for _ in range(2)]
+    for text in (first, second):
+        await desk.bearer(text)
+    without = dataclasses.replace(desk.keys, known={})
+    with pytest.raises(AuthFailed):
+        await dataclasses.replace(desk.bearer, keys=without)(first)
+    desk.rooms.clock.move(seconds=600)
+    await refused(desk, second)
+
+
+@on_desk
+async def test_only_so_many_genuine_tokens_are_remembered(desk: Desk) -> None:
+    created = await desk.rooms.new_did()
+    text = (await desk.of_did(created.version.state.did, secret_of(created))).text
+    strangers = {number.to_bytes(32): token.Envelope({}, {}) for number in range(GENUINE_KEPT)}
+    desk.bearer.genuine.update(strangers)
+    await desk.bearer(text)
+    assert len(desk.bearer.genuine) == GENUINE_KEPT
+    assert hashlib.sha256(text.encode()).digest() in desk.bearer.genuine

@@ -1,0 +1,140 @@
+"""Proofs that are anchored: their receipts, and what a stranger makes of the details behind them."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pytest_bdd import given, parsers, then, when
+
+from features.proving import story
+from features.steps.answers import body_of
+from features.verifying import call, proof_of
+from features.world import World
+from identity_core.codec.multibase import base64url_decode
+from identity_core.domain.anchor_proof import AnchorPath, proof_commitment
+from identity_core.domain.proof import ZkProof
+
+PATIENCE_SECONDS = 30.0
+MEMBERS = {"status", "txHash", "blockNumber", "revokedBlock"}
+
+
+def receipt_of(world: World) -> dict[str, Any]:
+    anchor: dict[str, Any] = body_of(world.answer)["anchor"]
+    assert set(anchor) == MEMBERS
+    return anchor
+
+
+# Given
+
+
+@given("a service that does not anchor")
+def not_anchoring(world: World) -> None:
+    world.kind = "hidden"
+
+
+@given("Aki has an anchored proof about Hana")
+def has_anchored(world: World) -> None:
+    story(world).body |= {"anchor": True, "syncWaitMs": 30_000}
+    assert proof_of(world)["anchor"]["status"] == "confirmed"
+
+
+@given("Aki has asked for an anchored proof and not waited")
+def has_asked(world: World) -> None:
+    story(world).body |= {"anchor": True, "syncWaitMs": 0}
+    assert proof_of(world)["anchor"]["status"] == "pending"
+
+
+# When
+
+
+@when(parsers.parse("Aki asks for an anchored proof and waits {milliseconds:d} ms"))
+def asks_anchored(world: World, milliseconds: int) -> None:
+    proving = story(world)
+    proving.body |= {"anchor": True, "syncWaitMs": milliseconds}
+    proving.ask()
+
+
+@when(parsers.parse("Aki asks for a proof without an anchor and waits {milliseconds:d} ms"))
+def asks_unanchored(world: World, milliseconds: int) -> None:
+    proving = story(world)
+    proving.body |= {"syncWaitMs": milliseconds}
+    began = time.monotonic()
+    proving.ask()
+    assert time.monotonic() - began < PATIENCE_SECONDS / 2
+
+
+@when("Aki asks for an anchored proof twice")
+def asks_twice(world: World) -> None:
+    proving = story(world)
+    proving.body |= {"anchor": True, "syncWaitMs": 30_000}
+    request = proving.request()
+    world.notes["twice"] = (proving.ask(request), proving.ask(request))
+
+
+@when("Hana looks at the proof until its anchor is confirmed")
+def looks_until(world: World) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        call(world, "Hana", "getProof", proof_id=proof_of(world)["proofId"])
+        if receipt_of(world)["status"] == "confirmed":
+            return
+        time.sleep(0.1)
+    raise AssertionError("it is not confirmed")
+
+
+@when("Hana revokes the proof and waits for its anchor")
+def revokes_and_waits(world: World) -> None:
+    body = {"syncWaitMs": 15_000}
+    call(world, "Hana", "revokeProof", "RevokeProofRequest", body, proof_id=proof_of(world)["proofId"])
+
+
+@when("Vera reads the history")
+def reads_history(world: World) -> None:
+    call(world, "Vera", "listVerificationHistory")
+
+
+# Then
+
+
+@then(parsers.parse("its anchor is {status}"))
+def is_(world: World, status: str) -> None:
+    anchor = receipt_of(world)
+    assert anchor["status"] == status
+    is_recorded = status in ("confirmed", "revoked")
+    assert (anchor["txHash"] is not None, anchor["blockNumber"] is not None) == (is_recorded, is_recorded)
+
+
+@then("there is no anchor")
+def none(world: World) -> None:
+    assert body_of(world.answer)["anchor"] is None
+
+
+@then("it names the block of the revocation")
+def names_block(world: World) -> None:
+    anchor = receipt_of(world)
+    assert anchor["revokedBlock"] >= anchor["blockNumber"]
+
+
+@then("its details lead from the proof to the root")
+def leads(world: World) -> None:
+    shown = body_of(world.answer)
+    details, proof = shown["anchorDetails"], shown["proof"]
+    made = ZkProof(proof["proof"], tuple(proof["publicSignals"]), proof["predicateType"], proof["proofId"])
+    commitment = proof_commitment(made, base64url_decode(details["salt"]))
+    assert base64url_decode(details["commitment"]) == commitment
+    AnchorPath.parse(details).verify(commitment)
+
+
+@then("each row shows the receipt")
+def rows_show(world: World) -> None:
+    items = body_of(world.answer)["items"]
+    assert [item["anchor"] for item in items] == [proof_of(world)["anchor"]] * len(items)
+    assert items
+
+
+@then(parsers.parse("an event {kind} shows the receipt"))
+def timeline_tells(world: World, kind: str) -> None:
+    [row] = [item for item in body_of(world.answer)["items"] if item["kind"] == kind]
+    assert row["anchor"] == proof_of(world)["anchor"]
+    assert (row["proofId"], row["actor"]) == (proof_of(world)["proofId"], None)

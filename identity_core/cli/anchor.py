@@ -1,0 +1,123 @@
+"""``identity anchor``: the worker of anchoring alone, what it has to do, and what an operator may have it do again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from identity_core.cli.keys import of_installation
+from identity_core.cli.output import as_json, fail, show
+from identity_core.settings import Settings
+
+if TYPE_CHECKING:
+    from identity_core.bootstrap import AnchorOffice
+
+T = TypeVar("T")
+
+
+@click.group(name="anchor")
+def command() -> None:
+    """Put commitments to proofs on the ledger, beside or instead of the server's own worker."""
+
+
+@command.command()
+@of_installation
+@as_json
+def worker(settings: Settings, json_output: bool) -> None:
+    """Work until SIGTERM or Ctrl-C. Any number may run: one at a time holds the lease, the others take over when it is gone.
+
+    Set anchoring.worker = false for servers that are not to do it themselves.
+    """
+
+    async def work(office: AnchorOffice) -> None:
+        anchorer = office.worker
+        if anchorer is None:
+            fail(
+                f"the ledger {settings.ledger.backend} cannot anchor", "ledger.backend", "choose one that can", status=2
+            )
+        ended = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, ended.set)
+        anchorer.begin()
+        started = {"ledger": anchorer.seal.ledger_name}
+        show(started, json_output=json_output, text=lambda body: f"anchoring on {body['ledger']}")
+        try:
+            await ended.wait()
+        finally:
+            await anchorer.close()
+
+    in_office(settings, work)
+
+
+@command.command()
+@of_installation
+@as_json
+def status(settings: Settings, json_output: bool) -> None:
+    """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
+
+    async def look(office: AnchorOffice) -> dict[str, Any]:
+        name = "" if office.worker is None else office.worker.seal.ledger_name
+        work = await office.store.outbox.work(name)
+        oldest = None if work.oldest is None else work.oldest.isoformat(timespec="seconds")
+        return {"ledger": name or None, **asdict(work), "oldest": oldest}
+
+    body = in_office(settings, look)
+    show(body, json_output=json_output, text=_text)
+    if body["trouble"]:
+        raise click.exceptions.Exit(1)
+
+
+@command.command()
+@of_installation
+@as_json
+def retry(settings: Settings, json_output: bool) -> None:
+    """Queue every anchor that failed again, in new batches."""
+    count = in_office(settings, lambda office: office.store.outbox.retry(datetime.now(UTC)))
+    show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued again")
+
+
+@command.command()
+@click.option("--limit", type=click.IntRange(1, 1_000_000), default=10_000, help="The most proofs to queue.")
+@of_installation
+@as_json
+def backfill(settings: Settings, limit: int, json_output: bool) -> None:
+    """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""
+    count = in_office(settings, lambda office: office.store.outbox.backfill(datetime.now(UTC), limit))
+    show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued")
+
+
+def in_office(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -> T:
+    """Runs ``job`` on the outbox of the installation."""
+    from identity_core import bootstrap
+
+    if settings.database_url is None and not settings.data_dir.is_dir():
+        remedy = "name the one of the service with --data-dir; `identity serve` makes it"
+        fail("there is no such data directory", str(settings.data_dir), remedy, status=2)
+
+    async def opened() -> T:
+        async with bootstrap.anchor_office(settings) as office:
+            return await job(office)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        return asyncio.run(opened())
+    raise click.exceptions.Exit(130)
+
+
+def _text(body: dict[str, Any]) -> str:
+    lines = [
+        f"ledger     {body['ledger'] or 'none that anchors'}",
+        f"waiting    {body['waiting']} proofs" + (f", the oldest since {body['oldest']}" if body["oldest"] else ""),
+        f"undecided  {body['undecided']} batches",
+        f"revoking   {body['revoking']} anchors",
+    ]
+    if body["trouble"]:
+        lines.append(f"trouble    {body['trouble']}")
+    return "\n".join(lines)

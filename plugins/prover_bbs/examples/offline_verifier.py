@@ -1,0 +1,83 @@
+"""A verifier's own program: is this proof good, for me, for what I asked? No service is asked, and none is needed.
+
+    python offline_verifier.py answer.json issuer.jsonl age gte 18 --audience https://shop.example --challenge 'what I gave'
+
+``answer.json`` is what `POST /zkp/delegated-proofs` answered, or the ``ZKProof`` in it; ``issuer.jsonl`` the log of the issuer's DID, from
+anywhere. Ends with 0 when the proof holds, else with 1 and the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from identity_prover_bbs import BbsProver
+
+from identity_core.crypto.bls12381 import select
+from identity_core.domain.errors import JsonValue, ProofInvalid
+from identity_core.domain.issuer_key import assertion_key
+from identity_core.domain.log import LogInvalid, verify
+from identity_core.domain.proof import Expectation
+from identity_core.use_cases.proofs.verify import ReceivedProof, VerifyProof
+
+
+def check(answer: Path, log: Path, predicate: dict[str, JsonValue], audience: str, challenge: str) -> str:
+    """The issuer's verification method. Raises ``ProofInvalid``, ``LogInvalid``, ``ValueError``."""
+    now = datetime.now(UTC)
+    issuer = verify(log.read_bytes(), now=now)
+    if issuer.deactivated:
+        raise ValueError("the issuer has deactivated its DID")
+    prover = BbsProver(select(), os.urandom)
+    received = ReceivedProof.parse(json.loads(answer.read_text()))
+    method: str = prover.read(received.proof).verification_method
+    expectation = Expectation(
+        verification_method=method,
+        header_digest=None,
+        predicates=(predicate,),
+        audience=audience,
+        nonce=challenge.encode(),
+        proof_id=None,
+        capability=None,
+    )
+    key = assertion_key(dict(issuer.document), method, now)
+    VerifyProof(prover)(received, issuer_key=key, expectation=expectation, now=now)
+    return method
+
+
+def main() -> int:
+    """What the arguments ask."""
+    parser = argparse.ArgumentParser(description="Check a proof without any service.")
+    parser.add_argument("answer", type=Path)
+    parser.add_argument("log", type=Path)
+    parser.add_argument("attribute")
+    parser.add_argument("type")
+    parser.add_argument("value", help="JSON, or a text")
+    parser.add_argument("--audience", required=True)
+    parser.add_argument("--challenge", required=True)
+    said = parser.parse_args()
+    try:
+        value = json.loads(said.value)
+    except ValueError:
+        value = said.value
+    predicate = {"attributeName": said.attribute, "type": said.type, "value": value}
+    try:
+        method = check(said.answer, said.log, predicate, said.audience, said.challenge)
+    except ProofInvalid as error:
+        return told(f"not valid: {error.details.get('reason', error)}", 1)
+    except (LogInvalid, ValueError) as error:
+        return told(f"not valid: {error}", 1)
+    return told(f"valid: {said.attribute} {said.type} {said.value}, says {method.partition('#')[0]}", 0)
+
+
+def told(line: str, status: int) -> int:
+    """The status, after the line."""
+    (sys.stderr if status else sys.stdout).write(line + "\n")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
