@@ -23,7 +23,9 @@ def command() -> None:
 @url_option
 @click.option(
     "--purpose",
-    type=click.Choice(["update", "deactivate", "rotate", "recover", "token"]),
+    type=click.Choice(
+        ["update", "deactivate", "rotate", "recover", "token", "credential", "delegate", "prove", "read"]
+    ),
     help="What the signature shall authorise; anything by default.",
 )
 @click.option("--body", type=click.File("rb"), help="The JSON body that it shall be bound to, - for standard input.")
@@ -42,14 +44,16 @@ def sign(
         digest = None if body is None else hash_body(json.loads(body.read()))
     except ValueError as error:
         fail(f"the body is not JSON that can be bound: {error}", body.name, "check --body")
+    origin = None
     if challenge is None:
         with session(url) as opened:
             holder.settle(opened)
+            origin = opened.origin
             challenge = str(opened.challenge(holder.named_did(), purpose=purpose, digest=digest)["challenge"])
     signer = holder.signer(RECOVERY if recovery else AUTHENTICATION)
     try:
         scheme = RECOVERY_KEY if recovery else DID_AUTH
-        header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme)
+        header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme, origin=origin)
     except ValueError as error:
         fail(str(error), "the challenge", "sign only what you asked for: check --purpose, --body and the keys file")
     show({"authorization": header, "challenge": challenge}, json_output=json_output, text=lambda _: header)

@@ -73,6 +73,10 @@ def test_the_command_line_says_what_it_refused(target: Target, relay: tuple[str,
     assert what == f"error: nothing was signed: the challenge is one of {target.wire.url}"
     assert where == f"  at: {url}"
     assert f"IDENTITY_ORIGIN={target.wire.url}" in remedy
+    signing = run.invoke(main, ["auth", "sign", "--keys", keys, "--url", url, "--purpose", "token"])
+    assert signing.exit_code == 1
+    assert f"the challenge is one of {target.wire.url}" in signing.stderr
+    assert signing.stdout == ""
     assert caught == []
     assert run.invoke(main, [*listing, target.wire.url]).exit_code == 0
     # Only whoever knows that both are one service says so.

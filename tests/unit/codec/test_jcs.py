@@ -88,7 +88,7 @@ class Foreign:
         {1, 2},
         Foreign(),
         datetime(2026, 1, 1, tzinfo=UTC),
-        object(),
+        pytest.param(object(), id="an object"),
     ],
     ids=repr,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 from collections.abc import Callable
 
 import pytest
@@ -19,7 +19,7 @@ SECRETS = [
     *(multikey.encode_secret(kind, b"\xff" * 32) for kind in (multikey.ED25519, multikey.X25519, multikey.BLS12381G2)),
     key_text.mint(bytes(32)),
     TOKEN,
-    os.urandom(32).hex(),
+    hashlib.sha256(b"a secret in hex").hexdigest(),
 ]
 ASKS: dict[str, Callable[[str], object]] = {
     "did": Did.parse,

@@ -1,0 +1,86 @@
+"""A proof out of an HTTP answer convinces a program that has nothing but its JSON and the issuer's log, and no network."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.attack.delegated.scene import Json, Scene
+
+PROGRAM = Path(__file__).parents[3] / "plugins" / "prover_bbs" / "examples" / "offline_verifier.py"
+SHOP, CHALLENGE = "https://shop.example", "the challenge of the shop"
+# Runs the program where any use of a socket, and any room of the service above the use cases, is an error.
+ALONE = """
+import runpy, sys
+def refuse(event, arguments):
+    if event.startswith("socket."):
+        raise RuntimeError(f"it wants the network: {event}")
+sys.addaudithook(refuse)
+sys.argv = sys.argv[1:]
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+finally:
+    rooms = {name.split(".")[1] for name in sys.modules if name.startswith("identity_core.")}
+    if rooms & {"api", "bootstrap", "store", "throttle", "cli", "client", "database"}:
+        raise RuntimeError(f"it imports {sorted(rooms)}")
+"""
+
+
+class Papers:
+    """What the verifier has been sent, as files."""
+
+    def __init__(self, folder: Path, scene: Scene) -> None:
+        answer = scene.ask(scene.body(challenge=CHALLENGE, domain=SHOP))
+        assert answer.status == 201, answer.body
+        self.answer: Json = answer.json
+        self.folder = folder
+        (folder / "issuer.jsonl").write_bytes(scene.people.ivo.log())
+        (folder / "other.jsonl").write_bytes(scene.people.mallory.log())
+
+    def check(
+        self,
+        *asked: str,
+        proof: Json | None = None,
+        log: str = "issuer",
+        audience: str = SHOP,
+        challenge: str = CHALLENGE,
+    ) -> subprocess.CompletedProcess[str]:
+        (self.folder / "answer.json").write_text(json.dumps(self.answer if proof is None else proof))
+        words = ["answer.json", f"{log}.jsonl", *(asked or ("age", "gte", "18"))]
+        words += ["--audience", audience, "--challenge", challenge]
+        command = [sys.executable, "-I", "-c", ALONE, str(PROGRAM), *words]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.fixture
+def papers(tmp_path: Path, scene: Scene) -> Papers:
+    return Papers(tmp_path, scene)
+
+
+def test_from_the_json_alone(papers: Papers, scene: Scene) -> None:
+    done = papers.check()
+    assert (done.returncode, done.stdout) == (0, f"valid: age gte 18, says {scene.people.ivo.did}\n"), done.stderr
+    assert papers.check(proof=papers.answer["proof"]).returncode == 0
+
+
+def test_what_does_not_hold(papers: Papers) -> None:
+    proof = papers.answer["proof"]
+    text = proof["proof"]
+    edited = proof | {"proof": text[:900] + ("A" if text[900] != "A" else "B") + text[901:]}
+    signals = proof | {"publicSignals": [*proof["publicSignals"][:5], "21", *proof["publicSignals"][6:]]}
+    for done in (
+        papers.check("age", "gte", "21"),
+        papers.check("income", "gte", "18"),
+        papers.check(audience="https://bank.example"),
+        papers.check(challenge="the challenge of a bank"),
+        papers.check(log="other"),
+        papers.check(proof=edited),
+        papers.check(proof=signals),
+        papers.check(proof={"proof": "x"}),
+    ):
+        assert done.returncode == 1, done.stdout
+        assert done.stderr.startswith("not valid: ")
