@@ -345,7 +345,8 @@ class IbctRevoked(IdentityError):
 
 
 class ScopeMismatch(IdentityError):
-    """The action of the IBCT is not this predicate, a grant of the delegation does not cover it, or the credential is not among those allowed."""
+    """The action of the IBCT is not this predicate, a grant of the delegation does not cover it, or the credential is not among
+    those allowed."""
 
     code = "SCOPE_MISMATCH"
     message = "The predicate is outside the scope of the delegation."

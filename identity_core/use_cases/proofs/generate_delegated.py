@@ -45,12 +45,6 @@ class Answered:
     is_replay: bool
 
 
-async def _let_others() -> None:
-    """The checks are a millisecond in which nothing has to be waited for: whoever only resolves gets a turn in between. What may change
-    meanwhile is looked at again by the transaction that spends."""
-    await asyncio.sleep(0)
-
-
 @dataclass(slots=True)
 class _Progress:
     """How far a request came, for the journal."""
@@ -95,14 +89,12 @@ class GenerateDelegatedProof:
             raise AnchoringDisabled
         capability = await self.admit(request, occasion.caller, now)
         progress.is_genuine = True
-        await _let_others()
         chain = await self.authority(request, capability, now)
         progress.delegation_id = chain.leaf.id
         invocation = self._invocation(request, capability)
         earlier = await self.invocations.find(invocation, now)
         if earlier is not None:
             return Answered(earlier, is_replay=True)
-        await _let_others()
         credential = await self.pose.find(request)
         scope = check_scope(request, capability, chain, credential)
         check_autonomy(self.autonomy, chain, scope, anchor=request.anchor)
