@@ -15,7 +15,7 @@ from tests.unit.plugin.crew import alive
 
 ROOT = Path(__file__).parents[3]
 SERVER = """
-import asyncio, sys
+import asyncio, signal, sys
 from tests.unit.plugin.crew import crew
 
 async def main(scratch, vice):
@@ -28,6 +28,8 @@ async def main(scratch, vice):
             await at.prove(vice)
         await asyncio.sleep(600)
 
+# Whoever was started in the background by a shell has inherited that SIGINT is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 asyncio.run(main(*sys.argv[1:]))
 """
 
@@ -37,18 +39,12 @@ asyncio.run(main(*sys.argv[1:]))
 def test_nothing_is_left_behind(vice: str, how: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-c", SERVER, str(tmp_path), vice]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        pids = [int(pid) for pid in server.stdout.readline().split()]
-        assert len(pids) == 2
-        assert all(map(alive, pids))
-        if vice in ("hold", "fork-many"):
-            note = tmp_path / {"hold": "hung", "fork-many": "forked"}[vice]
-            _until(note.exists)
-            pids += [int(pid) for pid in note.read_text().split()]
-        elif vice:
-            time.sleep(0.3)
-        os.kill(server.pid, how)
-        server.communicate(timeout=30)
+        try:
+            pids = _at_work(server, vice, tmp_path)
+            os.kill(server.pid, how)
+            server.communicate(timeout=30)
+        finally:
+            server.kill()
     _until(lambda: not any(map(alive, pids)))
 
 
@@ -57,3 +53,18 @@ def _until(condition: object) -> None:
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def _at_work(server: subprocess.Popen[str], vice: str, scratch: Path) -> list[int]:
+    """The processes of the workers, and of what they forked, when the vice is being practised."""
+    assert server.stdout is not None
+    pids = [int(pid) for pid in server.stdout.readline().split()]
+    assert len(pids) == 2
+    assert all(map(alive, pids))
+    if vice in ("hold", "fork-many"):
+        note = scratch / {"hold": "hung", "fork-many": "forked"}[vice]
+        _until(note.exists)
+        pids += [int(pid) for pid in note.read_text().split()]
+    elif vice:
+        time.sleep(0.3)
+    return pids
