@@ -244,7 +244,7 @@ def refused(identity: Commands, *arguments: str | Path, environment: Mapping[str
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     # What a plugin logged before the failure stands above the three lines.
-    assert all(" WARNING " in line or " ERROR " in line for line in lines[:-3])
+    assert all(any(f" {level} " in line for level in ("INFO", "WARNING", "ERROR")) for line in lines[:-3])
     assert [line[:6] for line in lines[-3:]] == ["error:", "  at: ", "  do: "], done.stderr
     return lines[-3:]
 
