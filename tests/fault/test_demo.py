@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,11 @@ from tests.attack.stranger import did_path
 from tests.fault import service_process
 from tests.fault.service_process import API_KEY, ROOT, Running
 
-PASSPHRASE = {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for all replicas"}
+# What all replicas share: the seal of their keys, and the name of the log that they keep together.
+SHARED = {
+    "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for all replicas",
+    "IDENTITY_LEDGER_ORIGIN": "ledger.example/log",
+}
 
 
 @pytest.fixture(params=BACKENDS)
@@ -34,13 +39,18 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     made.close()
 
 
+def command(*words: str) -> Any:
+    """What the command line answers, as JSON."""
+    line = [sys.executable, "-m", "identity_core", *words]
+    environment = os.environ | {"IDENTITY_API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout[-2000:]
+    return json.loads(done.stdout)
+
+
 def tell(running: Running) -> tuple[list[str], str]:
     """The steps of the story against this service, and the DID that it was about."""
-    command = [sys.executable, "-m", "identity_core", "demo", "--url", running.wire.url, "--json"]
-    environment = os.environ | {"IDENTITY_API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr + done.stdout[-2000:]
-    steps = json.loads(done.stdout)["steps"]
+    steps = command("demo", "--url", running.wire.url, "--json")["steps"]
     return [step["step"] for step in steps], next(step["answer"]["did"] for step in steps if "did" in step["answer"])
 
 
@@ -49,14 +59,16 @@ def test_the_story_is_the_same_at_every_replica(backend: Backend, tmp_path: Path
     count = 2 if "IDENTITY_DATABASE_URL" in settings else 1
     with ExitStack() as stack:
         replicas = [
-            stack.enter_context(service_process.service(tmp_path / f"{n}", environment={**settings, **PASSPHRASE}))
+            stack.enter_context(service_process.service(tmp_path / f"{n}", environment={**settings, **SHARED}))
             for n in range(count)
         ]
         told = [tell(replica) for replica in replicas]
         assert all(steps == told[0][0] for steps, _ in told)
-        # Each replica shows what was told at the others.
+        key = command("ledger", "key", "--url", replicas[0].wire.url, "--json")["verifierKey"]
+        # Each replica shows what was told at the others, and proves it with nothing but the log's key.
         for replica in replicas:
             for _, did in told:
                 answer = replica.wire.call("GET", did_path(did) + "/log")
                 assert answer.status == 200, answer.body
                 assert verify(answer.body).did == did
+                command("ledger", "verify", did, "--url", replica.wire.url, "--key", key, "--json")
