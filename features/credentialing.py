@@ -11,9 +11,8 @@ from features.document import Operation
 from features.world import DRAFTS, Draft, Person, World
 from identity_core.cli.credential_offline import sign_values
 from identity_core.codec import multibase, multikey
-from identity_core.domain import challenge, schema_json
+from identity_core.domain import schema_json
 
-READING = ("getCredential", "listCredentials")
 NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
 ATTRIBUTES: list[dict[str, Any]] = [
@@ -22,26 +21,6 @@ ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "income", "type": "decimal", "scale": 2},
 ]
 VALUES: dict[str, Any] = {"age": 24, "country": "Wakanda", "income": "41250.50"}
-
-
-def signature(world: World, person: Person, operation_id: str, body: Any = None) -> dict[str, str]:
-    """The header of a person for exactly this operation and body."""
-    purpose = "read" if operation_id in READING else "credential"
-    if body is None:
-        text = world.challenge(person.did, purpose=purpose)
-        return {"Authorization": person.signer().header(text, purpose=purpose)}
-    digest = challenge.hash_body(body)
-    text = world.challenge(person.did, purpose=purpose, body_hash=digest)
-    return {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
-
-
-def call(world: World, name: str, operation_id: str, model: str = "", body: Any = None, **more: Any) -> Any:
-    """A signed operation through the generated client. What is signed is what the client sends."""
-    person = world.person(name)
-    if body is None:
-        return world.call(operation_id, headers=signature(world, person, operation_id), **more)
-    made = world.model(model, body)
-    return world.call(operation_id, headers=signature(world, person, operation_id, made.to_dict()), body=made, **more)
 
 
 def issuer(world: World, name: str, *, held: bool = True) -> Person:

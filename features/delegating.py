@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from features.document import Operation
-from features.world import DRAFTS, Draft, Person, World
-from identity_core.domain import challenge, times
+from features.signing import call
+from features.world import DRAFTS, Draft, World
+from identity_core.domain import times
 
-READING = ("getDelegation", "listDelegations")
 NOBODY = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 AGE = "zkp.prove.age.gte"
@@ -32,26 +32,6 @@ def terms(world: World, holder: str, agent: str, **more: Any) -> dict[str, Any]:
         name: in_days(float(value.split()[1])) if str(value).startswith("in ") else value
         for name, value in wanted.items()
     }
-
-
-def signature(world: World, person: Person, operation_id: str, body: Any = None) -> dict[str, str]:
-    """The header of a person for exactly this operation and body."""
-    purpose = "read" if operation_id in READING else "delegate"
-    if body is None:
-        text = world.challenge(person.did, purpose=purpose)
-        return {"Authorization": person.signer().header(text, purpose=purpose)}
-    digest = challenge.hash_body(body)
-    text = world.challenge(person.did, purpose=purpose, body_hash=digest)
-    return {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
-
-
-def call(world: World, name: str, operation_id: str, model: str = "", body: Any = None, **path: Any) -> Any:
-    """A signed operation through the generated client. What is signed is what the client sends."""
-    person = world.person(name)
-    if body is None:
-        return world.call(operation_id, headers=signature(world, person, operation_id), **path)
-    made = world.model(model, body)
-    return world.call(operation_id, headers=signature(world, person, operation_id, made.to_dict()), body=made, **path)
 
 
 def delegate(world: World, holder: str, agent: str, **more: Any) -> Any:

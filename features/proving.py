@@ -10,11 +10,11 @@ from typing import Any
 
 from features.delegating import terms
 from features.document import Operation
+from features.signing import signature
 from features.world import DRAFTS, Draft, Person, World
 from identity_core.client import Signer, ibct
 from identity_core.codec import jcs, multibase, multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.challenge import hash_body
 
 OPERATION = "generateDelegatedProof"
 ANY = "zkp.prove.*.*"
@@ -107,7 +107,7 @@ class Proving:
     def ask(self, request: dict[str, Any] | None = None, *, by: str = "Aki") -> Any:
         """Sends the request through the generated client, signed by whoever asks."""
         made = self.world.model("DelegatedProofRequest", request or self.request())
-        headers = signature(self.world, self.world.person(by), made.to_dict())
+        headers = signature(self.world, self.world.person(by), OPERATION, made.to_dict())
         return self.world.call(OPERATION, headers=headers, body=made)
 
     def _operate(self, operation_id: str, model: str, body: dict[str, Any]) -> Any:
@@ -120,13 +120,6 @@ def signed(token: dict[str, str], signer: Signer) -> dict[str, str]:
     """Signs any object at all: our own tool refuses what stories about bad tokens need."""
     secret = multikey.decode_secret(signer.secret)[1]
     return token | {"proofValue": multibase.base58_encode(ed25519.sign(secret, jcs.canonicalize(token)))}
-
-
-def signature(world: World, person: Person, body: Any) -> dict[str, str]:
-    """DIDAuth for exactly this body."""
-    digest = hash_body(body)
-    text = world.challenge(person.did, purpose="prove", body_hash=digest)
-    return {"Authorization": person.signer().header(text, purpose="prove", digest=digest)}
 
 
 def story(world: World) -> Proving:

@@ -7,12 +7,10 @@ from typing import Any
 from features.document import Operation
 from features.proving import story
 from features.steps.answers import body_of
-from features.world import DRAFTS, Draft, Person, World
-from identity_core.domain.challenge import hash_body
+from features.world import DRAFTS, Draft, World
 
 SHOP = "https://shop.example"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
-PURPOSES = {"revokeProof": "prove"}
 AGE = {"attributeName": "age", "type": "gte", "value": 18}
 
 
@@ -24,25 +22,6 @@ def proof_of(world: World) -> dict[str, Any]:
         world.notes["proof"] = body_of(answer)
     made: dict[str, Any] = world.notes["proof"]
     return made
-
-
-def signature(world: World, person: Person, operation_id: str, body: Any) -> dict[str, str]:
-    """DIDAuth for exactly this operation and body; None is no body."""
-    purpose = PURPOSES.get(operation_id, "read")
-    digest = None if body is None else hash_body(body)
-    bound = {} if digest is None else {"body_hash": digest}
-    text = world.challenge(person.did, purpose=purpose, **bound)
-    return {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
-
-
-def call(world: World, name: str, operation_id: str, model: str = "", body: Any = None, **more: Any) -> Any:
-    """A signed operation through the generated client."""
-    person = world.person(name)
-    if body is None:
-        return world.call(operation_id, headers=signature(world, person, operation_id, None), **more)
-    made = world.model(model, body)
-    headers = signature(world, person, operation_id, made.to_dict())
-    return world.call(operation_id, headers=headers, body=made, **more)
 
 
 def question(world: World, **expected: Any) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from typing import Any
 from pytest_bdd import given, parsers, then, when
 
 from features.proving import story
+from features.signing import call
 from features.steps.answers import body_of
-from features.verifying import call, proof_of
+from features.verifying import proof_of
 from features.world import World
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.anchor_proof import AnchorPath, proof_commitment

@@ -7,8 +7,9 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.credentialing import ATTRIBUTES, NOBODY, VALUES, call, issued, issuer, list_name, schema, signed, wish
+from features.credentialing import ATTRIBUTES, NOBODY, VALUES, issued, issuer, list_name, schema, signed, wish
 from features.delegating import remember
+from features.signing import call
 from features.steps.answers import body_of
 from features.steps.dids import UNKNOWN
 from features.world import World

@@ -6,8 +6,9 @@ import os
 
 from pytest_bdd import parsers, then, when
 
-from features.delegating import NOBODY, UNKNOWN, call, change, signature
+from features.delegating import NOBODY, UNKNOWN, change
 from features.document import operation
+from features.signing import call, signature
 from features.steps.answers import body_of
 from features.world import Draft, World
 from identity_core.domain import challenge

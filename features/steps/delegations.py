@@ -8,7 +8,8 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.delegating import NOBODY, UNKNOWN, call, change, delegate, remember, terms
+from features.delegating import NOBODY, UNKNOWN, change, delegate, remember, terms
+from features.signing import call
 from features.steps.answers import body_of
 from features.world import Person, World
 from identity_core.codec import multibase, multikey

@@ -11,8 +11,9 @@ from typing import Any
 from pytest_bdd import given, parsers, then, when
 
 from features.proving import VALUES, story
+from features.signing import call
 from features.steps.answers import body_of
-from features.verifying import AGE, SHOP, UNKNOWN, call, proof_of, question
+from features.verifying import AGE, SHOP, UNKNOWN, proof_of, question
 from features.world import World
 from identity_core.domain import times
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from identity_core.database.errors import DatabaseUnavailable
-from identity_core.database.group_commit import Pending
+from identity_core.database.group_commit import Pending, run_together
 from identity_core.database.sqlite_connection import Connection, translated
 
 
@@ -14,21 +14,10 @@ def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:
     """Runs the jobs, first as if none would raise. If one does, all start again with a savepoint for each, which takes three times
     as many statements. Raises ``DatabaseUnavailable`` or ``sqlite3.Error`` when the whole transaction is lost."""
     writer.execute("SAVEPOINT jobs")
-    if not _run_together(writer, jobs):
+    if not run_together(writer, jobs):
         _undo_to(writer, "jobs")
         writer.group += 1
         _run_apart(writer, jobs)
-
-
-def _run_together(writer: Connection, jobs: Sequence[Pending]) -> bool:
-    """False when a job raised; what all of them did is then to be undone."""
-    try:
-        for pending in jobs:
-            pending.result = pending.job(writer)
-    # Nobody is told yet: the job runs again, by itself, and its caller gets what it raises then.
-    except Exception:  # noqa: BLE001
-        return False
-    return True
 
 
 def _run_apart(writer: Connection, jobs: Sequence[Pending]) -> None:
