@@ -452,6 +452,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
     from identity_core.api.metadata import metadata_pages
     from identity_core.api.metrics import Metrics
     from identity_core.api.plugin_metrics import PluginMetrics
+    from identity_core.api.refusals import AuditRefusals
     from identity_core.api.security import DOCUMENT_SCHEMES, Gate
     from identity_core.api.service import ServiceHandlers
     from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
@@ -478,6 +479,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         catch_up = CatchUp(methods, ledger, store.documents)
         await catch_up()
         repair = IndexRepair(catch_up)
+        repair.begin()
         stack.push_async_callback(repair.close)
         public = await custodian.generate(LOG_KEY, multikey.ED25519, did="-", purpose=LOG_KEY)
         await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
@@ -509,7 +511,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
         reader = DidReader(methods, store.documents, clock)
         signer = LogSigner(custodian, LOG_KEY, public)
         hourly = settings.did.writes_per_hour
-        writer = DidWriter(reader, methods, ledger, store.documents, store.audit, signer, clock, repair, hourly)
+        writer = DidWriter(reader, methods, ledger, store.documents, store.audit, signer, clock, hourly)
         visible = settings.history.after_deactivation == "visible"
         random = secrets.token_bytes
         resolve = ResolveDid(reader)
@@ -599,6 +601,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
                 ),
                 gate=gate,
                 around=Idempotency(store.idempotency, clock, answers_secret, random),
+                refusals=AuditRefusals(store.audit, clock),
                 schemes=DOCUMENT_SCHEMES,
                 observe=measured.observe,
                 identify=request_ids(secrets.token_hex(4)),

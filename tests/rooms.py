@@ -92,7 +92,7 @@ class Rooms:
         self.catch_up = CatchUp(self.methods, self.ledger, index)
         self.repair = IndexRepair(self.catch_up)
         self.writer = DidWriter(
-            self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, self.repair, None
+            self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, None
         )
         self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
         self.resolve = ResolveDid(self.reader)

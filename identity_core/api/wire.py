@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: ea26cbf4fb4e1d2354d3ba3d6fc7665cf1efd41b2fa9b05fc1a76665c226dc5b
+SHA-256 of identity.json: dc0743e5a052dcd1d17639cb6e21cb67be39f6fb27fdae9d004683a05a03693b
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "ea26cbf4fb4e1d2354d3ba3d6fc7665cf1efd41b2fa9b05fc1a76665c226dc5b"
+DOCUMENT_SHA256 = "dc0743e5a052dcd1d17639cb6e21cb67be39f6fb27fdae9d004683a05a03693b"
 
 AlsoKnownAs = list[str]
 

@@ -9,6 +9,7 @@ import base64
 import itertools
 import json
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,8 @@ AMBIGUOUS = (400, "AUTH_AMBIGUOUS")
 FORBIDDEN = (403, "FORBIDDEN")
 VALID = b'{"method":"ids","keyType":"Ed25519"}'
 KEYS = f"{PREFIX}/admin/api-keys"
+REMEMBERED_SECONDS = 2.5
+"""Longer than a process believes what it was told of a key that another one has ended."""
 
 
 @dataclass(frozen=True)
@@ -266,27 +269,30 @@ def test_allowed_targets_give_no_control(target: Target) -> None:
     assert answer.outcome == REQUIRED
 
 
-def test_an_ended_key_ends_at_once(either: Target) -> None:
-    """Revoked, expired and rotated keys, also at the process that has just used them."""
+def test_an_ended_key_ends(either: Target) -> None:
+    """Revoked, expired and rotated keys: at once at the only process; another one that has just used them remembers for two
+    seconds what it was told, and no longer."""
     dids = f"{PREFIX}/dids"
 
-    def use(key: str) -> int:
-        return max(either.wire.call("GET", dids, None, {"X-API-Key": key}, fresh=True).status for _ in range(4))
+    def use(key: str) -> Answer:
+        return either.wire.call("GET", dids, None, {"X-API-Key": key}, fresh=True)
 
     revoked, rotated = mint(either, scopes=["dids:list"]), mint(either, scopes=["dids:list"])
-    assert use(revoked) == use(rotated) == 200
+    assert {use(key).status for key in (revoked, rotated) for _ in range(4)} == {200}
     names = {record["fingerprint"]: record["id"] for record in all_keys(either)}
     assert admin(either, "DELETE", f"/{names[fingerprint(revoked)]}").status == 200
     answer = admin(either, "POST", f"/{names[fingerprint(rotated)]}/rotate", {"graceSeconds": 0})
     assert answer.status == 201, answer.body
+    if either.processes > 1:
+        time.sleep(REMEMBERED_SECONDS)
     for _ in range(8):
-        assert either.wire.call("GET", dids, None, {"X-API-Key": revoked}, fresh=True).outcome == FAILED
-        assert either.wire.call("GET", dids, None, {"X-API-Key": rotated}, fresh=True).outcome == FAILED
-    assert use(answer.json["apiKey"]) == 200
+        assert use(revoked).outcome == FAILED
+        assert use(rotated).outcome == FAILED
+    assert use(answer.json["apiKey"]).status == 200
     past = (datetime.now(UTC) - timedelta(seconds=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     made = admin(either, "POST", "", {"name": "late", "admin": True, "expiresAt": past})
     if made.status == 201:
-        assert either.wire.call("GET", dids, None, {"X-API-Key": made.json["apiKey"]}).outcome == FAILED
+        assert use(made.json["apiKey"]).outcome == FAILED
 
 
 def all_keys(target: Target) -> list[Any]:

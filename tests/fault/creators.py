@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tests.attack.stranger import PREFIX
+from tests.attack.stranger import PREFIX, SECONDS
 from tests.fault.service_process import Running
 
+REPAIR_SECONDS = 30.0
 REFUSALS = {"BLOCKCHAIN_ERROR", "OVERLOADED", "PLUGIN_UNAVAILABLE", "PLUGIN_TIMEOUT"}
 
 
@@ -69,7 +70,9 @@ def creating(replicas: Sequence[Running], acknowledged: Acknowledged, *, each: i
     finally:
         stop.set()
         for thread in threads:
-            thread.join(30)
+            # Longer than a request may take: what it is told counts, too.
+            thread.join(3 * SECONDS)
+        assert not any(thread.is_alive() for thread in threads), "a client never got an answer"
 
 
 def check_all_are_there(replicas: Sequence[Running], acknowledged: Acknowledged) -> None:
@@ -80,8 +83,20 @@ def check_all_are_there(replicas: Sequence[Running], acknowledged: Acknowledged)
             page = replica.wire.call("GET", f"{PREFIX}/dids/{did}/history")
             assert page.status == 200, (did, page.body)
             assert [item["transactionHash"] for item in page.json["items"]] == [transaction_hash]
-        sequences = [item["sequence"] for item in all_events(replica)]
-        assert sequences == list(range(1, len(sequences) + 1))
+        whole_feed(replica)
+
+
+def whole_feed(running: Running) -> None:
+    """The feed has every entry of the ledger and no gap. What was recorded without an answer comes into it within seconds."""
+    checkpoint = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint")
+    assert checkpoint.status == 200, checkpoint.body
+    size = int(checkpoint.body.splitlines()[1])
+    until = time.monotonic() + REPAIR_SECONDS
+    while (found := len(all_events(running))) < size and time.monotonic() < until:
+        time.sleep(0.2)
+    assert found >= size
+    sequences = [item["sequence"] for item in all_events(running)]
+    assert sequences == list(range(1, len(sequences) + 1))
 
 
 def all_events(running: Running) -> list[dict[str, int]]:

@@ -1,8 +1,9 @@
-"""Brings the document index up to the ledger: after a crash between append and index, and at every start."""
+"""Brings the document index up to the ledger: at every start, and while the service runs."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,7 +16,9 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 
 PAGE = 500
-RETRY_SECONDS = 1.0
+INTERVAL_SECONDS = 1.0
+
+log = logging.getLogger("identity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +53,21 @@ class CatchUp:
 
 @dataclass(slots=True)
 class IndexRepair:
-    """Catches up in the background after an entry was recorded and its row in the index was not (disk full, overload): what is on
-    the ledger must not stay invisible until the next start. Tries again every second until it is done."""
+    """Catches up in the background with what stays on the ledger without a row in the index: a disk was full, a process died in
+    between, or an append whose outcome nobody knew went through after all (a failover, a chain that took its time).
+
+    A writer's row follows its entry, so an entry counts as missing when it was there at one look and is still not in the
+    index at the next.
+    """
 
     catch_up: CatchUp
+    _seen: int = 0
+    _fault: str = ""
     _task: asyncio.Task[None] | None = field(default=None)
 
     def begin(self) -> None:
-        """Starts, unless it is under way."""
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._repeat())
+        """Starts looking."""
+        self._task = asyncio.create_task(self._repeat())
 
     async def close(self) -> None:
         """Stops; the next start does the rest."""
@@ -67,11 +75,21 @@ class IndexRepair:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
+    async def look(self) -> int:
+        """One look; how many entries were indexed."""
+        is_behind = await self.catch_up.index.cursor() < self._seen
+        done = await self.catch_up() if is_behind else 0
+        self._seen = (await self.catch_up.ledger.head()).sequence
+        return done
+
     async def _repeat(self) -> None:
         while True:
-            await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(INTERVAL_SECONDS)
             try:
-                await self.catch_up()
-            except IdentityError:
-                continue
-            return
+                await self.look()
+                self._fault = ""
+            except IdentityError as error:
+                # Once for each new reason: it is tried again every second.
+                if str(error) != self._fault:
+                    log.error("the document index does not follow the ledger: %s %s", error, error.details)
+                self._fault = str(error)

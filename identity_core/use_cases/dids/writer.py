@@ -31,7 +31,6 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, UnsignedEntry
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import AuditLog, AuditRow, DocumentIndex, IndexedVersion
-from identity_core.use_cases.dids.catch_up import IndexRepair
 from identity_core.use_cases.dids.reader import DidReader
 
 LOST_RACES = 16
@@ -94,7 +93,6 @@ class DidWriter:
     audit: AuditLog
     signer: LogSigner
     clock: Clock
-    repair: IndexRepair
     writes_per_hour: int | None
     locks: DidLocks = field(default_factory=DidLocks)
 
@@ -204,9 +202,6 @@ class DidWriter:
         audited = self.audit.write(row)
         try:
             await self.index.record((version,), owner=owner)
-        except (PluginUnavailable, Overloaded):
-            self.repair.begin()
-            raise
         finally:
             await audited
         return version

@@ -10,9 +10,19 @@ from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 
 @dataclass(frozen=True, slots=True)
 class ListEvents:
-    """At most ``limit`` recorded versions after the sequence ``after``."""
+    """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
+
+    Rows come into the index a moment after their entries and not always in their order: who follows with the last sequence that
+    he was told must never be told of one that has another before it still to come.
+    """
 
     index: DocumentIndex
 
     async def __call__(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
-        return await self.index.events(after=after, limit=limit)
+        found = await self.index.events(after=after, limit=limit)
+        last = after
+        for place, version in enumerate(found):
+            if version.receipt is None or version.receipt.sequence > last + 1:
+                return found[:place]
+            last = version.receipt.sequence
+        return found
