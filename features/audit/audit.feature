@@ -20,3 +20,8 @@ Feature: The audit log says who did what, and shows when it was changed
   Scenario: The log is not for a DID
     When Mallory asks for the audit log
     Then the answer is 401 AUTH_REQUIRED
+
+  Scenario: What was refused stands in it too
+    When Eve delegates for Hana to Aki
+    And Olu reads the audit log
+    Then the audit log has the refusal FORBIDDEN of createDelegation by Eve

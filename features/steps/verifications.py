@@ -341,6 +341,14 @@ def chained(world: World) -> None:
     assert no_value_in(json.dumps([line["details"] for line in lines]).encode())
 
 
+@then(parsers.parse("the audit log has the refusal {code:w} of {operation:w} by {name:w}"))
+def refusal_told(world: World, code: str, operation: str, name: str) -> None:
+    lines = [json.loads(item["line"]) for item in body_of(world.answer)["items"]]
+    found = [line for line in lines if line["outcome"] == "refused" and line["operation"] == operation]
+    assert [line["details"] for line in found] == [{"code": code}]
+    assert [line["caller"] for line in found] == [f"did:{world.person(name).did}"]
+
+
 def no_value_in(octets: bytes) -> bool:
     """Whether the holder's country is not in it; her age is too short a text to look for."""
     return f'"{VALUES["country"]}"'.encode() not in octets

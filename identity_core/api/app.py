@@ -17,6 +17,7 @@ from identity_core.api.contract import Document, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.docs import docs_pages, document_page
 from identity_core.api.guard import Guard, Observe
+from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Around, Gate, Handler
 from identity_core.api.transport import Receive, Scope, Send
 
@@ -42,6 +43,7 @@ def build_app(
     *,
     gate: Gate,
     around: Around | None,
+    refusals: AuditRefusals | None = None,
     schemes: Mapping[str, str],
     observe: Observe,
     identify: Callable[[], str],
@@ -57,20 +59,20 @@ def build_app(
 ) -> Guard:
     """The application over ``document`` and ``handlers``.
 
-    ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``observe`` is told of every
-    answer, ``identify`` makes request ids. ``pages``: path → handler at the root and outside the document
-    (``/.well-known/…``); ``/openapi.json`` and ``/docs`` are there already. ``limit`` bounds the requests in progress,
-    ``max_body`` the octets of a body, ``body_seconds`` the time that it may take.
+    ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``refusals`` None leaves them out of
+    the audit log. ``observe`` is told of every answer, ``identify`` makes request ids. ``pages``: path → handler at the
+    root and outside the document (``/.well-known/…``); ``/openapi.json`` and ``/docs`` are there already. ``limit`` bounds
+    the requests in progress, ``max_body`` the octets of a body, ``body_seconds`` the time that it may take.
     ``verify`` checks every answer against the document: for tests and staging. ``validate`` holds the document itself against
     the schema of OpenAPI; the one that ships with the package needs it at no start.
     ``lifespan`` None means that whoever wraps the application answers the server's lifespan events.
     Raises ``ContractError`` in one line, or Connexion's ``InvalidSpecification``.
     """
     value: dict[str, Any] = dict(document.value)
-    bound = bind(value, handlers, schemes)
     wiring = Wiring(
         gate=gate,
         around=around,
+        refusals=refusals,
         schemes=schemes,
         aliases=aliases,
         pages={**document_page(document), **docs_pages(), **pages},
@@ -83,7 +85,7 @@ def build_app(
         import_name="identity_core.api",
         middlewares=[LifespanMiddleware, partial(Dispatch, wiring=wiring)],
         lifespan=lifespan,
-        resolver=HandlerResolver(bound),
+        resolver=HandlerResolver(bind(value, handlers, schemes)),
     )
     with contextlib.nullcontext() if validate else as_it_is():
         stack.add_api(value)

@@ -16,6 +16,7 @@ from identity_core.api.bodies import Body, refuse_body
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.parameters import Parse, Query, parser
 from identity_core.api.promises import Promises, Run, verified
+from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Answer, Around, Gate, Handler, Operation, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
@@ -42,14 +43,15 @@ class Wiring:
     """What the dispatch needs from outside.
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
-    handlers of operations that take an Idempotency-Key. ``aliases``: path at the root → operationId. ``pages``: path →
-    handler outside the document, GET only and past the gate. ``max_body`` caps bodies in octets (an operation's own
-    ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``verify`` checks every answer against the
-    document.
+    handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something. ``aliases``: path
+    at the root → operationId. ``pages``: path → handler outside the document, GET only and past the gate. ``max_body`` caps
+    bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``verify``
+    checks every answer against the document.
     """
 
     gate: Gate
     around: Around | None
+    refusals: AuditRefusals | None
     schemes: Mapping[str, str]
     aliases: Mapping[str, str]
     pages: Mapping[str, Handler]
@@ -131,6 +133,8 @@ def compile_operation(
 ) -> Run:
     """The pass of one operation, with everything that the document decides bound in."""
     operation = facts(document, path, method, declared, wiring)
+    if wiring.refusals is not None:
+        handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
     query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document))
