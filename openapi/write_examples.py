@@ -246,8 +246,8 @@ class Telling:
             said = AccessToken(subject, client, key, scopes, identifier, at, at + timedelta(minutes=10))
             text = said.signing_input(ORIGIN, known[0].kid)
             signature = ed25519.sign(signer.secret_raw, text.encode())
-            answer = {"access_token": f"{text}.{multibase.base64url_encode(signature)}"}
-            answer |= {"token_type": "Bearer", "expires_in": 600}
+            issued = f"{text}.{multibase.base64url_encode(signature)}"
+            answer: Json = {"access_token": issued, "token_type": "Bearer", "expires_in": 600}
             return answer if scopes is None else answer | {"scope": token.scope_text(scopes)}
 
         first, second = (multibase.base64url_encode(random(16)) for _ in range(2))
