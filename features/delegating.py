@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from features.document import Operation
 from features.signing import call
-from features.world import DRAFTS, Draft, World
+from features.world import DRAFTS, PATIENCE_SECONDS, Draft, World
 from identity_core.domain import times
 
 NOBODY = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 AGE = "zkp.prove.age.gte"
+# Time enough to ask for it on a machine that is busy: what has ended already cannot be delegated.
+SHORTLY = f"in {5 / 86_400} days"
 
 
 def in_days(days: float) -> str:
@@ -46,6 +49,13 @@ def remember(world: World, holder: str, agent: str, **more: Any) -> str:
     assert answer.status_code == 201, answer.content
     world.notes["delegation"] = answer.parsed.id
     return str(answer.parsed.id)
+
+
+def wait_until_expired(world: World, holder: str, delegation_id: str) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while call(world, holder, "getDelegation", delegation_id=delegation_id).parsed.status != "expired":
+        assert time.monotonic() < deadline, "the delegation does not expire"
+        time.sleep(0.1)
 
 
 def change(world: World, name: str, operation_id: str, one: str) -> Any:

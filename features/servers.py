@@ -32,6 +32,12 @@ FAULTS = {
     "IDENTITY_LEDGER_BACKEND": "faulty",
     "IDENTITY_PROVER_BACKEND": "faulty",
 }
+# What is held up goes on when the story lets it, and not before.
+PATIENT = {
+    "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
+    "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
+    "IDENTITY_PROVER_DEADLINE_SECONDS": "60",
+}
 KINDS = {
     "ordinary": GENEROUS,
     # An address has one token, and no second for a long while; a story gets further addresses from the trusted proxy.
@@ -49,10 +55,11 @@ KINDS = {
     | {
         "IDENTITY_KEY_STORES": "faulty,sql,env",
         "IDENTITY_CUSTODIAN_BACKEND": "faulty",
-        "IDENTITY_LEDGER_DEADLINE_SECONDS": "0.4",
-        "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "0.4",
-        "IDENTITY_PROVER_DEADLINE_SECONDS": "2",
-        "IDENTITY_PLUGINS_DEADLINE_SECONDS": "0.4",
+        # Soon, and yet later than a slow disk and a busy processor: what a story needs before the fault has these deadlines too.
+        "IDENTITY_LEDGER_DEADLINE_SECONDS": "1",
+        "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "1",
+        "IDENTITY_PROVER_DEADLINE_SECONDS": "3",
+        "IDENTITY_PLUGINS_DEADLINE_SECONDS": "1",
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
     },
     "web": GENEROUS
@@ -62,8 +69,8 @@ KINDS = {
         "IDENTITY_PLUGINS_WEB_ENABLED": "true",
         "IDENTITY_PLUGINS_WEB_ALLOW_RANGES": "127.0.0.0/8",
     },
-    "slow": GENEROUS | FAULTS | {"IDENTITY_KEY_STORES": "slow,env"},
-    "busy": GENEROUS | FAULTS | {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "1"},
+    "slow": GENEROUS | FAULTS | PATIENT | {"IDENTITY_KEY_STORES": "slow,env"},
+    "busy": GENEROUS | FAULTS | PATIENT | {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "1"},
 }
 
 

@@ -7,6 +7,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,7 @@ from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
 PREFIX = "/api/v1"
 PURPOSES = {"updateDid": "update", "deactivateDid": "deactivate", "rotateDidKey": "rotate", "recoverDid": "recover"}
 TOKEN_PURPOSE = "token"
+PATIENCE_SECONDS = 60.0
 _addresses = itertools.count(1)
 
 
@@ -75,7 +77,7 @@ class World:
         if self.kind in ("faulty", "busy"):
             self.server.fault.unlink(missing_ok=True)
         for thread in self._threads:
-            thread.join(10)
+            thread.join(PATIENCE_SECONDS)
         for http in self._http.values():
             http.close()
 
@@ -89,7 +91,9 @@ class World:
         """Calls the client's function for the operation and keeps its detailed answer."""
         module = importlib.import_module(f"{self.package}.{operation(operation_id).module}")
         made = importlib.import_module(f"{self.package}.client").Client(
-            base_url=self.server.url + PREFIX, headers=self.around(headers or {}), timeout=httpx.Timeout(20)
+            base_url=self.server.url + PREFIX,
+            headers=self.around(headers or {}),
+            timeout=httpx.Timeout(PATIENCE_SECONDS),
         )
         with made:
             self.answer = module.sync_detailed(client=made, **arguments)
@@ -106,7 +110,7 @@ class World:
 
     def http(self) -> httpx.Client:
         if self.kind not in self._http:
-            self._http[self.kind] = httpx.Client(base_url=self.server.url, timeout=20, trust_env=False)
+            self._http[self.kind] = httpx.Client(base_url=self.server.url, timeout=PATIENCE_SECONDS, trust_env=False)
         return self._http[self.kind]
 
     def send(self, draft: Draft, *, method: str | None = None, content: bytes | None = None) -> Any:
@@ -123,17 +127,28 @@ class World:
 
     def in_background(self, draft: Draft) -> None:
         """Sends a draft from another thread and leaves it."""
-        url, headers = self.server.url, self.around(draft.headers)
-
-        def run() -> None:
-            httpx.request(
-                draft.operation.method, url + PREFIX + draft.path, json=draft.body, headers=headers, timeout=20,
-                trust_env=False,
-            )  # fmt: skip
-
-        thread = threading.Thread(target=run, daemon=True)
+        thread = threading.Thread(target=self._request, args=(draft,), daemon=True)
         thread.start()
         self._threads.append(thread)
+
+    def send_meanwhile(self, one: Draft, other: Draft) -> None:
+        """Sends two at once while the fault holds up the answer to one. Whichever of them comes second is answered first."""
+        self.server.fault.write_text(self.notes["fault"])
+        with ThreadPoolExecutor(2) as senders:
+            try:
+                sent = [senders.submit(self._request, draft) for draft in (one, other)]
+                done, _ = wait(sent, timeout=PATIENCE_SECONDS / 2, return_when=FIRST_COMPLETED)
+            finally:
+                self.server.fault.unlink()
+        assert len(done) == 1, f"{len(done)} of two were answered"
+        self.answer = done.pop().result()
+        self.answers.append(self.answer)
+
+    def _request(self, draft: Draft) -> httpx.Response:
+        url, headers = self.server.url + PREFIX + draft.path, self.around(draft.headers)
+        return httpx.request(
+            draft.operation.method, url, json=draft.body, headers=headers, timeout=PATIENCE_SECONDS, trust_env=False
+        )
 
     # People and their keys.
 

@@ -13,7 +13,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -23,6 +22,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from tests.ports import free_port
 
 PACKAGE = Path(__file__).resolve().parents[1] / "plugins" / "ledger_evm" / "tests"
 ETHER = 10**18
@@ -58,7 +59,7 @@ class AnvilServer:
     port: int = 0
     pid: int = 0
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
-    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, verify=False, timeout=20))
+    http: httpx.Client = field(default_factory=lambda: httpx.Client(trust_env=False, verify=False, timeout=60))
 
     @property
     def url(self) -> str:
@@ -67,9 +68,7 @@ class AnvilServer:
     def start(self) -> AnvilServer:
         """Starts it, on the port that it had."""
         if not self.port:
-            with socket.socket() as probe:
-                probe.bind(("127.0.0.1", 0))
-                self.port = probe.getsockname()[1]
+            self.port = free_port()
         command = [str(self.program), "--port", str(self.port), "--accounts", "1", "--quiet", *self.options]
         self.process = subprocess.Popen(
             ["sh", "-c", WATCHED, "sh", *command],
@@ -80,7 +79,7 @@ class AnvilServer:
         )
         assert self.process.stdout is not None
         self.pid = int(self.process.stdout.readline())
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while True:
             try:
                 self.call("eth_chainId")

@@ -22,12 +22,13 @@ from tests.anvil_server import AnvilServer
 T = TypeVar("T")
 
 
-async def until(look: Callable[[], Awaitable[T]], what: Callable[[T], Any], seconds: float = 15.0) -> T:
+async def until(look: Callable[[], Awaitable[T]], what: Callable[[T], Any], seconds: float = 60.0) -> T:
     """What ``look`` tells when ``what`` is content with it."""
-    async with asyncio.timeout(seconds):
-        while not what(found := await look()):
-            await asyncio.sleep(0.02)
-        return found
+    deadline = time.monotonic() + seconds
+    while not what(found := await look()):
+        assert time.monotonic() < deadline, f"after {seconds:g} s still {found!r:.500}"
+        await asyncio.sleep(0.02)
+    return found
 
 
 def is_(state: str) -> Callable[[AnchorTransaction | None], bool]:
@@ -70,7 +71,9 @@ class Site:
 
 def make_site(server: AnvilServer, folder: Path, **changes: Any) -> Site:
     """Deploys a contract that a new key owns."""
-    first = EvmSettings(rpc_url=server.url, private_key=server.new_key(), poll_seconds=0.05, **changes)
-    made = asyncio.run(deploy(first, wait_seconds=30))
+    # An append may take its time here; a test of one that gives up says when.
+    wish: dict[str, Any] = {"poll_seconds": 0.05, "append_seconds": 60.0} | changes
+    first = EvmSettings(rpc_url=server.url, private_key=server.new_key(), **wish)
+    made = asyncio.run(deploy(first, wait_seconds=60))
     settings = replace(first, chain_id=made.chain_id, contract=made.contract, from_block=made.from_block)
     return Site(server, folder, settings)

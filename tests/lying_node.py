@@ -21,7 +21,7 @@ class Liar:
     def __init__(self, url: str) -> None:
         self.tamper: Tamper = lambda method, answer: None
         self.asked: dict[str, int] = {}
-        liar, http = self, httpx.Client(trust_env=False, verify=False, timeout=10)
+        liar, http = self, httpx.Client(trust_env=False, verify=False, timeout=60)
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"

@@ -14,7 +14,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -24,6 +23,8 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+
+from tests.ports import free_port
 
 
 def programs() -> Path | None:
@@ -59,11 +60,8 @@ class PostgresServer:
         found = programs()
         if found is None:
             raise FileNotFoundError("PostgreSQL's programs are not installed (Debian: apt-get install postgresql)")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         user = _unprivileged() if os.geteuid() == 0 else None
-        server = cls(folder, found, port, user, fsync)
+        server = cls(folder, found, free_port(), user, fsync)
         if user is not None:
             os.chmod(folder, 0o755)
             shutil.chown(folder, user)
@@ -75,10 +73,7 @@ class PostgresServer:
 
     def standby(self, folder: Path) -> PostgresServer:
         """A second server that follows this one by streaming, and that this one may name as its synchronous standby ``standby``."""
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        server = PostgresServer(folder, self.bin, port, self.user, self.fsync)
+        server = PostgresServer(folder, self.bin, free_port(), self.user, self.fsync)
         if self.user is not None:
             os.chmod(folder, 0o755)
             shutil.chown(folder, self.user)
@@ -107,7 +102,7 @@ class PostgresServer:
         return command if self.user is None else ["runuser", "-u", self.user, "--", *command]
 
     def _run(self, program: str, *arguments: str) -> None:
-        subprocess.run(self._command(program, *arguments), check=True, capture_output=True, timeout=60, cwd="/")
+        subprocess.run(self._command(program, *arguments), check=True, capture_output=True, timeout=300, cwd="/")
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://identity@127.0.0.1:{self.port}/{database}"
@@ -143,10 +138,10 @@ class PostgresServer:
                 cwd="/",
                 start_new_session=True,
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while True:
             try:
-                psycopg.connect(self.url(), connect_timeout=2).close()
+                psycopg.connect(self.url(), connect_timeout=10).close()
                 return
             except psycopg.OperationalError:
                 if time.monotonic() > deadline or self.process.poll() is not None:
@@ -164,6 +159,20 @@ class PostgresServer:
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process = None
+
+
+def cut_connections(url: str) -> None:
+    """Ends every other connection to a database, and returns when they have ended: to terminate one is only to ask for it."""
+    import psycopg
+
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(url, autocommit=True) as killer:
+        killer.execute(f"SELECT pg_terminate_backend(pid) {others}")  # type: ignore[call-overload]
+        deadline = time.monotonic() + 60
+        while killer.execute(f"SELECT 1 {others}").fetchone() is not None:  # type: ignore[call-overload]
+            if time.monotonic() > deadline:
+                raise RuntimeError("a connection does not end")
+            time.sleep(0.01)
 
 
 def _unprivileged() -> str:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.ports import free_port
+
 
 @dataclass(frozen=True)
 class RedisServer:
@@ -39,9 +41,7 @@ def redis_server() -> Iterator[RedisServer]:
     if program is None:
         give_up = pytest.fail if os.environ.get("CI") else pytest.skip
         give_up("redis-server is not installed (Debian: apt-get install redis-server)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", "/tmp"],
         stdout=subprocess.DEVNULL,
@@ -57,9 +57,10 @@ def redis_server() -> Iterator[RedisServer]:
 
 
 def _wait_until_it_answers(server: RedisServer) -> None:
-    for _ in range(200):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         try:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=0.5) as connection:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
                 connection.sendall(b"PING\r\n")
                 if connection.recv(16).startswith(b"+PONG"):
                     return

@@ -135,7 +135,7 @@ Feature: Aki has something proved about Hana
 
   @410:DELEGATION_EXPIRED
   Scenario: A delegation that has ended
-    Given Hana lets Aki prove for two seconds
+    Given Hana lets Aki prove for a few seconds
     When Aki asks whether she is 18
     Then the answer is 410 DELEGATION_EXPIRED
 

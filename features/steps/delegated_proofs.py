@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
 from pytest_bdd import given, parsers, then, when
 
-from features.delegating import NOBODY, UNKNOWN, change
+from features.delegating import NOBODY, SHORTLY, UNKNOWN, change, wait_until_expired
 from features.proving import Proving, story
 from features.steps.answers import body_of
-from features.world import PREFIX, World
+from features.world import World
 from identity_core.domain import keys, times
 
 Flaw = Callable[[Proving], None]
@@ -88,7 +85,7 @@ TERMS: dict[str, dict[str, Any]] = {
     "another credential": {"credentialIds": ["urn:uuid:another"]},
     "another verifier": {"verifiers": ["https://vera.example"]},
     "from tomorrow on": {"notBefore": "in 1 days"},
-    "for two seconds": {"expiresAt": f"in {2 / 86_400} days"},
+    "for a few seconds": {"expiresAt": SHORTLY},
     "what she fixed herself": {"autonomyLevel": 2},
     "reading": {"autonomyLevel": 1},
 }
@@ -103,7 +100,7 @@ def lets_within(world: World, what: str) -> None:
     world.notes["proving"] = proving
     proving.begin()
     if "expiresAt" in proving.delegated:
-        time.sleep(2.5)
+        wait_until_expired(world, "Hana", proving.delegation_id)
 
 
 @given("Hana's credential is valid from tomorrow on")
@@ -215,20 +212,7 @@ def uses_again(world: World) -> None:
 
 @when("it is sent again while its proof is being made")
 def sent_meanwhile(world: World) -> None:
-    draft = world.notes["draft"]
-    url = world.server.url + PREFIX + draft.path
-    world.server.fault.write_text(world.notes["fault"])
-    with ThreadPoolExecutor(2) as senders:
-        try:
-            # Whichever of the two comes second is answered first.
-            sent = [
-                senders.submit(httpx.post, url, json=draft.body, headers=draft.headers, timeout=20, trust_env=False)
-                for _ in range(2)
-            ]
-            done, _ = wait(sent, timeout=20, return_when=FIRST_COMPLETED)
-        finally:
-            world.server.fault.unlink()
-    world.answer = done.pop().result()
+    world.send_meanwhile(world.notes["draft"], world.notes["draft"])
 
 
 # Then

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.delegating import NOBODY, UNKNOWN, change, delegate, remember, terms
+from features.delegating import NOBODY, SHORTLY, UNKNOWN, change, delegate, remember, terms, wait_until_expired
 from features.signing import call
 from features.steps.answers import body_of
 from features.world import Person, World
@@ -84,12 +83,7 @@ def has_delegated_narrowly(world: World, holder: str, agent: str) -> None:
 
 @given(parsers.parse("what {holder:w} delegated to {agent:w} has expired"))
 def has_expired(world: World, holder: str, agent: str) -> None:
-    # The shortest life that whole seconds leave room for.
-    remember(world, holder, agent, maxDepth=1, expiresAt=f"in {2 / 86_400} days")
-    ended = time.monotonic() + 5
-    while call(world, holder, "getDelegation", delegation_id=world.notes["delegation"]).parsed.status != "expired":
-        assert time.monotonic() < ended
-        time.sleep(0.1)
+    wait_until_expired(world, holder, remember(world, holder, agent, maxDepth=1, expiresAt=SHORTLY))
 
 
 @given(parsers.parse("{agent:w} has passed it on to {other:w}"))

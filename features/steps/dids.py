@@ -13,7 +13,7 @@ from pytest_bdd import given, parsers, then, when
 
 from features.document import operation
 from features.steps.answers import body_of
-from features.world import PREFIX, PURPOSES, Draft, Person, World
+from features.world import PURPOSES, Draft, Person, World
 from identity_core.client import Signer
 from identity_core.domain import keys
 from identity_core.domain.challenge import hash_body
@@ -328,9 +328,6 @@ def crossed(world: World, name: str, operation_id: str, key: str) -> None:
 
 @when(parsers.parse("{operation_id} is sent again while the first is being answered"))
 def concurrent(world: World, operation_id: str) -> None:
-    import threading
-    import time
-
     key = os.urandom(8).hex()
     draft = world.draft(operation_id)
     draft.headers["Idempotency-Key"] = key
@@ -339,29 +336,8 @@ def concurrent(world: World, operation_id: str) -> None:
         person = world.people["Hana"]
         which = "recovery" if operation_id == "recoverDid" else "authentication"
         second = world.signed(person, operation_id, draft.body, key=which)
-    world.server.fault.write_text(world.notes["fault"])
-    started = threading.Event()
-
-    def first() -> None:
-        import httpx
-
-        started.set()
-        httpx.request(
-            draft.operation.method,
-            world.server.url + PREFIX + draft.path,
-            json=draft.body,
-            headers=draft.headers,
-            timeout=20,
-            trust_env=False,
-        )
-
-    thread = threading.Thread(target=first, daemon=True)
-    thread.start()
-    started.wait(5)
-    time.sleep(0.25)
-    world.send(Draft(draft.operation, draft.path, draft.query, draft.headers | (second or {}), draft.body))
-    world.server.fault.unlink()
-    thread.join(10)
+    again = Draft(draft.operation, draft.path, draft.query, draft.headers | (second or {}), draft.body)
+    world.send_meanwhile(draft, again)
 
 
 @when(parsers.parse("Vera reads the history of the DID of {name}"))

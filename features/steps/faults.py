@@ -6,7 +6,7 @@ import time
 
 from pytest_bdd import given, when
 
-from features.world import World
+from features.world import PATIENCE_SECONDS, World
 
 
 @given("a service whose core breaks")
@@ -77,11 +77,10 @@ def struck(world: World) -> None:
 def crowded(world: World) -> None:
     world.server.fault.write_text("ledger:hang")
     world.in_background(world.notes["other"])
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        # The health of a busy server can be asked at any time; its version cannot.
-        if world.http().get("/version").status_code == 503:
-            break
+    deadline = time.monotonic() + PATIENCE_SECONDS / 2
+    # The health of a busy server can be asked at any time; its version cannot.
+    while world.http().get("/version").status_code != 503:
+        assert time.monotonic() < deadline, "the other request has not begun"
         time.sleep(0.01)
     world.send(world.notes["draft"])
     world.server.fault.unlink()

@@ -4,7 +4,7 @@ An author subclasses it beside ``LedgerConformance``, with the same fixtures ``l
 its time to confirm sets ``patience_seconds``::
 
     class TestMyLedger(LedgerConformance, AnchoringLedgerConformance):
-        patience_seconds = 30.0
+        patience_seconds = 300.0
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def check_transaction(transaction: AnchorTransaction | None) -> AnchorTransactio
 class AnchoringLedgerConformance:
     """What every ledger that anchors promises."""
 
-    patience_seconds: ClassVar[float] = 5.0
+    patience_seconds: ClassVar[float] = 60.0
 
     @pytest.fixture
     def ledger(self) -> LedgerBackend:

@@ -55,7 +55,7 @@ class LedgerFaultConformance:
     """What a ledger promises when processes die, race, lose their server, or somebody forges what is stored."""
 
     shared_chain: ClassVar[bool] = False
-    recovery_seconds: ClassVar[float] = 20.0
+    recovery_seconds: ClassVar[float] = 60.0
 
     @pytest.fixture
     def ledger(self) -> LedgerBackend:

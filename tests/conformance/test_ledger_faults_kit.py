@@ -28,6 +28,8 @@ START = datetime(2026, 1, 2, tzinfo=UTC)
 class Sound:
     """A file of JSON lines under a lock file, which is away while a file ``away`` lies beside it."""
 
+    patience_seconds = LedgerFaultConformance.recovery_seconds
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "ledger"
@@ -103,8 +105,12 @@ class LocksNothing(Sound):
         lines = self.read()
         if sum(line.did == did for line in lines) != expected_version:
             raise VersionConflict
-        # Not an await: nobody of this process comes in between.
-        time.sleep(0.01)
+        # Whoever comes first has read and waits for the other: no chance decides whether they meet. Not an await, so nobody
+        # of this process comes in between.
+        (self.folder / f"read-{os.getpid()}").touch()
+        until = time.monotonic() + self.patience_seconds
+        while len([*self.folder.glob("read-*")]) < 2 and time.monotonic() < until:
+            time.sleep(0.001)
         self.write(did, entry, expected_version)
         return self.receipt(len(lines) + 1, did, expected_version + 1, entry.hex())
 
@@ -173,6 +179,7 @@ class LosesItsTail(Sound):
 
 
 class NeverComesBack(Sound):
+    patience_seconds = 3.0
     gone = False
 
     def look(self) -> None:
@@ -217,10 +224,6 @@ BROKEN: dict[type[Sound], tuple[str, str]] = {
 PROMISES = [name for name, _ in inspect.getmembers(LedgerFaultConformance) if name.startswith("test_")]
 
 
-class Kit(LedgerFaultConformance):
-    recovery_seconds = 3.0
-
-
 @contextmanager
 def away(folder: Path) -> Iterator[None]:
     (folder / "away").touch()
@@ -232,6 +235,9 @@ def away(folder: Path) -> Iterator[None]:
 
 def examine(make: type[Sound], promise: str, folder: Path) -> None:
     """Raises what the kit's test raises."""
+
+    class Kit(LedgerFaultConformance):
+        recovery_seconds = make.patience_seconds
 
     def tamper(sequence: int, entry: bytes) -> None:
         lines = (folder / "ledger").read_text().splitlines()

@@ -328,7 +328,7 @@ class NoIndex:
         return None
 
 
-def behind_the_border(web: DidMethod, *, deadline: float = 5.0) -> tuple[ResolveDid, Bulkhead]:
+def behind_the_border(web: DidMethod, *, deadline: float = 60.0) -> tuple[ResolveDid, Bulkhead]:
     limits = Limits(deadline, 8, 5, 5.0)
     bulkhead = Bulkhead("DID method:web", limits, DID_METHOD.contract, Clock(), logging.getLogger("test"))
     port = bordered(web, ResolvingDidMethod, bulkhead)

@@ -311,7 +311,7 @@ def _address(key: str) -> bytes:
 
 
 def test_an_outcome_that_is_not_known_yet_carries_the_hash_and_is_found_later(still_chain: Any) -> None:
-    site = still_chain(append_seconds=1.0)
+    site = still_chain(append_seconds=3.0)
 
     async def scenario() -> None:
         ledger = site.open()

@@ -42,7 +42,8 @@ def test_deploy_prints_the_settings_and_status_reads_them(anvil: AnvilServer, tm
 
 
 def test_a_hash_from_an_error_is_found(still_chain: Any) -> None:
-    site = still_chain(append_seconds=0.5)
+    # Time enough to send it; there is no block.
+    site = still_chain(append_seconds=3.0)
 
     async def scenario() -> str:
         ledger = site.open()

@@ -27,7 +27,7 @@ def paused(server: AnvilServer) -> Iterator[None]:
         server.send_signal(signal.SIGCONT)
 
 
-class TestEvmLedger(LedgerConformance, LedgerFaultConformance, AnchoringLedgerConformance):
+class TestEvmLedger(LedgerConformance, AnchoringLedgerConformance):
     shared_chain = True
 
     @pytest.fixture
@@ -37,6 +37,20 @@ class TestEvmLedger(LedgerConformance, LedgerFaultConformance, AnchoringLedgerCo
     @pytest.fixture
     def reopen(self, site: Any) -> Callable[[], EvmLedger]:
         return site.open
+
+
+class TestEvmLedgerFaults(LedgerFaultConformance):
+    """An append that was under way when the node stood still gives up as soon as it does by default."""
+
+    shared_chain = True
+
+    @pytest.fixture
+    def ledger(self, site: Any) -> EvmLedger:
+        return site.open(append_seconds=4.5)
+
+    @pytest.fixture
+    def reopen(self, site: Any) -> Callable[[], EvmLedger]:
+        return lambda: site.open(append_seconds=4.5)
 
     @pytest.fixture
     def outage(self, site: Any) -> Callable[[], contextlib.AbstractContextManager[None]]:

@@ -75,9 +75,9 @@ class Caller:
         fees = Fees(10**11, 10**9)
         signed = self.sender.sign(self.site.settings.contract, data, nonce=nonce, gas=3_000_000, fees=fees)
         sent = self.site.server.call("eth_sendRawTransaction", "0x" + signed.raw.hex())
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while (receipt := self.site.server.call("eth_getTransactionReceipt", sent)) is None:
-            assert time.monotonic() < deadline
+            assert time.monotonic() < deadline, "the transaction is in no block"
             time.sleep(0.01)
         return receipt
 

@@ -165,7 +165,8 @@ def waiting_for(server: PostgresServer, event: str) -> int:
     """The process of the server that waits for this event (or for events of this type)."""
     asked = "SELECT pid FROM pg_stat_activity WHERE %s IN (wait_event, wait_event_type)"
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        for _ in range(500):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
             row = connection.execute(asked, (event,)).fetchone()
             if row is not None:
                 return int(row[0])

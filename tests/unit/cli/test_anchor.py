@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -95,17 +96,15 @@ def anchored(folder: Path) -> dict[str, Any]:
             from identity_core.store.proofs import add_proof
 
             await office.store.database.write(lambda transaction: add_proof(transaction, proof))
-            for _ in range(200):
-                try:
-                    await office.worker.round()
-                except LeaseLost:
-                    continue
-                found = await office.store.proofs.get(proof.id)
-                assert found is not None
-                if found.anchor is not None and found.anchor.status.value == "confirmed":
-                    return record(found)
-                await asyncio.sleep(0.05)
-            raise AssertionError("not confirmed")
+            async with asyncio.timeout(60):
+                while True:
+                    with contextlib.suppress(LeaseLost):
+                        await office.worker.round()
+                    found = await office.store.proofs.get(proof.id)
+                    assert found is not None
+                    if found.anchor is not None and found.anchor.status.value == "confirmed":
+                        return record(found)
+                    await asyncio.sleep(0.05)
 
     return asyncio.run(job())
 

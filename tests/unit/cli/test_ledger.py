@@ -191,7 +191,7 @@ def witness(folder: Path, *logs: str, name: str = "witness.example/w1") -> Itera
         yield json.loads(said)
     finally:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def test_a_witness_cosigns_what_grows(remote: Commands, identity: Commands, key: str, did: str, here: Path) -> None:
@@ -220,7 +220,7 @@ def test_a_witness_refuses_a_fork_and_a_rollback_also_after_a_restart(here: Path
 
     def submit(url: str, old: int, note: bytes, proof: str = "") -> httpx.Response:
         body = f"old {old}\n{proof}\n".encode() + note
-        return httpx.post(f"{url}/add-checkpoint", content=body, trust_env=False)
+        return httpx.post(f"{url}/add-checkpoint", content=body, trust_env=False, timeout=60)
 
     for restart in range(2):
         with witness(here / "w", str(log.verifier)) as told:
@@ -239,9 +239,9 @@ def test_a_witness_refuses_a_fork_and_a_rollback_also_after_a_restart(here: Path
             other = log.note(leaves).replace(b"id.example/", b"else.example/")
             assert submit(told["url"], 0, other).status_code == 404
             assert submit(told["url"], 0, b"junk").status_code == 400
-            raw = httpx.post(f"{told['url']}/add-checkpoint", content=b"x" * 200_000, trust_env=False)
+            raw = httpx.post(f"{told['url']}/add-checkpoint", content=b"x" * 200_000, trust_env=False, timeout=60)
             assert raw.status_code == 400
-            assert httpx.post(f"{told['url']}/else", content=b"", trust_env=False).status_code == 404
+            assert httpx.post(f"{told['url']}/else", content=b"", trust_env=False, timeout=60).status_code == 404
 
 
 def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: Path) -> None:

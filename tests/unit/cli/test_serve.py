@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -21,7 +21,7 @@ from identity_core.cli.local_server import local_server
 from identity_core.domain import key_text
 from tests.unit.cli.conftest import Commands
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 60.0
 
 
 class Serving:
@@ -83,9 +83,11 @@ def test_the_first_start_makes_a_key_and_no_other_start_does(folder: Path) -> No
         key = re.search(r"^First API key, shown once: (\S+)$", first.said, re.MULTILINE)
         assert key is not None
         assert f"Listening at {first.url}  (document: {first.url}/docs)\nData in {folder}\n" in first.said
-        answer = httpx.get(f"{first.url}/api/v1/dids", headers={"Authorization": f"ApiKey {key[1]}"})
+        answer = httpx.get(
+            f"{first.url}/api/v1/dids", headers={"Authorization": f"ApiKey {key[1]}"}, timeout=WAIT_SECONDS
+        )
         assert answer.status_code == 200
-        assert httpx.get(f"{first.url}/docs").status_code == 200
+        assert httpx.get(f"{first.url}/docs", timeout=WAIT_SECONDS).status_code == 200
         assert first.stop() == 0
         assert key[1] not in first.log.read_text()
     assert oct(folder.stat().st_mode & 0o777) == "0o700"
@@ -175,8 +177,10 @@ def children(process: int) -> set[int]:
     found = set()
     for task in Path(f"/proc/{process}/task").iterdir():
         for child in (task / "children").read_text().split():
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.add(int(child))
+            # It may be gone between the two looks.
+            with suppress(FileNotFoundError, ProcessLookupError):
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    found.add(int(child))
     return found
 
 
@@ -207,8 +211,8 @@ def test_workers_share_the_socket_and_are_replaced(folder: Path) -> None:
             time.sleep(0.1)
         assert len(now - {lost}) == 2
         for _ in range(20):
-            assert httpx.get(f"{running.url}/ready").status_code == 200
-        metrics = httpx.get(f"{running.url}/metrics", headers={"X-API-Key": "k" * 40})
+            assert httpx.get(f"{running.url}/ready", timeout=WAIT_SECONDS).status_code == 200
+        metrics = httpx.get(f"{running.url}/metrics", headers={"X-API-Key": "k" * 40}, timeout=WAIT_SECONDS)
         assert "identity_request_duration_seconds_count" in metrics.text
         assert list((folder / "metrics").glob("*.db"))
         assert running.stop() == 0

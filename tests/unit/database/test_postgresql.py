@@ -18,7 +18,7 @@ from identity_core.database import (
     open_postgresql,
 )
 from identity_core.database.postgresql_session import translated_sql
-from tests.postgres_server import PostgresServer, postgres_server, postgres_url
+from tests.postgres_server import PostgresServer, cut_connections, postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
 
@@ -113,19 +113,11 @@ def test_many_reads_run_side_by_side(database: Database) -> None:
     asyncio.run(scenario())
 
 
-def cut_all(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as killer:
-        killer.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND pid <> pg_backend_pid()"
-        )
-
-
 def test_connections_that_died_while_idle_are_replaced_unnoticed(database: Database, postgres_url: str) -> None:
     async def scenario() -> None:
         await database.write(put("a"))
         await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
-        await asyncio.to_thread(cut_all, postgres_url)
+        await asyncio.to_thread(cut_connections, postgres_url)
         await database.write(put("b"))
         for _ in range(8):
             assert await database.read(lambda tx: tx.execute("SELECT count(*) FROM things").fetchone()) == (2,)
@@ -135,7 +127,7 @@ def test_connections_that_died_while_idle_are_replaced_unnoticed(database: Datab
 
 def test_a_connection_that_dies_in_a_group_takes_the_whole_group(database: Database, postgres_url: str) -> None:
     def hide(transaction: Transaction) -> None:
-        cut_all(postgres_url)
+        cut_connections(postgres_url)
         try:
             put("x")(transaction)
         except psycopg.OperationalError:

@@ -220,10 +220,14 @@ def test_a_text_with_two_readings_is_tried_both_ways() -> None:
     ["", "1" * 63, "1" * 91, "z" * 200_000, "0" * 88, "l" * 88, "2" * 88 + "\n", "２" * 88, "1" * 65, "1" * 90],
 )
 def test_a_proof_value_that_is_no_signature(text: str) -> None:
-    started = time.perf_counter()
-    with pytest.raises(IbctInvalid):
-        check(signed() | {"proofValue": text})
-    assert time.perf_counter() - started < 0.05
+    token = signed() | {"proofValue": text}
+    spent = []
+    for _ in range(3):
+        started = time.thread_time()
+        with pytest.raises(IbctInvalid):
+            check(token)
+        spent.append(time.thread_time() - started)
+    assert min(spent) < 0.05, "a text that is too long is not even read"
 
 
 def test_a_malleated_signature_is_refused() -> None:

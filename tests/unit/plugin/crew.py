@@ -67,7 +67,7 @@ class Crew:
 
 @contextlib.asynccontextmanager
 async def crew(
-    *, workers: int = 1, deadline_seconds: float = 20.0, settled: bool = True, reference: str = MODULE, **overrides: Any
+    *, workers: int = 1, deadline_seconds: float = 60.0, settled: bool = True, reference: str = MODULE, **overrides: Any
 ) -> AsyncIterator[Crew]:
     """Workers of the vicious prover; keys of ``overrides`` have ``__`` for a dot."""
     given = {name.replace("__", "."): value for name, value in overrides.items()}
@@ -91,7 +91,7 @@ def trouble(manager: PluginManager) -> str:
     return staff.trouble
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Waits for what happens elsewhere."""
     end = time.monotonic() + seconds
     while not condition():
@@ -103,5 +103,5 @@ def alive(pid: int) -> bool:
     """Whether the process runs; one that only waits to be reaped does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False

@@ -171,7 +171,7 @@ def test_the_plugin_may_use_timeouts_and_groups_of_its_own() -> None:
 
 def test_one_timer_serves_many_calls_each_at_its_own_time() -> None:
     async def scenario() -> None:
-        deadline = Deadline(0.3)
+        deadline = Deadline(1.0)
         loop = asyncio.get_running_loop()
 
         async def call(delay: float, lasts: float) -> float | None:
@@ -185,7 +185,7 @@ def test_one_timer_serves_many_calls_each_at_its_own_time() -> None:
 
         outcomes = await asyncio.gather(*(call(n * 0.004, 600 if n % 2 else 0.001) for n in range(20)))
         assert all(outcome is None for outcome in outcomes[0::2])
-        assert all(outcome is not None and outcome >= 0.299 for outcome in outcomes[1::2])
+        assert all(outcome is not None and outcome >= 0.999 for outcome in outcomes[1::2])
 
     asyncio.run(scenario())
     asyncio.run(scenario())  # and a second loop is no trouble

@@ -37,7 +37,7 @@ class Store:
 
     def hang(self) -> None:
         self.ran_on.append(threading.current_thread().name)
-        self.release.wait(30)
+        self.release.wait(120)
 
     def fail(self, error: BaseException) -> None:
         raise error
@@ -91,10 +91,16 @@ def test_hung_calls_never_take_more_threads_than_there_are_workers() -> None:
     wrapped = in_threads(store, workers=2)
 
     async def scenario() -> None:
-        for _ in range(20):
+        async def hang_for_a_moment() -> None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.005):
                     await wrapped.hang()
+
+        async with asyncio.timeout(60):
+            while len(store.ran_on) < 2:
+                await hang_for_a_moment()
+        for _ in range(20):
+            await hang_for_a_moment()
         assert len(store.ran_on) == 2, "a call whose caller went away before it began never begins"
         store.release.set()
         assert await wrapped.find("a") == "a"
@@ -111,7 +117,9 @@ def test_a_full_queue_pushes_back() -> None:
 
     async def scenario() -> None:
         tasks = [asyncio.create_task(wrapped.hang()) for _ in range(1)]
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(60):
+            while not store.ran_on:
+                await asyncio.sleep(0.001)
         tasks += [asyncio.create_task(wrapped.find("a")) for _ in range(64)]
         await asyncio.sleep(0)
         with pytest.raises(Overloaded):
@@ -152,7 +160,7 @@ def test_threads_end_after_close() -> None:
     asyncio.run(scenario())
     ours = [thread for thread in threading.enumerate() if thread.name.startswith("plugin-Brief")]
     for thread in ours:
-        thread.join(5)
+        thread.join(60)
     assert not any(thread.is_alive() for thread in ours)
 
 
@@ -170,5 +178,5 @@ async def main():
         print("gone")
 asyncio.run(main())
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "gone\n"

