@@ -18,7 +18,7 @@ import httpx
 
 from identity_core.cli.output import fail
 
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 _LISTENING = re.compile(r"^Listening at (\S+)", re.MULTILINE)
 

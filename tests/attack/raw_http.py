@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 from nacl.signing import SigningKey
 
 PREFIX = "/api/v1"
-SECONDS = 30.0
+SECONDS = 60.0
 IDLE_SECONDS = 2.0
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 GENEROUS = {
@@ -114,6 +114,11 @@ class Answer:
     @property
     def outcome(self) -> tuple[int, str | None]:
         return self.status, self.code
+
+    @property
+    def process(self) -> str:
+        """Which process of the service answered: its request ids begin with a part of their own."""
+        return self.headers["x-request-id"].rpartition("-")[0]
 
 
 @dataclass
@@ -256,7 +261,7 @@ class Stranger:
 
 def at_once(wire: Wire, calls: Sequence[Callable[[], Any]]) -> list[Any]:
     """What the calls return, or the exceptions that they raise. Each has a thread and an open connection of its own, and
-    all start together at a barrier."""
+    all start together at a barrier. A call that makes several requests may take as long as several."""
     barrier = threading.Barrier(len(calls))
     results: list[Any] = [None] * len(calls)
 
@@ -274,7 +279,9 @@ def at_once(wire: Wire, calls: Sequence[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(2 * SECONDS)
+        thread.join(5 * SECONDS)
+    if any(thread.is_alive() for thread in threads):
+        raise TimeoutError("a call has not ended")
     return results
 
 

@@ -1,17 +1,20 @@
 """Lock-out by a flood of challenges: whatever a stranger asks for, the owner gets in, and a bad attempt stays cheap.
 
 reliability-ux.md §2.4, A3. ``IDENTITY_ROUNDS`` multiplies the flood. What a bad attempt costs is printed; the limit that the
-test holds is wide, for machines with other work.
+test holds is counted in signatures that this machine could have verified instead, so that it is the same on a slow one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nacl.exceptions import BadSignatureError
 from nacl.signing import SigningKey
 
 from tests.attack.stranger import Answer, Holder, add_key, base64url, body_hash, header, public, rounds, service
@@ -20,8 +23,10 @@ from tests.fault.service_process import Running
 
 FLOOD = 1000 * rounds(2)
 ATTEMPTS = 100
-# CPU of the server for one attempt with a bad signature.
-MOST_SECONDS = 0.02
+# What one attempt with a bad signature may cost the server: without a cap it would be one for each of the flood.
+MOST_VERIFICATIONS = 400
+# With as many keys as a document may have; without a cap it would be 19 for each of 100 challenges.
+MOST_FOR_ALL_KEYS = 1000
 PURPOSES = ("update", "deactivate", "rotate", "recover", "token")
 
 
@@ -84,7 +89,7 @@ def test_the_owner_gets_in_through_a_flood(
         print(
             f"\n{flood.__name__}: a bad attempt costs {quiet * 1000:.2f} ms before, {flooded * 1000:.2f} ms after {FLOOD}"
         )
-    assert flooded <= MOST_SECONDS
+    assert flooded <= MOST_VERIFICATIONS * verification()
     assert get_in(hana, service()).status == 200
     for place in range(16):
         next(answers)
@@ -113,6 +118,16 @@ def cost_of_bad_attempts(running: Running, hana: Holder) -> float:
     return (cpu_seconds(running) - before) / ATTEMPTS
 
 
+def verification() -> float:
+    """Seconds of this machine's CPU for one Ed25519 signature that is found to be none."""
+    key, signature = SigningKey.generate().verify_key, SigningKey.generate().sign(b"x").signature
+    before = time.process_time()
+    for _ in range(1000):
+        with contextlib.suppress(BadSignatureError):
+            key.verify(b"x", signature)
+    return (time.process_time() - before) / 1000
+
+
 def cpu_seconds(running: Running) -> float:
     fields = Path(f"/proc/{running.process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -129,10 +144,12 @@ def test_many_keys_and_many_challenges_do_not_multiply_without_end(
     answers = the_owners_own_body(hana)
     for _ in range(100):
         next(answers)
-    cost = cost_of_bad_attempts(running, hana)
+    cost, one = cost_of_bad_attempts(running, hana), verification()
     with capsys.disabled():
-        print(f"\n19 keys, every challenge at its cap: a bad attempt costs {cost * 1000:.2f} ms")
-    assert cost <= 2 * MOST_SECONDS
+        print(
+            f"\n19 keys, every challenge at its cap: a bad attempt costs {cost * 1000:.2f} ms, {cost / one:.0f} verifications"
+        )
+    assert cost <= MOST_FOR_ALL_KEYS * one
     assert get_in(hana, service()).status == 200
 
 
@@ -144,10 +161,11 @@ def test_challenges_are_limited_by_address() -> None:
     with local_server() as server:
         wire = Wire(server.url)
         hana = Stranger(wire, server.api_key).holder()
-        answers = [hana.ask() for _ in range(40)]
-        refused = [answer for answer in answers if answer.status != 200]
-        assert refused
-        assert {answer.outcome for answer in refused} == {(429, "RATE_LIMITED")}
-        assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+        # Whoever asks faster than five times a second is refused at some time.
+        answers = [hana.ask() for _ in range(20)]
+        while answers[-1].status == 200 and len(answers) < 1000:
+            answers.append(hana.ask())
+        assert {answer.outcome for answer in answers} == {(200, None), (429, "RATE_LIMITED")}
+        assert all(int(answer.headers["retry-after"]) >= 1 for answer in answers if answer.status == 429)
         assert hana.resolve().status == 200
         wire.close()

@@ -337,7 +337,7 @@ def test_revocation_wins_and_is_seen_by_all_processes(either: Target) -> None:
 def test_a_row_that_was_changed_past_the_service_gives_nothing_away(target: Target, office: Office) -> None:
     mallory = office.stranger.holder()
     record = office.issued(attributes={"age": 24, "name": "canary-moved", "income": None})
-    with closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=10)) as connection, connection:
+    with closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=60)) as connection, connection:
         connection.execute("UPDATE credentials SET holder = ? WHERE id = ?", (mallory.did, record["id"]))
     answer = ask(mallory, "GET", f"/credentials/{record['id']}")
     assert answer.outcome == (500, "INTERNAL_ERROR")

@@ -153,9 +153,7 @@ def failures(story: Story, hana: Holder) -> None:
         for _ in range(3):
             story.refused(hana.act("update", service(), key=None) if word.startswith("ledger") else unknown_key(story))
     story.fault.write_text("")
-    for _ in range(100):
-        if story.running.stranger.create({"method": "ids"}).status == 201:
-            break
+    service_process.eventually(lambda: story.running.stranger.create({"method": "ids"}).status == 201, "it recovers")
 
 
 def unknown_key(story: Story) -> Answer:

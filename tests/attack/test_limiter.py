@@ -25,7 +25,7 @@ def attack(url: str, processes: int, threads: int = THREADS) -> dict[str, float]
     command += [str(RATE), str(BURST)]
 
     def one(_: int) -> dict[str, float]:
-        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
         assert ran.returncode == 0, ran.stderr
         return json.loads(ran.stdout)
 

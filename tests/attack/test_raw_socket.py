@@ -13,7 +13,8 @@ import orjson
 import pytest
 
 from identity_core.cli.local_server import local_server
-from tests.attack.raw_http import DIDS, JSON, Case, corpus, exchange, request
+from tests.attack.raw_http import DIDS, JSON, SECONDS, Case, corpus, exchange, request
+from tests.attack.stranger import GENEROUS
 
 VALID = b'{"method":"ids","keyType":"Ed25519"}'
 # Stand-ins while the cases are collected; the fixture puts the real ones in.
@@ -46,13 +47,14 @@ class Target:
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with local_server() as server:
+    with local_server(environment=GENEROUS) as server:
         host, _, port = server.url.removeprefix("http://").partition(":")
         created = httpx.post(
             f"{server.url}{DIDS}",
             content=VALID,
             headers={"X-API-Key": server.api_key, "Content-Type": "application/json"},
             trust_env=False,
+            timeout=SECONDS,
         )
         assert created.status_code == 201, created.text
         yield Target((host, int(port)), server.url, server.api_key, created.json()["did"])
@@ -112,11 +114,12 @@ def test_head_has_no_body(target: Target) -> None:
 
 def test_requests_in_one_packet_are_answered_in_order(target: Target) -> None:
     both = request("GET", "/health", b"X-Request-Id: first") + request("GET", "/health", b"X-Request-Id: second")
-    with socket.create_connection(target.address, timeout=10) as connection:
+    with socket.create_connection(target.address, timeout=SECONDS) as connection:
         connection.sendall(both)
         received = b""
         while received.count(b"x-request-id") < 2 or not received.endswith(b"}"):
-            received += connection.recv(65536)
+            received += (more := connection.recv(65536))
+            assert more, received
     assert received.index(b"first") < received.index(b"second")
 
 
@@ -128,20 +131,20 @@ def test_a_client_that_asks_before_it_sends_is_told_at_once(target: Target) -> N
 
 def test_a_client_that_goes_away_leaves_no_trace(target: Target) -> None:
     for _ in range(20):
-        with socket.create_connection(target.address, timeout=10) as connection:
+        with socket.create_connection(target.address, timeout=SECONDS) as connection:
             connection.sendall(request("POST", DIDS, JSON, b"Content-Length: 100") + b"{")
     assert exchange(target.address, request("GET", "/health")).status == 200
 
 
 def test_the_service_has_given_no_5xx(target: Target) -> None:
-    text = httpx.get(f"{target.url}/metrics", trust_env=False).text
+    text = httpx.get(f"{target.url}/metrics", trust_env=False, timeout=SECONDS).text
     counted = [line for line in text.splitlines() if line.startswith("identity_request_duration_seconds_count")]
     assert counted
     assert [line for line in counted if 'status="5' in line] == []
 
 
 def test_every_refusal_is_one_that_the_document_has(target: Target) -> None:
-    document = orjson.loads(httpx.get(f"{target.url}/openapi.json", trust_env=False).content)
+    document = orjson.loads(httpx.get(f"{target.url}/openapi.json", trust_env=False, timeout=SECONDS).content)
     codes = set()
     for path in document["paths"].values():
         for operation in path.values():

@@ -26,7 +26,7 @@ def relay(target: Target) -> Iterator[tuple[str, list[str]]]:
             caught.extend(self.headers.get_all("Authorization") or [])
             sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
             request = urllib.request.Request(target.wire.url + self.path, sent, method=self.command)
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 octets = answer.read()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")

@@ -114,7 +114,7 @@ def good(target: Target) -> str:
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], tuple[Any, Any]]
-NOW = int(time.time())
+# From a good token to a bad one; its times stay those of the good one, which has just been issued.
 HOSTILE: dict[str, Change] = {
     "typ JWT": lambda head, said: (head | {"typ": "JWT"}, said),
     "typ of an ID token": lambda head, said: (head | {"typ": "id+jwt"}, said),
@@ -132,7 +132,7 @@ HOSTILE: dict[str, Change] = {
     "crit": lambda head, said: (head | {"crit": ["exp"], "exp": 1}, said),
     "unencoded payload": lambda head, said: (head | {"b64": False, "crit": ["b64"]}, said),
     "header twice": lambda head, said: (json.dumps(head)[:-1].encode() + b',"alg":"EdDSA"}', said),
-    "exp twice": lambda head, said: (head, json.dumps(said)[:-1].encode() + b',"exp":%d}' % (NOW + 500)),
+    "exp twice": lambda head, said: (head, json.dumps(said)[:-1].encode() + b',"exp":%d}' % (said["iat"] + 500)),
     "sub twice, escaped": lambda head, said: (head, json.dumps(said)[:-1].encode() + b',"\\u0073ub":"did:ids:x"}'),
     "exp as text": lambda head, said: (head, said | {"exp": str(said["exp"])}),
     "exp as fraction": lambda head, said: (head, said | {"exp": said["exp"] + 0.5}),
@@ -140,10 +140,10 @@ HOSTILE: dict[str, Change] = {
     "exp 1e400": lambda head, said: (head, json.dumps(said | {"exp": 0}).replace('"exp": 0', '"exp": 1e400').encode()),
     "exp as true": lambda head, said: (head, said | {"exp": True}),
     "exp missing": lambda head, said: (head, {name: said[name] for name in said if name != "exp"}),
-    "exp in the past": lambda head, said: (head, said | {"iat": NOW - 700, "exp": NOW - 100}),
-    "exp in ten years": lambda head, said: (head, said | {"exp": NOW + 10 * 365 * 86_400}),
+    "exp in the past": lambda head, said: (head, said | {"iat": said["iat"] - 700, "exp": said["iat"] - 100}),
+    "exp in ten years": lambda head, said: (head, said | {"exp": said["iat"] + 10 * 365 * 86_400}),
     "exp beyond 64 bits": lambda head, said: (head, said | {"exp": 10**30}),
-    "iat in the future": lambda head, said: (head, said | {"iat": NOW + 300, "exp": NOW + 400}),
+    "iat in the future": lambda head, said: (head, said | {"iat": said["iat"] + 300, "exp": said["iat"] + 400}),
     "iat as text": lambda head, said: (head, said | {"iat": str(said["iat"])}),
     "another issuer": lambda head, said: (head, said | {"iss": "https://evil.example"}),
     "issuer with a slash": lambda head, said: (head, said | {"iss": said["iss"] + "/"}),

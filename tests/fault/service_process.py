@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from tests.attack.stranger import GENEROUS, Stranger, Wire
 
 ROOT = Path(__file__).parents[2]
 API_KEY = "fault-test-key-0000000000000000000000000000"
-START_SECONDS = 30.0
+START_SECONDS = 60.0
 # With JSON on standard output and with text.
 LISTENING = re.compile(rb"(http://127\.0\.0\.1:[1-9][0-9]*)")
 
@@ -36,7 +36,7 @@ class Running:
     def kill(self) -> None:
         """SIGKILL to the whole process group, workers included, as a power cut would take them all."""
         os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
 
 
 def start(
@@ -68,7 +68,7 @@ def start(
         time.sleep(0.02)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait(10)
+    process.wait(60)
     raise RuntimeError(f"the service did not become ready: {log.read_text(errors='replace')[-3000:]}")
 
 
@@ -79,12 +79,23 @@ def _url(arguments: Sequence[str], said: bytes) -> str | None:
     return None if found is None else found[1].decode()
 
 
-def free_port() -> int:
-    """One that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+@contextlib.contextmanager
+def kept_port() -> Iterator[int]:
+    """A port for a service of ours. While it is bound here, the system gives it to nobody who asks for any port; a service that
+    asks for this one gets it, because neither of the two sockets insists and this one does not listen."""
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind(("127.0.0.1", 0))
+        port: int = keeper.getsockname()[1]
+        yield port
+
+
+def eventually(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+    """Waits for what happens in another process. Raises ``AssertionError`` that names it."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"after {seconds:.0f} s still not: {what}"
+        time.sleep(0.05)
 
 
 @contextlib.contextmanager

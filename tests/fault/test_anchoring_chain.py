@@ -35,7 +35,7 @@ def on(site: Site, folder: Path) -> Anchorage:
 
 
 async def until(rooms: Anchorage, proof: object, status: AnchorStatus) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (await rooms.anchor(proof)).status is not status:  # type: ignore[arg-type]
             await rooms.worker.round()
             await asyncio.sleep(0.05)
@@ -62,7 +62,7 @@ def test_a_reorganised_chain_takes_the_receipt_back_and_gives_it_again(site: Sit
         before = await rooms.anchor(proof)
         site.server.call("evm_setAutomine", False)
         site.server.call("anvil_reorg", 1, [])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (found := await rooms.anchor(proof)).status is S.CONFIRMED:
                 rooms.worker._checked_at = float("-inf")
                 await rooms.worker.round()
@@ -85,7 +85,7 @@ def test_an_empty_purse_is_told_and_waited_for(site: Site, tmp_path: Path) -> No
         address = rooms.ledger._station.sender
         site.server.call("anvil_setBalance", address, "0x0")
         [proof] = await rooms.queue()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not rooms.worker.fault:
                 await rooms.worker.round()
                 await asyncio.sleep(0.05)

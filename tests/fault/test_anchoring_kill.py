@@ -67,7 +67,7 @@ class Workers:
     def kill(self) -> None:
         victim = self.running.pop(0)
         victim.kill()
-        victim.wait(10)
+        victim.wait(60)
         if victim.stdout is not None:
             victim.stdout.close()
 
@@ -116,8 +116,9 @@ async def _queue(store: Store) -> list[StoredProof]:
 
 
 async def _until_confirmed(store: Store, proofs: list[StoredProof]) -> None:
-    deadline = time.monotonic() + 60
     for proof in proofs:
+        # For each: how many there are depends on the number of kills.
+        deadline = time.monotonic() + 60
         while (receipt := await store.outbox.receipt(proof.id)) is None or receipt.status.value != "confirmed":
             assert time.monotonic() < deadline, f"{proof.id} is not confirmed: {receipt}"
             await asyncio.sleep(0.05)

@@ -15,9 +15,9 @@ import pytest
 
 from identity_core.domain.log import verify
 from tests.attack.stranger import Holder, rotation, service
-from tests.fault import service_process
 from tests.fault.creators import all_events
 from tests.fault.service_process import Running
+from tests.fault.turned_service import turned_service
 
 HOUR = -3600.0
 Turn = Callable[[float], None]
@@ -26,17 +26,8 @@ Turn = Callable[[float], None]
 @pytest.fixture
 def turned(tmp_path: Path) -> Iterator[tuple[Running, Turn]]:
     """A service, and what sets its clock so many seconds beside the true time."""
-    offset = tmp_path / "offset"
-
-    def turn(seconds: float) -> None:
-        # In one step, so that the service never reads half of it.
-        offset.with_suffix(".new").write_text(f"{seconds}")
-        offset.with_suffix(".new").replace(offset)
-
-    turn(0)
-    environment = {"IDENTITY_PLUGINS_MODULES": "tests.fault.turned_clock", "IDENTITY_TEST_CLOCK": str(offset)}
-    with service_process.service(tmp_path / "data", environment=environment) as running:
-        yield running, turn
+    with turned_service(tmp_path) as found:
+        yield found.running, found.turn
 
 
 def times_of(hana: Holder) -> list[datetime]:

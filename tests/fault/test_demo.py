@@ -43,7 +43,7 @@ def command(*words: str) -> Any:
     """What the command line answers, as JSON."""
     line = [sys.executable, "-m", "identity_core", *words]
     environment = os.environ | {"IDENTITY_API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     return json.loads(done.stdout)
 

@@ -37,7 +37,9 @@ from tests.unit.plugin.parts import (
     source,
 )
 
-DEADLINE_SECONDS = 0.05
+# What does not hang must be done within them, on a machine with other work, too.
+DEADLINE_SECONDS = 0.5
+IMPORT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -106,12 +108,13 @@ CALLS = [(port, call) for port in PORTS for call in PORTS[port].calls]
 WAITING = [(port, call) for port, call in CALLS if PORTS[port].waits]
 
 
-def start(port: Port, thing: Any) -> tuple[PluginManager, Any]:
+def start(port: Port, thing: Any, *, retry_seconds: float = 5.0) -> tuple[PluginManager, Any]:
     """A manager with a plugin that provides ``thing`` for the port, and good plugins for all others."""
     sources = [plugin_of(one, one.good() if one is not port else thing) for one in PORTS.values()]
     overrides = {
         "did.method": "toy",
         "plugins.deadline_seconds": DEADLINE_SECONDS,
+        "plugins.retry_seconds": retry_seconds,
         "ledger.deadline_seconds": DEADLINE_SECONDS,
         "custodian.deadline_seconds": DEADLINE_SECONDS,
     }
@@ -193,7 +196,7 @@ def test_a_hang_ends_at_the_deadline_then_is_shut_off_and_shown(name: str, call:
     port = PORTS[name]
 
     async def scenario() -> None:
-        plugins, thing = start(port, with_vice(port, call, hanging))
+        plugins, thing = start(port, with_vice(port, call, hanging), retry_seconds=60)
         hung = [asyncio.create_task(perform(port, call, thing)) for _ in range(45)]
         await asyncio.sleep(0)
         await the_others_work(plugins, port)
@@ -202,9 +205,9 @@ def test_a_hang_ends_at_the_deadline_then_is_shut_off_and_shown(name: str, call:
         assert {type(outcome) for outcome in outcomes} == {PluginTimeout}
         with pytest.raises(PluginUnavailable) as refusal:
             await perform(port, call, thing)
-        assert refusal.value.details["retryAfter"] == 5
+        assert 30 < refusal.value.details["retryAfter"] <= 60  # type: ignore[operator]
         (row,) = [row for row in plugins.installed() if row.hook == port.hook]
-        assert (row.state, row.reason) == ("shut off", f"{call}: gave no answer within 0.05 s")
+        assert (row.state, row.reason) == ("shut off", f"{call}: gave no answer within {DEADLINE_SECONDS} s")
 
     asyncio.run(scenario())
 
@@ -270,7 +273,7 @@ def test_a_slow_or_failing_import_of_a_plugin_that_nobody_chose_harms_nobody(nam
         raise ImportError("libvault.so.3: cannot open shared object file")
 
     good = [plugin_of(port, port.good()) for port in PORTS.values()]
-    settings = load(environment={}, overrides={"did.method": "toy", "plugins.import_seconds": 0.1})
+    settings = load(environment={}, overrides={"did.method": "toy", "plugins.import_seconds": IMPORT_SECONDS})
     plugins = manager(*good, source("slow", slow), source("failing", failing), settings=settings)
 
     async def scenario() -> None:
@@ -281,7 +284,7 @@ def test_a_slow_or_failing_import_of_a_plugin_that_nobody_chose_harms_nobody(nam
     asyncio.run(scenario())
     failed = {row.name: row.reason for row in plugins.installed() if row.state == "failed"}
     assert failed == {
-        "slow": "import took longer than 0.1 s",
+        "slow": "import took longer than 1 s",
         "failing": "import failed: ImportError: libvault.so.3: cannot open shared object file",
     }
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,9 +17,10 @@ import pytest
 from identity_core.domain.log import verify
 from tests.attack.stranger import Answer, Holder, Stranger, at_once, did_path, service
 from tests.fault import service_process
-from tests.fault.service_process import Running
+from tests.fault.service_process import Running, eventually
 
-DEADLINE_SECONDS = 0.5
+# Long enough for a disk that other tests keep busy, since what works must be done within it, too.
+DEADLINE_SECONDS = 2.0
 ENVIRONMENT = {
     "IDENTITY_PLUGINS_MODULES": "tests.fault.faulty_plugin",
     "IDENTITY_PLUGINS_DISABLED": "did_ids",
@@ -52,11 +52,7 @@ class Stage:
     def heals(self) -> None:
         """Waits until a write goes through: circuits that have opened try again after a while."""
         self.fault.write_text("")
-        for _ in range(100):
-            if self.running.stranger.create(CREATE).status == 201:
-                return
-            time.sleep(0.1)
-        raise AssertionError("the service did not recover")
+        eventually(lambda: self.running.stranger.create(CREATE).status == 201, "the service recovers")
 
     def ask(self, word: str) -> Answer:
         """A request that needs the plugin which ``word`` breaks. A key store is asked about keys that the service has not
@@ -107,17 +103,16 @@ def test_resolving_goes_on_while_many_requests_hang(stage: Stage, word: str) -> 
     """Forty requests that hang hold up nobody: a resolution is answered while all of them still wait."""
     stage.breaks(word)
     answers: list[object] = []
-    began = time.monotonic()
     hanging = threading.Thread(
         target=lambda: answers.extend(at_once(stage.running.wire, [lambda: stage.ask(word)] * 40))
     )
     hanging.start()
     try:
         resolved = 0
-        while hanging.is_alive() and time.monotonic() - began < 30:
+        while hanging.is_alive():
             assert stage.hana.resolve().status == 200
             resolved += 1
-        hanging.join(30)
+        hanging.join()
     finally:
         stage.heals()
     assert len(answers) == 40

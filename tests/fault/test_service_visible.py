@@ -8,8 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,9 @@ import pytest
 
 from tests.attack.stranger import did_path
 from tests.fault import service_process
-from tests.fault.service_process import Running
+from tests.fault.service_process import Running, eventually
 from tests.redis_server import redis_server
+from tests.unit.plugin.crew import alive
 
 
 def ready(running: Running) -> tuple[int, Any]:
@@ -33,11 +32,10 @@ def metric(running: Running, line: str) -> float:
     return float(found[1]) if found else 0.0
 
 
-def eventually(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+def is_limiting_together(running: Running) -> bool:
+    """Whether the limits are those of the shared store. A store that had no CPU for 60 ms is degraded for a moment, too."""
+    limits = ready(running)[1]["dependencies"]["limits"]
+    return limits == "ok" and metric(running, "identity_limiter_degraded") == 0
 
 
 def test_a_limiter_without_its_store_is_degraded_and_serves(tmp_path: Path) -> None:
@@ -45,8 +43,7 @@ def test_a_limiter_without_its_store_is_degraded_and_serves(tmp_path: Path) -> N
         environment = {"IDENTITY_THROTTLE_REDIS_URL": redis.url}
         with service_process.service(tmp_path / "data", environment=environment) as running:
             hana = running.stranger.holder()
-            assert ready(running)[1]["dependencies"]["limits"] == "ok"
-            assert metric(running, "identity_limiter_degraded") == 0
+            eventually(lambda: is_limiting_together(running), "the store answers in time")
             redis.freeze()
             assert running.wire.call("GET", did_path(hana.did)).status == 200
             status, body = ready(running)
@@ -54,8 +51,7 @@ def test_a_limiter_without_its_store_is_degraded_and_serves(tmp_path: Path) -> N
             assert metric(running, "identity_limiter_degraded") == 1
             assert metric(running, "identity_limiter_local_decisions_total") > 0
             redis.thaw()
-            eventually(lambda: ready(running)[1]["dependencies"]["limits"] == "ok")
-            assert metric(running, "identity_limiter_degraded") == 0
+            eventually(lambda: is_limiting_together(running), "the store is found again")
 
 
 def prover_processes(server: int) -> list[int]:
@@ -75,11 +71,13 @@ def prover_processes(server: int) -> list[int]:
 def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: Path) -> None:
     environment = {"IDENTITY_PROVER_WORKERS": "2", "IDENTITY_PROVER_BACKEND": "bbs"}
     with service_process.service(tmp_path / "data", environment=environment) as running:
-        eventually(lambda: prover(running)["processes"] == {"wanted": 2, "ready": 2, "restarts": 0})
+        fresh = {"wanted": 2, "ready": 2, "restarts": 0}
+        eventually(lambda: prover(running)["processes"] == fresh, "two prover processes")
         before = prover_processes(running.process.pid)
         assert len(before) == 2
         os.kill(before[0], signal.SIGKILL)
-        eventually(lambda: prover(running)["processes"] == {"wanted": 2, "ready": 2, "restarts": 1})
+        replaced = {"wanted": 2, "ready": 2, "restarts": 1}
+        eventually(lambda: prover(running)["processes"] == replaced, "one of them replaced")
         assert prover(running)["state"] == "active"
         assert ready(running)[0] == 200
         assert metric(running, 'identity_plugin_process_restarts_total{plugin="prover:bbs"}') == 1
@@ -90,8 +88,8 @@ def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: 
         assert (row["state"], row["reason"]) == ("active", "2 of 2 processes, 1 restarts")
         last = prover_processes(running.process.pid)
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(30) == 0
-        assert not any(Path(f"/proc/{pid}").exists() for pid in last)
+        assert running.process.wait(60) == 0
+        eventually(lambda: not any(map(alive, last)), "its prover processes have ended")
         # The process that was killed is told of in a line; those that end with the service are not.
         assert running.log.read_text().count("worker process") == 1
 
@@ -104,14 +102,18 @@ def prover(running: Running) -> Any:
 def test_no_prover_process_outlives_a_server_that_is_killed(tmp_path: Path, workers: str) -> None:
     environment = {"IDENTITY_PROVER_BACKEND": "bbs"}
     with service_process.service(tmp_path / "data", "--workers", workers, environment=environment) as running:
-        servers = [running.process.pid]
-        if workers == "2":
-            servers = [int(pid) for pid in _children(running.process.pid)]
-        provers = [pid for server in servers for pid in prover_processes(server)]
-        assert len(provers) == int(workers)
+        parent = running.process.pid
+        # Ready is the service when one of its processes is.
+        eventually(lambda: len(all_provers(parent, workers)) == int(workers), "a prover for each server process")
+        provers = all_provers(parent, workers)
         running.kill()
-        eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in provers))
+        eventually(lambda: not any(map(alive, provers)), "no prover process is left")
 
 
-def _children(parent: int) -> list[str]:
-    return "".join(path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")).split()
+def all_provers(parent: int, workers: str) -> list[int]:
+    """Those of every server process: the one that was started, or else its children."""
+    servers = [parent]
+    if workers == "2":
+        children = "".join(path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children"))
+        servers = [int(pid) for pid in children.split()]
+    return [pid for server in servers for pid in prover_processes(server)]

@@ -104,7 +104,7 @@ def under_strace(strace: str, log: Path, options: list[str], folder: Path, appen
         [strace, "-f", "-y", "-o", str(log), *options, *WRITER, str(folder), "a", "1", str(appends)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     if "PTRACE_TRACEME" in done.stderr or "Operation not permitted" in done.stderr:
         cannot(f"strace may not trace here: {done.stderr.strip()}")

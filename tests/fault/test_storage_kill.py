@@ -10,19 +10,30 @@ import time
 from pathlib import Path
 
 from tests.fault.ledger_check import WRITER, acknowledged, check_ledger
+from tests.fault.service_process import eventually
 
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "5"))
+PATIENCE_SECONDS = 60.0
+# How long two writers compete, and how often the slower one has to get through: fewer would be chance.
+SECONDS, TURNS = 1.0, 100
 
 
 def killed_after(folder: Path, name: str, seconds: float) -> list[str]:
-    """What a writer printed until it was killed, so many seconds after it was ready."""
+    """What a writer printed until it was killed, so many seconds after its first append was acknowledged."""
     process = subprocess.Popen([*WRITER, str(folder), name, "16", "1000000"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
+    # One that never gets as far is ended, too; its lines tell.
+    guard = threading.Timer(PATIENCE_SECONDS, process.kill)
+    guard.start()
+    lines = [process.stdout.readline()]
+    while lines[-1] and not lines[-1].startswith("ack"):
+        lines.append(process.stdout.readline())
+    guard.cancel()
     threading.Timer(seconds, process.kill).start()
-    lines = process.stdout.readlines()
-    process.wait(30)
+    lines += process.stdout.readlines()
+    process.wait(PATIENCE_SECONDS)
     process.stdout.close()
+    assert acknowledged(lines), f"nothing was acknowledged in {PATIENCE_SECONDS:.0f} s: {lines}"
     return lines
 
 
@@ -33,7 +44,6 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path) -> None:
         lines = killed_after(tmp_path, f"{turn}", dice.uniform(0.02, 0.3))
         assert "done\n" not in lines
         new = acknowledged(lines)
-        assert new
         assert not new.keys() & acks.keys()
         acks |= new
         assert check_ledger(tmp_path, acks) >= len(acks)
@@ -51,8 +61,8 @@ def test_two_processes_write_one_chain_and_one_may_die(tmp_path: Path) -> None:
         acks |= acknowledged(killed_after(tmp_path, f"victim{deaths}", 0.05))
         deaths += 1
     # Whoever holds the lock when it is killed must not stop the other.
-    assert survivors.wait(60) == 0
-    reader.join(10)
+    assert survivors.wait(5 * PATIENCE_SECONDS) == 0
+    reader.join(PATIENCE_SECONDS)
     survivors.stdout.close()
     assert collected[-1] == "done\n"
     of_survivor = acknowledged(collected)
@@ -66,23 +76,31 @@ def test_processes_take_fair_turns(tmp_path: Path) -> None:
         subprocess.Popen([*WRITER, str(tmp_path), f"p{n}", "8", "1000000"], stdout=subprocess.PIPE, text=True)
         for n in range(2)
     ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
     collected: list[list[str]] = [[], []]
     readers = [threading.Thread(target=lambda n=n: collected[n].extend(processes[n].stdout or ())) for n in range(2)]
     for reader in readers:
         reader.start()
-    time.sleep(1)
-    for process in processes:
-        process.kill()
-        process.wait(30)
-    for reader in readers:
-        reader.join(10)
-    for process in processes:
-        if process.stdout is not None:
-            process.stdout.close()
-    first, second = (acknowledged(lines) for lines in collected)
-    assert check_ledger(tmp_path, first | second) >= len(first) + len(second)
+    try:
+        # The contest begins when both write; one may have needed longer for its start.
+        eventually(lambda: all(map(acknowledged, collected)), "both write")
+        before = [len(lines) for lines in collected]
+        time.sleep(SECONDS)
+        eventually(lambda: min(won(collected, before)) >= TURNS, "neither starves")
+        first, second = won(collected, before)
+    finally:
+        for process in processes:
+            process.kill()
+    for process, reader in zip(processes, readers, strict=True):
+        process.wait(PATIENCE_SECONDS)
+        reader.join(PATIENCE_SECONDS)
+        assert process.stdout is not None
+        process.stdout.close()
+    acks, others = (acknowledged(lines) for lines in collected)
+    assert check_ledger(tmp_path, acks | others) >= len(acks) + len(others)
     # Starvation is orders of magnitude; this is about one being left behind, not about exact shares.
-    assert min(len(first), len(second)) * 5 > max(len(first), len(second))
+    assert min(first, second) * 5 > max(first, second)
+
+
+def won(collected: list[list[str]], before: list[int]) -> list[int]:
+    """How many lines each has written since."""
+    return [len(lines) - start for lines, start in zip(collected, before, strict=True)]

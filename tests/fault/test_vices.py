@@ -28,9 +28,9 @@ from identity_core.plugin.sources import PluginSource
 from identity_core.settings import load
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault import service_process
-from tests.fault.service_process import Running
+from tests.fault.service_process import Running, eventually
+from tests.fault.test_plugins import IMPORT_SECONDS, hanging, junk, perform, raising, start, the_others_work, with_vice
 from tests.fault.test_plugins import PORTS as PLAIN_PORTS
-from tests.fault.test_plugins import hanging, junk, perform, raising, start, the_others_work, with_vice
 from tests.unit.plugin.crew import STATEMENT, context, crew, until
 from tests.unit.plugin.parts import NOW, log, manager, source
 
@@ -130,7 +130,7 @@ def test_a_hang_ends_at_the_deadline(port: str) -> None:
 
 def test_a_prover_that_hangs_is_replaced() -> None:
     async def scenario() -> None:
-        async with crew(deadline_seconds=1.0) as at:
+        async with crew(deadline_seconds=4.0) as at:
             before = await at.pid()
             with pytest.raises(PluginTimeout):
                 await at.prove("spin")
@@ -173,12 +173,12 @@ def test_a_slow_import_fails_alone(port: str) -> None:
         for name, one in PLAIN_PORTS.items()
         if name != "prover"
     ]
-    settings = load(environment={}, overrides={"did.method": "toy", "plugins.import_seconds": 0.1})
+    settings = load(environment={}, overrides={"did.method": "toy", "plugins.import_seconds": IMPORT_SECONDS})
     plugins = manager(*good, source(f"slow-{port}", slow), settings=settings)
     assert plugins.did_methods()["toy"].name == "toy"
     assert promised("is slow to import", port) == "failed alone"
     (row,) = [row for row in plugins.installed() if row.state == "failed"]
-    assert (row.name, row.reason) == (f"slow-{port}", "import took longer than 0.1 s")
+    assert (row.name, row.reason) == (f"slow-{port}", "import took longer than 1 s")
 
 
 def _providing(port: Any) -> Any:
@@ -249,7 +249,7 @@ class Stage:
     def recovers(self) -> None:
         """Within a short time everything is as it was: both processes, and all that was acknowledged."""
         self.fault.unlink(missing_ok=True)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while True:
             try:
                 self.acknowledged.append(self.running.stranger.holder())
@@ -258,6 +258,7 @@ class Stage:
                 assert time.monotonic() < end, self.running.log.read_text()[-3000:]
                 self.running.wire.close()
                 time.sleep(0.1)
+        eventually(lambda: len(self.processes) == 2, "both processes are there")
         for holder in self.acknowledged:
             assert verify(holder.log()).versions == 1
             assert holder.resolve().json["didDocument"]["id"] == holder.did
@@ -288,7 +289,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     fault = folder / "fault"
     environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault)}
     with service_process.service(folder / "data", "--workers", "2", environment=environment) as running:
-        yield Stage(running, fault, [running.stranger.holder()])
+        stage = Stage(running, fault, [])
+        stage.recovers()
+        yield stage
 
 
 @pytest.mark.parametrize("kind", INSIDE)
@@ -297,7 +300,6 @@ def test_an_exit_ends_one_server_process_and_loses_nothing_acknowledged(stage: S
     assert len(before) == 2
     assert stage.tempt(kind, "exit") is None, "the process is gone, and with it the connection"
     stage.recovers()
-    _eventually(lambda: len(stage.processes) == 2)
     assert len(stage.processes - before) == 1
     assert promised("calls `os._exit`", kind) == "new server process"
 
@@ -312,9 +314,8 @@ def test_the_copy_of_a_fork_ends_before_it_serves(stage: Stage, kind: str) -> No
     assert answer.status == (401 if kind in ("key_store", "verify_bearer") else 201)
     stage.recovers()
     assert stage.processes == before
-    # A copy would be a child of a server process; what has ended is reaped with it.
-    children = {pid for server in before for pid in server_processes(server)}
-    assert not children
+    # A copy would be a child of a server process; it needs the processor for a moment in order to end.
+    eventually(lambda: not any(server_processes(server) for server in before), "the copy has ended")
     assert re.search("a plugin forks the server process", stage.running.log.read_text())
     assert promised("forks", kind) == "the copy ends"
 
@@ -334,22 +335,15 @@ def test_plain_code_that_hangs_holds_its_server_process_and_no_other(tmp_path: P
         if credential:
             del headers["X-API-Key"]
         hung.request("POST", f"{PREFIX}/dids", b'{"method":"ids"}', headers)
-        _eventually(lambda: not fault.exists())
+        eventually(lambda: not fault.exists(), "the plugin hangs")
         for _ in range(20):
             running.wire.close()
             assert running.stranger.create({"method": "ids"}).status == 201
             assert held.acknowledged[0].resolve().status == 200
         hung.close()
         running.process.terminate()
-        assert running.process.wait(40) == 0
+        assert running.process.wait(120) == 0
     assert promised("hangs", kind) == "holds its server process"
-
-
-def _eventually(condition: Any) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_the_statement_of_these_tests_is_a_good_one() -> None:

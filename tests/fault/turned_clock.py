@@ -1,4 +1,5 @@
-"""A plugin that turns the machine's clock for the service that loads it: ``IDENTITY_TEST_CLOCK`` names a file with seconds."""
+"""A plugin that turns the machine's clock for the service that loads it: ``IDENTITY_TEST_CLOCK`` names a file with the seconds by
+which it is wrong, or with a time in ISO 8601 at which it stands still."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ OFFSET = Path(os.environ["IDENTITY_TEST_CLOCK"])
 
 
 def _now(self: SystemClock) -> datetime:
-    return datetime.now(UTC) + timedelta(seconds=float(OFFSET.read_text()))
+    text = OFFSET.read_text()
+    return datetime.fromisoformat(text) if "T" in text else datetime.now(UTC) + timedelta(seconds=float(text))
 
 
 SystemClock.now = _now  # type: ignore[method-assign]

@@ -55,7 +55,7 @@ class Environment:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if "--json" not in command else None,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
         return done.stdout

@@ -72,7 +72,7 @@ def create(server: LocalServer, method: str = "ids", *, key: str | None = None, 
     """``createDid``, with the operator's key or another one."""
     headers = {"X-API-Key": key or server.api_key}
     body = {"method": method, "options": options}
-    return httpx.post(f"{server.url}/api/v1/dids", json=body, headers=headers, timeout=30, trust_env=False)
+    return httpx.post(f"{server.url}/api/v1/dids", json=body, headers=headers, timeout=60, trust_env=False)
 
 
 def states(environment: Environment, settings: Mapping[str, str]) -> dict[str, str]:
@@ -91,7 +91,7 @@ def test_a_did_method(make: Callable[[str, str], Made]) -> None:
         assert answer.status_code == 201, answer.text
         did = answer.json()["did"]
         assert did.startswith("did:tape:")
-        resolved = httpx.get(f"{server.url}/api/v1/dids/{did}", timeout=30, trust_env=False)
+        resolved = httpx.get(f"{server.url}/api/v1/dids/{did}", timeout=60, trust_env=False)
         assert resolved.status_code == 200
         # The rule that is the method's own is the one that is applied.
         nine = [{"type": "A", "serviceEndpoint": f"https://a.example/{n}"} for n in range(9)]
@@ -107,7 +107,7 @@ def test_a_ledger(make: Callable[[str, str], Made]) -> None:
         answer = create(server)
         assert answer.status_code == 201, answer.text
         did = answer.json()["did"]
-        log = httpx.get(f"{server.url}/api/v1/dids/{did}/log", timeout=30, trust_env=False)
+        log = httpx.get(f"{server.url}/api/v1/dids/{did}/log", timeout=60, trust_env=False)
         # The hash is the one that this ledger makes of the first line, and no other ledger was opened.
         said = f"1\n{did}\n".encode() + log.content.rstrip(b"\n")
         assert answer.json()["transactionHash"].removeprefix("0x") == hashlib.sha256(said).hexdigest()
@@ -127,7 +127,7 @@ def test_a_key_store(make: Callable[[str, str], Made]) -> None:
         assert create(server, key=key + "?").status_code == 401
         # It may do what its scopes say and no more: it is no administrator.
         listed = httpx.get(
-            f"{server.url}/api/v1/admin/api-keys", headers={"X-API-Key": key}, timeout=30, trust_env=False
+            f"{server.url}/api/v1/admin/api-keys", headers={"X-API-Key": key}, timeout=60, trust_env=False
         )
         assert listed.status_code == 403
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
+from tests.fault.turned_service import Turned, turned_service
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,26 @@ def people(peoples: Callable[[Target], People], target: Target) -> People:
 def scene(people: People) -> Scene:
     """One process."""
     return Scene.of(people)
+
+
+@pytest.fixture(scope="session")
+def clockwork(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Turned]:
+    """A service whose clock the tests turn."""
+    with turned_service(tmp_path_factory.mktemp("clockwork")) as found:
+        yield found
+
+
+@pytest.fixture
+def turned(clockwork: Turned) -> Iterator[Turned]:
+    """Right again afterwards."""
+    yield clockwork
+    clockwork.turn(0)
+
+
+@pytest.fixture
+def mortals(turned: Turned) -> People:
+    """Those of the service whose clock is turned; new ones, because what they were given in another time is not good."""
+    return People.of(Target(turned.running.wire, turned.running.stranger, turned.data_dir, 1))
 
 
 @pytest.fixture(params=[1, 4], ids=["1_process", "4_processes"])

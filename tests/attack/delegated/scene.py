@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from nacl.signing import SigningKey
@@ -51,6 +52,15 @@ Json = dict[str, Any]
 
 def later(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+
+
+def in_two_minutes() -> datetime:
+    """A whole second that is far enough for everything that has to be done before, and near enough for access tokens."""
+    return datetime.now(UTC).replace(microsecond=0) + timedelta(minutes=2)
+
+
+def printed(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def canonical(value: Any) -> bytes:
@@ -102,7 +112,7 @@ class People:
 
     def bearer(self, who: Holder) -> str:
         """An access token of somebody, obtained by a signature; renewed in time."""
-        token, at = self._tokens.get(who.did, ("", 0.0))
+        token, at = self._tokens.get(who.did, ("", float("-inf")))
         if time.monotonic() - at > 300:
             answer = who.wire.call("POST", f"{PREFIX}/auth/token", {}, {"Authorization": who.signed("token", {})})
             token = answer.json["access_token"]
@@ -214,7 +224,7 @@ class Scene:
 
     def proofs(self) -> int:
         """How many proofs are kept of this delegation."""
-        with closing(sqlite3.connect(self.target.data_dir / "identity.sqlite", timeout=10)) as connection:
+        with closing(sqlite3.connect(self.target.data_dir / "identity.sqlite", timeout=60)) as connection:
             found = connection.execute("SELECT count(*) FROM proofs WHERE delegation_id = ?", (self.delegation_id,))
             return int(found.fetchone()[0])
 
@@ -230,6 +240,6 @@ class Scene:
 
 def written(target: Target, sql: str, *values: Any) -> None:
     """Writes past the service."""
-    with closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=10)) as connection, connection:
+    with closing(sqlite3.connect(target.data_dir / "identity.sqlite", timeout=60)) as connection, connection:
         if connection.execute(sql, values).rowcount < 1:
             raise RuntimeError("nothing was written")

@@ -12,19 +12,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import PROOFS, Json, People, Scene, written
-from tests.attack.stranger import Answer, Wire
+from tests.attack.stranger import SECONDS, Answer, Wire
 from tests.fault import service_process
 from tests.fault.service_process import Running
 
 REPLAYED = (403, "IBCT_REPLAYED")
 IN_PROGRESS = (409, "REQUEST_IN_PROGRESS")
-RETRY_SECONDS = 10.0
+RETRY_SECONDS = 60.0
 
 
 @dataclass
@@ -97,23 +98,20 @@ class Asking:
             self._scene.target.wire.close()
 
     def answer(self) -> Answer:
-        self._thread.join(40)
+        self._thread.join(2 * SECONDS)
         assert self.answers, self.errors
         return self.answers[0]
 
 
 def rows(scene: Scene, sql: str, *values: object) -> int:
-    with closing(sqlite3.connect(scene.target.data_dir / "identity.sqlite", timeout=10)) as connection:
+    with closing(sqlite3.connect(scene.target.data_dir / "identity.sqlite", timeout=60)) as connection:
         return int(connection.execute(sql, values).fetchone()[0])
 
 
 def wait_until_proving(scene: Scene) -> None:
     """The use is counted, the proof not there."""
-    deadline = time.monotonic() + 15
-    while rows(scene, "SELECT uses FROM delegations WHERE id = ?", scene.delegation_id) == 0:
-        if time.monotonic() > deadline:
-            raise RuntimeError("nothing is being proved")
-        time.sleep(0.02)
+    use = partial(rows, scene, "SELECT uses FROM delegations WHERE id = ?", scene.delegation_id)
+    service_process.eventually(use, "something is being proved")
 
 
 def eventually(scene: Scene, body: Json) -> Answer:

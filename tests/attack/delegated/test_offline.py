@@ -53,7 +53,7 @@ class Papers:
         words = ["answer.json", f"{log}.jsonl", *(asked or ("age", "gte", "18"))]
         words += ["--audience", audience, "--challenge", challenge]
         command = [sys.executable, "-I", "-c", ALONE, str(PROGRAM), *words]
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ INVALID = (403, "IBCT_INVALID")
 NO_DELEGATION = (403, "DELEGATION_INVALID")
 UNAUTHENTICATED = (401, "AUTH_FAILED")
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
+TURNS = max(60, rounds(60))
 
 
 def api_key(people: People, **more: Any) -> dict[str, str]:
@@ -130,19 +131,27 @@ def test_another_holder_in_the_body(people: People) -> None:
 
 
 def test_a_foreign_credential_takes_as_long_as_an_absent_one(people: People) -> None:
-    """Medians over many turns, each with both, in changing order."""
+    """The faster halves over many turns, each with both, in changing order; more turns where other work makes the times differ, which
+    a difference of the service's own outlasts."""
     scene = Scene.of(people)
     own = Scene.of(people, people.mallory, people.aki)
     names = {"foreign": scene.credential_id, "absent": f"urn:uuid:{uuid.uuid4()}"}
     spent: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(max(60, rounds(60))):
+    for turn in range(20 * TURNS):
+        if turn >= TURNS and turn % TURNS == 0 and ratio(*spent.values()) < 1.25:
+            break
         for name in sorted(names, reverse=bool(turn % 2)):
             body = own.body(credentialId=names[name])
             began = time.perf_counter()
             assert own.ask(body).status == 404
             spent[name].append(time.perf_counter() - began)
-    foreign, absent = (statistics.median(spent[name]) for name in names)
-    assert abs(foreign - absent) < 0.25 * max(foreign, absent), (foreign, absent)
+    assert ratio(*spent.values()) < 1.25, {name: statistics.quantiles(times) for name, times in spent.items()}
+
+
+def ratio(one: list[float], other: list[float]) -> float:
+    """By how much one is slower, at the first quartile."""
+    low, high = sorted(statistics.quantiles(times)[0] for times in (one, other))
+    return high / low
 
 
 @contextlib.contextmanager

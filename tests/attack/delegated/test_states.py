@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
+from datetime import timedelta
 
 import pytest
 from nacl.signing import SigningKey
 
-from tests.attack.delegated.scene import ISSUER, People, Scene, later
+from tests.attack.delegated.scene import ISSUER, People, Scene, in_two_minutes, later, printed
 from tests.attack.stranger import (
     LEAVE,
     add_key,
@@ -19,6 +19,7 @@ from tests.attack.stranger import (
     rotation,
     signing_key,
 )
+from tests.fault.turned_service import Turned
 
 INVALID = (403, "IBCT_INVALID")
 EXPIRED = (410, "IBCT_EXPIRED")
@@ -52,24 +53,13 @@ def test_a_genuine_one_that_expired_and_a_forged_one(scene: Scene) -> None:
     assert scene.ask(scene.body(ibct=forged)).outcome == INVALID
 
 
-def test_expiry_is_strict(scene: Scene) -> None:
-    second = int(time.time()) + 3
-    text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(second))
-    assert scene.ask(scene.body(ibct=scene.token(expiresAt=text))).outcome == GOOD
-    while time.time() < second - 0.3:
-        time.sleep(0.05)
-    early = []
-    while time.time() < second + 0.3:
-        body = scene.body(ibct=scene.token(issuedAt=later(-9), expiresAt=text))
-        sent = time.time()
-        outcome = scene.ask(body).outcome
-        if outcome == GOOD:
-            early.append(sent)
-        else:
-            assert outcome == EXPIRED
-            assert time.time() >= second
-    assert early
-    assert max(early) < second
+def test_expiry_is_strict(mortals: People, turned: Turned) -> None:
+    """Good to the last microsecond, and not in the first of the second that it names."""
+    scene = Scene.of(mortals)
+    end = in_two_minutes()
+    for microseconds, outcome in ((-1, GOOD), (0, EXPIRED), (1, EXPIRED)):
+        turned.stop(end + timedelta(microseconds=microseconds))
+        assert scene.ask(scene.body(ibct=scene.token(expiresAt=printed(end)))).outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -115,14 +105,19 @@ def test_a_spent_one_that_was_called_back(scene: Scene) -> None:
     assert scene.ask(body).outcome == REVOKED
 
 
+def test_a_delegation_that_has_expired(mortals: People, turned: Turned) -> None:
+    end = in_two_minutes()
+    scene = Scene.of(mortals, expiresAt=printed(end))
+    assert scene.ask().outcome == GOOD
+    kept = scene.body()
+    turned.stop(end)
+    assert scene.ask(kept).outcome == (410, "DELEGATION_EXPIRED")
+    assert scene.uses == 1
+
+
 def test_a_delegation_that_is_not_in_force(people: People) -> None:
     scene = Scene.of(people, notBefore=later(600))
     assert scene.ask().outcome == (403, "DELEGATION_NOT_ACTIVE")
-    scene = Scene.of(people, expiresAt=later(2))
-    assert scene.ask().outcome == GOOD
-    kept = scene.body()
-    time.sleep(2.1)
-    assert scene.ask(kept).outcome == (410, "DELEGATION_EXPIRED")
     scene = Scene.of(people)
     people.operate("POST", f"/delegations/{scene.delegation_id}/suspend")
     assert scene.ask().outcome == (403, "DELEGATION_NOT_ACTIVE")
@@ -142,17 +137,17 @@ def test_a_credential_that_is_not_in_force(people: People) -> None:
         assert scene.uses == 0
 
 
-def test_a_rotated_key_inside_its_grace_and_after_it(own: Scene) -> None:
+def test_a_rotated_key_inside_its_grace_and_after_it(mortals: People, turned: Turned) -> None:
+    own = Scene.of(mortals)
     old = own.holder.key
-    end = int(time.time()) + 4
-    until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(end))
-    rotated = own.holder.act("rotate", rotation(own.holder.key_id, revokeOldAfter=until))
+    end = in_two_minutes()
+    rotated = own.holder.act("rotate", rotation(own.holder.key_id, revokeOldAfter=printed(end)))
     assert rotated.status == 200
     new = signing_key(rotated.json["newKey"]["privateKey"])
     waiting = own.body(ibct=own.token(key=old))
     assert own.ask(own.body(ibct=own.token(key=old))).outcome == GOOD
     assert own.ask(own.body(ibct=own.token(key=new))).outcome == GOOD
-    time.sleep(max(0.0, end + 0.2 - time.time()))
+    turned.stop(end)
     assert own.ask(waiting).outcome == INVALID
     # A stolen key could back-date: "valid when it was issued" would be the signer's own word.
     backdated = own.token(key=old, issuedAt=later(-3600))
