@@ -19,7 +19,7 @@ _GAUGES: Final = {
 _COUNTS: Final = {
     "confirmed": "Leaves of batches that were confirmed.",
     "failed": "Leaves of batches that failed.",
-    "reopened": "Leaves of confirmed batches whose block was undone.",
+    "reopened": "Confirmed anchors and their revocations whose block the ledger undid.",
     "revoked": "Anchors that were revoked on the ledger.",
 }
 

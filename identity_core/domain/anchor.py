@@ -28,7 +28,8 @@ _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
     # Back to pending only when the ledger's own blocks were undone deeper than it waits for.
     AnchorStatus.CONFIRMED: frozenset({AnchorStatus.REVOKED, AnchorStatus.PENDING}),
     AnchorStatus.FAILED: frozenset({AnchorStatus.PENDING}),
-    AnchorStatus.REVOKED: frozenset(),
+    # Back to what its batch is only when the block of the revocation was undone that deep.
+    AnchorStatus.REVOKED: frozenset({AnchorStatus.PENDING, AnchorStatus.CONFIRMED, AnchorStatus.FAILED}),
     AnchorStatus.PRE_PHASE7: frozenset({AnchorStatus.PENDING}),
 }
 

@@ -17,7 +17,7 @@ from identity_core.domain.anchor import Anchor, AnchorStatus
 
 class LeafState(StrEnum):
     """*queued*: in no batch yet. *batched*: as far as its batch. *revoking*: the same, and its revocation is on the way.
-    *revoked*: final."""
+    *revoked*: the ledger has the revocation."""
 
     QUEUED = "queued"
     BATCHED = "batched"

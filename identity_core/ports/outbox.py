@@ -28,6 +28,14 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
+class RevokedLeaf:
+    """A leaf whose revocation the ledger has, in that block."""
+
+    leaf: Leaf
+    block_number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
     """What there is to do. ``oldest`` is when the first of the ``waiting`` was queued; ``undecided`` counts batches, ``revoking`` leaves;
     ``trouble`` is why one of the batches waits, empty when none does."""
@@ -83,8 +91,8 @@ class AnchorOutbox(Protocol):
         """The batches whose way is not at its end, oldest first."""
         ...
 
-    async def newest_confirmed(self, ledger: str, limit: int) -> Sequence[Batch]:
-        """The confirmed batches in the newest blocks, newest first."""
+    async def confirmed(self, ledger: str, below: Batch | None, limit: int) -> Sequence[Batch]:
+        """The confirmed batches, those in the newest blocks first; only what comes after ``below`` in that order, if it is given."""
         ...
 
     async def advance(self, before: Batch, after: Batch, now: datetime) -> None:
@@ -96,7 +104,17 @@ class AnchorOutbox(Protocol):
         ...
 
     async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
-        """The revocation of a leaf is final. Raises ``LeaseLost``."""
+        """The ledger has the revocation of a leaf. Raises ``LeaseLost``."""
+        ...
+
+    async def revoked_leaves(self, ledger: str, below: RevokedLeaf | None, limit: int) -> Sequence[RevokedLeaf]:
+        """The leaves whose revocation the ledger has, in the order of ``confirmed``; those that never went to a ledger are not among
+        them."""
+        ...
+
+    async def revocation_undone(self, before: RevokedLeaf, block_number: int | None, now: datetime) -> None:
+        """The revocation is in another block than before, or in none; then it is on its way again, and the receipt is that of the
+        batch. Raises ``LeaseLost``."""
         ...
 
     async def receipt(self, proof_id: str) -> Anchor | None:

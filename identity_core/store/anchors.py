@@ -1,7 +1,7 @@
 """The anchor receipts of stored proofs, for whatever shows rows about proofs.
 
 What is decided stands in the proof's own row; while it is pending, transaction and block are those of its batch, so that a step of a batch
-on its way is one row and not ten thousand.
+on its way is one row and not ten thousand. A revoked one reads its batch too, which goes on without it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from identity_core.database import Transaction
 from identity_core.domain.anchor import Anchor, AnchorStatus
 
 _OF_BATCH = """
-CASE WHEN anchor_status = 'pending' THEN
+CASE WHEN anchor_status IN ('pending', 'revoked') THEN
 (SELECT {} FROM anchor_batches WHERE anchor_batches.id = (SELECT batch_id FROM anchor_leaves WHERE proof_id = proofs.id))
 ELSE {} END
 """

@@ -11,10 +11,9 @@ import orjson
 from identity_core.database import Database, Transaction
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.anchoring import Batch, BatchState
-from identity_core.ports.outbox import Leaf, LeaseLost, Sealing, Work
-from identity_core.store.anchor_leaves import add_leaf
-from identity_core.store.anchors import BLOCK, TX_HASH, anchors_of
-from identity_core.store.proofs import oldest_unanchored
+from identity_core.ports.outbox import Leaf, LeaseLost, RevokedLeaf, Sealing, Work
+from identity_core.store import anchor_retries, anchor_revocations
+from identity_core.store.anchors import anchors_of
 from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros, moment
 
@@ -23,12 +22,7 @@ LEASE: Final = timedelta(seconds=15)
 _WAITING = "SELECT count(*), min(queued_at) FROM anchor_leaves WHERE state = 'queued'"
 _OPEN = "state IN ('sealed', 'submitted', 'mined')"
 _UNDECIDED = f"SELECT count(*), max(reason) FROM anchor_batches WHERE {_OPEN} AND ledger = :ledger"  # noqa: S608
-_OF_LEDGER = """
-FROM anchor_leaves JOIN anchor_batches ON id = batch_id
-WHERE anchor_leaves.state = 'revoking' AND anchor_batches.state <> 'failed' AND ledger = :ledger
-"""
-_REVOKING = f"SELECT count(*) {_OF_LEDGER}"
-_LEAVES_REVOKING = f"SELECT proof_id, commitment {_OF_LEDGER} ORDER BY batch_id, proof_id LIMIT :limit"
+_REVOKING = f"SELECT count(*) {anchor_revocations.REVOKING}"
 # A lease that would last longer than leases do is of a clock that was set back since.
 _HOLD = """
 UPDATE anchor_lease SET holder = :holder, until = :until
@@ -51,8 +45,11 @@ _EACH = {
 _FILL = "UPDATE anchor_leaves SET state = 'batched', batch_id = :batch FROM {0} AS each WHERE proof_id = each.key AND state = 'queued'"
 _DETAIL = "UPDATE proofs SET anchor_details = {1} FROM {0} AS each WHERE proofs.id = each.key"
 _BATCH = "SELECT id, root, size, state, tx_hash, block, attempts, reason FROM anchor_batches"
+_BATCH_OF = f"{_BATCH} WHERE id = (SELECT batch_id FROM anchor_leaves WHERE proof_id = :proof_id)"  # noqa: S608
 _BATCHES = f"{_BATCH} WHERE {_OPEN} AND ledger = :ledger ORDER BY id"
-_CONFIRMED = f"{_BATCH} WHERE state = 'confirmed' AND ledger = :ledger ORDER BY block DESC, id DESC LIMIT :limit"
+_CONFIRMED = f"""
+{_BATCH} WHERE state = 'confirmed' AND ledger = :ledger AND (block, id) < (:block, :id) ORDER BY block DESC, id DESC LIMIT :limit
+"""
 _STEP = """
 UPDATE anchor_batches SET state = :state, tx_hash = :tx_hash, block = :block, attempts = :attempts, reason = :reason
 WHERE id = :id AND state = :before
@@ -62,11 +59,6 @@ _SHOW = (
     f"UPDATE proofs SET anchor_status = :status, anchor_tx_hash = :tx_hash, anchor_block = :block WHERE id IN ({_LIVE})"  # noqa: S608
 )
 _STAY = "UPDATE anchor_leaves SET state = 'batched' WHERE batch_id = :id AND state = 'revoking'"
-_REVOKED = "UPDATE anchor_leaves SET state = 'revoked' WHERE proof_id = :proof_id AND state = 'revoking'"
-_SHOW_REVOKED = f"""
-UPDATE proofs SET anchor_status = 'revoked', anchor_revoked_block = :block, anchor_tx_hash = {TX_HASH}, anchor_block = {BLOCK}
-WHERE id = :proof_id
-"""  # noqa: S608
 _DICE = {
     "sqlite": "lower(hex(randomblob(8)))",
     "postgresql": "substr(replace(CAST(gen_random_uuid() AS text), '-', ''), 17)",
@@ -76,15 +68,6 @@ INSERT INTO timeline (id, at, kind, outcome, holder, agent, issuer, delegation_i
 SELECT :prefix || {dice}, :at, :kind, :outcome, holder, agent, issuer, delegation_id, credential_id, id FROM proofs
 WHERE id IN ({which})
 """
-_FAILED = """
-SELECT proof_id FROM anchor_leaves JOIN proofs ON id = proof_id
-WHERE state = 'batched' AND batch_id IN (SELECT id FROM anchor_batches WHERE state = 'failed') AND revoked_at IS NULL
-"""
-_SHOW_PENDING = """
-UPDATE proofs SET anchor_status = 'pending', anchor_tx_hash = NULL, anchor_block = NULL, anchor_details = NULL
-"""
-_SHOW_RETRIED = f"{_SHOW_PENDING} WHERE anchor_status = 'failed' AND id IN ({_FAILED})"
-_RETRY = f"UPDATE anchor_leaves SET state = 'queued', queued_at = :now, batch_id = NULL WHERE proof_id IN ({_FAILED})"  # noqa: S608
 
 
 class StoredOutbox:
@@ -126,16 +109,14 @@ class StoredOutbox:
 
     async def queued(self, limit: int) -> Sequence[Leaf]:
         """See ``AnchorOutbox.queued``."""
-        return await self._leaves(_QUEUED, {"limit": limit})
+        with translated:
+            rows = await self._database.read(lambda reading: reading.execute(_QUEUED, {"limit": limit}).fetchall())
+        return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
 
     async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
         """See ``AnchorOutbox.revoking``."""
-        return await self._leaves(_LEAVES_REVOKING, {"ledger": ledger, "limit": limit})
-
-    async def _leaves(self, sql: str, parameters: Mapping[str, object]) -> Sequence[Leaf]:
         with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
+            return await self._database.read(lambda reading: anchor_revocations.revoking(reading, ledger, limit))
 
     async def seal(self, sealing: Sealing, now: datetime) -> Batch:
         """See ``AnchorOutbox.seal``."""
@@ -160,9 +141,14 @@ class StoredOutbox:
         """See ``AnchorOutbox.undecided``."""
         return await self._batches(_BATCHES, {"ledger": ledger})
 
-    async def newest_confirmed(self, ledger: str, limit: int) -> Sequence[Batch]:
-        """See ``AnchorOutbox.newest_confirmed``."""
-        return await self._batches(_CONFIRMED, {"ledger": ledger, "limit": limit})
+    async def confirmed(self, ledger: str, below: Batch | None, limit: int) -> Sequence[Batch]:
+        """See ``AnchorOutbox.confirmed``."""
+        place = (
+            {"block": anchor_revocations.LAST_BLOCK, "id": 0}
+            if below is None
+            else {"block": below.block_number, "id": below.id}
+        )
+        return await self._batches(_CONFIRMED, {"ledger": ledger, "limit": limit, **place})
 
     async def _batches(self, sql: str, parameters: Mapping[str, object]) -> Sequence[Batch]:
         with translated:
@@ -194,13 +180,35 @@ class StoredOutbox:
 
         def revoked(transaction: Transaction) -> None:
             self._check_lease(transaction)
-            if transaction.execute(_REVOKED, {"proof_id": leaf.proof_id}).rowcount != 1:
-                raise LeaseLost
-            transaction.execute(_SHOW_REVOKED, {"proof_id": leaf.proof_id, "block": block_number})
+            anchor_revocations.revoked(transaction, leaf, block_number)
             self._tell(transaction, ":proof_id", {"proof_id": leaf.proof_id}, ("anchor.revoked", "done"), now)
 
         with translated:
             await self._database.write(revoked)
+
+    async def revoked_leaves(self, ledger: str, below: RevokedLeaf | None, limit: int) -> Sequence[RevokedLeaf]:
+        """See ``AnchorOutbox.revoked_leaves``."""
+        with translated:
+            return await self._database.read(
+                lambda reading: anchor_revocations.all_revoked(reading, ledger, below, limit)
+            )
+
+    async def revocation_undone(self, before: RevokedLeaf, block_number: int | None, now: datetime) -> None:
+        """See ``AnchorOutbox.revocation_undone``."""
+        leaf = before.leaf
+        which = {"proof_id": leaf.proof_id}
+
+        def undone(transaction: Transaction) -> None:
+            self._check_lease(transaction)
+            if block_number is not None:
+                anchor_revocations.moved(transaction, leaf, block_number)
+                return
+            batch = _batch(*transaction.execute(_BATCH_OF, which).fetchone())
+            anchor_revocations.undone(transaction, leaf, batch)
+            self._tell(transaction, ":proof_id", which, _KINDS["pending"], now)
+
+        with translated:
+            await self._database.write(undone)
 
     async def receipt(self, proof_id: str) -> Anchor | None:
         """See ``AnchorOutbox.receipt``."""
@@ -210,29 +218,13 @@ class StoredOutbox:
 
     async def retry(self, now: datetime) -> int:
         """See ``AnchorOutbox.retry``."""
-
-        def retry(transaction: Transaction) -> int:
-            transaction.execute(_SHOW_RETRIED)
-            return transaction.execute(_RETRY, {"now": micros(now)}).rowcount
-
         with translated:
-            return await self._database.write(retry)
+            return await self._database.write(lambda transaction: anchor_retries.retry(transaction, now))
 
     async def backfill(self, now: datetime, limit: int) -> int:
         """See ``AnchorOutbox.backfill``."""
-
-        def backfill(transaction: Transaction) -> int:
-            proofs = oldest_unanchored(transaction, limit)
-            for proof in proofs:
-                shown = transaction.execute(
-                    f"{_SHOW_PENDING} WHERE id = :id AND anchor_status = 'pre-phase7'", {"id": proof.id}
-                )
-                if shown.rowcount:
-                    add_leaf(transaction, proof, now)
-            return len(proofs)
-
         with translated:
-            return await self._database.write(backfill)
+            return await self._database.write(lambda transaction: anchor_retries.backfill(transaction, now, limit))
 
     def _show(self, transaction: Transaction, before: Batch, after: Batch) -> None:
         """The receipts of its proofs; those that are pending read their batch."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Index, LargeBinary, PrimaryKeyConstraint, Text, UniqueConstraint, text
 from sqlmodel import Field
 
 from identity_core.store.tables.model import Name, StoreModel
+
+_ANCHOR_REVOKED = text("anchor_revoked_block IS NOT NULL")
 
 
 class InvocationRow(StoreModel, table=True):
@@ -53,6 +55,13 @@ class ProofRow(StoreModel, table=True):
     __table_args__ = (
         Index(None, "holder", "created_at", "id"),
         Index(None, "agent", "created_at", "id"),
+        Index(
+            "ix_proofs_anchor_revoked",
+            "anchor_revoked_block",
+            "id",
+            sqlite_where=_ANCHOR_REVOKED,
+            postgresql_where=_ANCHOR_REVOKED,
+        ),
     )
 
     id: str = Field(sa_type=Name, primary_key=True)

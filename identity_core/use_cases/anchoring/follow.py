@@ -12,7 +12,6 @@ from identity_core.ports.outbox import AnchorOutbox
 from identity_core.use_cases.anchoring.journal import AnchorJournal
 from identity_core.use_cases.anchoring.policy import AnchoringPolicy
 
-RECHECKED = 16
 MOST_UNANSWERED = 3
 """After so many batches that could not be asked about, the rest of a look is left to the next one: each may cost a deadline."""
 
@@ -35,37 +34,16 @@ class FollowBatches:
             if self._not_before.get(batch.id, float("-inf")) > self.clock.monotonic():
                 continue
             try:
-                told = await self._told(batch)
+                told = await self.told(batch)
             except IdentityError as error:
                 unanswered += 1
                 told = replace(batch, reason=f"the ledger cannot be asked: {error.code}")
-            await self._store(batch, told)
+            await self.store(batch, told)
             if unanswered >= MOST_UNANSWERED:
                 break
 
-    async def undone(self) -> list[tuple[Batch, Batch]]:
-        """The confirmed batches that the ledger now tells otherwise of, as they were and as they are.
-
-        From the newest block backwards: beneath one that stands, all others stand.
-        """
-        found = []
-        for batch in await self.outbox.newest_confirmed(self.ledger.anchor_ledger_name, RECHECKED):
-            try:
-                now = await self._told(batch)
-            except IdentityError:
-                # Not to be asked is no news.
-                break
-            if now == batch:
-                break
-            found.append((batch, now))
-        return found
-
-    async def reopen(self, undone: list[tuple[Batch, Batch]]) -> None:
-        """Stores what ``undone`` found. Raises ``LeaseLost``."""
-        for before, after in undone:
-            await self._store(before, after)
-
-    async def _told(self, batch: Batch) -> Batch:
+    async def told(self, batch: Batch) -> Batch:
+        """The batch as the ledger has it now. Raises ``LedgerUnavailable``."""
         if batch.state is BatchState.SEALED:
             told = await self.ledger.submit_anchor(batch.root, batch.size)
         else:
@@ -81,7 +59,8 @@ class FollowBatches:
             most_attempts=self.policy.most_attempts,
         )
 
-    async def _store(self, before: Batch, after: Batch) -> None:
+    async def store(self, before: Batch, after: Batch) -> None:
+        """Stores what was told. Raises ``LeaseLost``."""
         self._not_before.pop(before.id, None)
         if after.state is BatchState.SEALED and after.attempts > before.attempts:
             self._not_before[after.id] = self.clock.monotonic() + self.policy.retry_seconds

@@ -11,7 +11,7 @@ from typing import Final
 from identity_core.domain.anchor import AnchorStatus
 from identity_core.domain.anchoring import Batch, BatchState
 from identity_core.domain.errors import JsonValue
-from identity_core.ports.outbox import Leaf, Work
+from identity_core.ports.outbox import Leaf, RevokedLeaf, Work
 from identity_core.ports.repositories import AuditLog, AuditRow
 
 CALLER: Final = "service"
@@ -51,16 +51,19 @@ class AnchorJournal:
         """A batch went a step, or waits for another reason than before."""
         if after.reason and after.reason != before.reason:
             log.warning("anchoring waits: batch %d is %s: %s", after.id, after.state.value, after.reason)
-        if after.anchor.status is before.anchor.status:
+        if after.anchor.status is before.anchor.status and before.state is not BatchState.CONFIRMED:
             return
         if before.state is BatchState.CONFIRMED:
             self.figures.reopened += before.size
             log.error(
-                "ALARM: the ledger %s undid block %s, in which batch %d of %d anchors was confirmed; they are pending again",
+                "ALARM: the ledger %s undid block %s, in which batch %d of %d anchors was confirmed; %s",
                 ledger,
                 before.block_number,
                 before.id,
                 before.size,
+                f"they are in block {after.block_number} now"
+                if after.state is BatchState.CONFIRMED
+                else "they are pending again",
             )
         elif after.state is BatchState.CONFIRMED:
             self.figures.confirmed += after.size
@@ -80,10 +83,30 @@ class AnchorJournal:
         await self.audit.write(_row(now, "anchorBatch", None, outcome, details))
 
     async def revoked(self, leaf: Leaf, block_number: int, ledger: str, now: datetime) -> None:
-        """A revocation is final."""
+        """The ledger has a revocation."""
         self.figures.revoked += 1
         details: dict[str, JsonValue] = {"ledger": ledger, "revokedBlock": block_number}
         await self.audit.write(_row(now, "revokeAnchor", leaf.proof_id, "done", details))
+
+    async def revocation_undone(
+        self, before: RevokedLeaf, block_number: int | None, ledger: str, now: datetime
+    ) -> None:
+        """The block of a revocation is gone; ``block_number`` is where it is now, if it is anywhere."""
+        self.figures.reopened += 1
+        proof_id = before.leaf.proof_id
+        log.error(
+            "ALARM: the ledger %s undid block %d, in which the anchor of %s was revoked; %s",
+            ledger,
+            before.block_number,
+            proof_id,
+            "the revocation is on its way again" if block_number is None else f"that is in block {block_number} now",
+        )
+        details: dict[str, JsonValue] = {
+            "ledger": ledger,
+            "revokedBlock": block_number,
+            "undoneBlock": before.block_number,
+        }
+        await self.audit.write(_row(now, "revokeAnchor", proof_id, "done", details))
 
 
 def _row(at: datetime, operation: str, target: str | None, outcome: str, details: dict[str, JsonValue]) -> AuditRow:

@@ -1,7 +1,7 @@
 """The worker: one loop in every server process, or alone as ``identity anchor worker``; whoever holds the lease works.
 
-No queue library: the work is a table. An idle worker reads and writes nothing but a glance a second. Whatever dies on the way, the next one
-goes on where the tables say (research/ledger.md §5.5).
+No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
+(``recheck``). Whatever dies on the way, the next one goes on where the tables say (research/ledger.md §5.5).
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import logging
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity_core.domain.anchoring import is_due
+from identity_core.domain.anchoring import Batch, is_due
 from identity_core.domain.errors import IdentityError
 from identity_core.ports.clock import Clock
-from identity_core.ports.outbox import AnchorOutbox, LeaseLost, Work
+from identity_core.ports.outbox import AnchorOutbox, LeaseLost, RevokedLeaf, Work
 from identity_core.use_cases.anchoring.bell import Bell, heard
 from identity_core.use_cases.anchoring.follow import FollowBatches
 from identity_core.use_cases.anchoring.policy import AnchoringPolicy
+from identity_core.use_cases.anchoring.recheck import RecheckFinal, recheck_batches, recheck_revocations
 from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
 from identity_core.use_cases.anchoring.seal import SealBatch
 
@@ -40,9 +41,13 @@ class AnchorWorker:
     policy: AnchoringPolicy
     called: Bell = field(default_factory=Bell)
     news: Bell = field(default_factory=Bell)
+    _rechecks: tuple[RecheckFinal[Batch], RecheckFinal[RevokedLeaf]] = field(init=False)
     _task: asyncio.Task[None] | None = field(default=None)
     _checked_at: float = field(default=float("-inf"))
     _fault: str = ""
+
+    def __post_init__(self) -> None:
+        self._rechecks = recheck_batches(self.follow), recheck_revocations(self.revoke)
 
     @property
     def fault(self) -> str:
@@ -121,10 +126,11 @@ class AnchorWorker:
         if self.clock.monotonic() < self._checked_at + RECHECK_SECONDS:
             return
         self._checked_at = self.clock.monotonic()
-        undone = await self.follow.undone()
-        if undone and await self.outbox.hold(self.clock.now()):
-            await self.follow.reopen(undone)
-            self.news.ring()
+        for recheck in self._rechecks:
+            if await recheck():
+                # The round takes it anew if it has anything to do.
+                await self.outbox.release()
+                self.news.ring()
 
     async def _guarded(self) -> float:
         try:

@@ -1,0 +1,100 @@
+"""Asking again about what counts as final: a ledger may undo more blocks than it waits for, and nobody asks it to say so.
+
+The newest batches and revocations are asked for each time, all older ones in turn, and beneath what was undone everything until a
+whole page of them stands: that one stands says nothing of those beneath it, which may have been undone with it and be back later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, Generic, TypeVar
+
+from identity_core.domain.anchoring import Batch
+from identity_core.domain.errors import IdentityError
+from identity_core.ports.clock import Clock
+from identity_core.ports.outbox import AnchorOutbox, LeaseLost, RevokedLeaf
+from identity_core.use_cases.anchoring.follow import FollowBatches
+from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
+
+PAGE: Final = 16
+
+T = TypeVar("T")
+Correction = Callable[[], Awaitable[None]]
+
+
+class _Unanswered(Exception):
+    """The ledger cannot be asked."""
+
+
+@dataclass(slots=True)
+class RecheckFinal(Generic[T]):
+    """``page`` gives the next ones after one of them, newest first; ``correction`` asks the ledger about one and gives what stores the
+    answer, None when it stands. Where it goes on is not stored: a new process begins at the top."""
+
+    outbox: AnchorOutbox
+    clock: Clock
+    page: Callable[[T | None, int], Awaitable[Sequence[T]]]
+    correction: Callable[[T], Awaitable[Correction | None]]
+    _below: T | None = field(default=None)
+
+    async def __call__(self) -> bool:
+        """Whether anything was undone. A ledger that cannot be asked is no news: it goes on there the next time. Raises ``LeaseLost``."""
+        was_undone = False
+        try:
+            newest = await self.page(None, PAGE)
+            for one in newest:
+                if await self._correct(one):
+                    self._below, was_undone = one, True
+            if self._below is None and len(newest) == PAGE:
+                self._below = newest[-1]
+            while self._below is not None and await self._next_page(self._below):
+                was_undone = True
+        except _Unanswered:
+            pass
+        return was_undone
+
+    async def _next_page(self, below: T) -> bool:
+        older = await self.page(below, PAGE)
+        was_undone = False
+        for one in older:
+            was_undone = await self._correct(one) or was_undone
+            self._below = one
+        if len(older) < PAGE:
+            self._below = None
+        return was_undone
+
+    async def _correct(self, one: T) -> bool:
+        try:
+            correct = await self.correction(one)
+        except IdentityError as error:
+            raise _Unanswered from error
+        if correct is None:
+            return False
+        if not await self.outbox.hold(self.clock.now()):
+            raise LeaseLost
+        await correct()
+        return True
+
+
+def recheck_batches(follow: FollowBatches) -> RecheckFinal[Batch]:
+    """Whether confirmed batches still are, and where."""
+
+    async def correction(batch: Batch) -> Correction | None:
+        told = await follow.told(batch)
+        return None if told.anchor == batch.anchor else partial(follow.store, batch, told)
+
+    page = partial(follow.outbox.confirmed, follow.ledger.anchor_ledger_name)
+    return RecheckFinal(follow.outbox, follow.clock, page, correction)
+
+
+def recheck_revocations(revoke: RevokeLeaves) -> RecheckFinal[RevokedLeaf]:
+    """Whether the ledger still has the revocations of leaves, and where."""
+
+    async def correction(revoked: RevokedLeaf) -> Correction | None:
+        block_number = await revoke.block_of(revoked.leaf)
+        return None if block_number == revoked.block_number else partial(revoke.undone, revoked, block_number)
+
+    page = partial(revoke.outbox.revoked_leaves, revoke.ledger.anchor_ledger_name)
+    return RecheckFinal(revoke.outbox, revoke.clock, page, correction)
