@@ -42,6 +42,7 @@ INSERT INTO did_versions (did, version_id, printed_second, sequence, block_numbe
 document, changes, key_id, owner) VALUES (:did, :version_id, :printed_second, :sequence, :block_number, :recorded_at,
 :transaction_hash, :state, :document, :changes, :key_id, :owner) ON CONFLICT DO NOTHING
 """
+_CLAIM = "UPDATE did_versions SET owner = :owner WHERE did = :did AND version_id = :version_id AND owner IS NULL"
 _KNOWN_CURSOR = "SELECT sequence FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"
 _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY sequence LIMIT 1000"
@@ -104,7 +105,9 @@ class Documents:
 
         def insert(transaction: Transaction) -> None:
             for row in rows:
-                transaction.execute(_INSERT, row)
+                # Who repairs the index does not know the owner; who created the DID, and was slower, does.
+                if transaction.execute(_INSERT, row).rowcount == 0 and row["owner"] is not None:
+                    transaction.execute(_CLAIM, row)
 
         with translated:
             # A file's last commits die with the process that then looks for them; a server may fail over behind its back.

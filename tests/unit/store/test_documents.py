@@ -141,6 +141,18 @@ def test_versions_are_paged_both_ways(store: Store) -> None:
     run(scenario())
 
 
+def test_a_repair_that_was_faster_takes_no_owner_away(store: Store) -> None:
+    async def scenario() -> None:
+        await store.documents.record([version("a", 1, 1)])
+        await store.documents.record([version("a", 1, 1)], owner="key:1")
+        await store.documents.record([version("a", 1, 1)], owner="key:2")
+        found = await store.documents.owned("key:1", after=None, limit=10)
+        assert [one.state.did.text for one in found] == ["did:ids:a"]
+        assert await store.documents.owned("key:2", after=None, limit=10) == []
+
+    run(scenario())
+
+
 def test_owned_lists_heads_by_did(store: Store) -> None:
     async def scenario() -> None:
         for n, name in enumerate("bDac"):
