@@ -204,6 +204,7 @@ def build_toy(
     settings: dict[str, Any] = {
         "gate": ToyGate(),
         "around": None,
+        "refusals": None,
         "schemes": SCHEMES,
         "observe": lambda operation_id, status, seconds: seen.append((operation_id, status)),
         "identify": request_ids("toy"),

@@ -43,7 +43,7 @@ def build_app(
     *,
     gate: Gate,
     around: Around | None,
-    refusals: AuditRefusals | None = None,
+    refusals: AuditRefusals | None,
     schemes: Mapping[str, str],
     observe: Observe,
     identify: Callable[[], str],

@@ -1,0 +1,85 @@
+"""The application over the open ports: every noun's handlers, the gate in front of them, and the document that names them.
+
+Imported only where a server starts.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import AsyncExitStack
+
+from identity_core.api.api_keys import ApiKeyHandlers
+from identity_core.api.app import build_app
+from identity_core.api.audit import AuditHandlers
+from identity_core.api.contract import ContractError, load_document
+from identity_core.api.dashboard import DashboardHandlers
+from identity_core.api.events import EventHandlers
+from identity_core.api.guard import Guard, request_ids
+from identity_core.api.idempotency import Idempotency
+from identity_core.api.metadata import metadata_pages
+from identity_core.api.refusals import AuditRefusals
+from identity_core.api.security import DOCUMENT_SCHEMES
+from identity_core.bootstrap.choices import autonomy_of, origin_of
+from identity_core.bootstrap.handlers.callers import auth_handlers, gate_of
+from identity_core.bootstrap.handlers.credentials import credential_handlers
+from identity_core.bootstrap.handlers.delegations import delegation_handlers
+from identity_core.bootstrap.handlers.dids import did_handlers
+from identity_core.bootstrap.handlers.ledger import ledger_handlers
+from identity_core.bootstrap.handlers.proofs import (
+    delegated_proof_handlers,
+    proof_check_handlers,
+    verification_handlers,
+)
+from identity_core.bootstrap.handlers.service import open_metrics, service_handlers
+from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.own_keys import open_vault
+from identity_core.settings import StartError
+from identity_core.use_cases.audit.list import ListAuditLines
+from identity_core.use_cases.auth.token_keys import TokenKeys
+from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
+from identity_core.use_cases.events.list import ListEvents
+
+
+async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
+    """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
+    settings, store, clock, keys = opened.settings, opened.store, opened.clock, opened.keys
+    vault, autonomy = await open_vault(opened.custodian, store), autonomy_of(settings)
+    token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
+    gate = gate_of(opened, token_keys)
+    await opened.plugins.proof_workers_settled()
+    measured = open_metrics(opened, stack)
+    handlers = (
+        did_handlers(opened),
+        auth_handlers(opened, token_keys),
+        EventHandlers(ListEvents(store.documents)),
+        ledger_handlers(opened),
+        service_handlers(opened, measured),
+        delegation_handlers(opened, autonomy),
+        credential_handlers(opened, vault, autonomy),
+        delegated_proof_handlers(opened, vault, autonomy),
+        proof_check_handlers(opened),
+        verification_handlers(opened),
+        DashboardHandlers(GetDashboardTimeline(store.timeline)),
+        AuditHandlers(ListAuditLines(store.audit)),
+        ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, store.audit, clock),
+    )
+    try:
+        return build_app(
+            load_document(),
+            handlers,
+            gate=gate,
+            around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+            refusals=AuditRefusals(store.audit, clock),
+            schemes=DOCUMENT_SCHEMES,
+            observe=measured.observe,
+            identify=request_ids(secrets.token_hex(4)),
+            monotonic=clock.monotonic,
+            lifespan=None,
+            pages=metadata_pages(origin_of(settings)),
+            limit=settings.server.max_requests_in_flight,
+            max_body=settings.server.max_body_bytes,
+            body_seconds=settings.server.body_timeout_seconds,
+            validate=False,
+        )
+    except ContractError as error:
+        raise StartError(str(error)) from error

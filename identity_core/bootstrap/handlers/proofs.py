@@ -1,0 +1,86 @@
+"""Proofs: made for agents, checked by verifiers, kept and revoked."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from identity_core.api.delegated_proofs import DelegatedProofHandlers
+from identity_core.api.proof_checks import ProofCheckHandlers
+from identity_core.api.verifications import VerificationHandlers
+from identity_core.bootstrap.choices import origin_of
+from identity_core.bootstrap.opened import Opened
+from identity_core.domain.autonomy import AutonomyTable
+from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.proofs.access import ProofAccess
+from identity_core.use_cases.proofs.admission import AdmitCapability
+from identity_core.use_cases.proofs.authority import FindAuthority
+from identity_core.use_cases.proofs.check import CheckProof
+from identity_core.use_cases.proofs.freshness import LIFETIME, CreateVerifierChallenge, Freshness
+from identity_core.use_cases.proofs.generate_delegated import GenerateDelegatedProof
+from identity_core.use_cases.proofs.get import GetProof
+from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+from identity_core.use_cases.proofs.journal import ProofJournal
+from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
+from identity_core.use_cases.proofs.question import PoseQuestion
+from identity_core.use_cases.proofs.recording import RecordVerification
+from identity_core.use_cases.proofs.revoke import RevokeProof
+from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
+from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
+from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
+
+
+def delegated_proof_handlers(opened: Opened, vault: CredentialVault, autonomy: AutonomyTable) -> DelegatedProofHandlers:
+    """generateDelegatedProof."""
+    reader, provers, store, clock = opened.reader, opened.provers, opened.store, opened.clock
+    origin, chosen = origin_of(opened.settings), opened.settings.proof
+    leeway = timedelta(seconds=opened.settings.delegation.clock_leeway_seconds)
+    policy = ProofPolicy(
+        audience=origin,
+        lifetime=timedelta(seconds=chosen.lifetime_seconds),
+        shows_agent=chosen.shows_agent,
+        disclosures=chosen.disclosures,
+        disclosure_window=timedelta(days=chosen.disclosure_days),
+        leeway=leeway,
+    )
+    places, longest = (f"{origin}/api/v1/delegations/",), timedelta(days=chosen.ibct_lifetime_days)
+    generate = GenerateDelegatedProof(
+        admit=AdmitCapability(reader, store.delegations, places, leeway, longest),
+        authority=FindAuthority(store.delegations),
+        autonomy=autonomy,
+        pose=PoseQuestion(vault, provers),
+        make=MakeProof(provers, clock, secrets.token_bytes, policy),
+        invocations=store.invocations,
+        anchoring=opened.anchors,
+        journal=ProofJournal(store.audit, store.timeline),
+        clock=clock,
+        policy=policy,
+    )
+    return DelegatedProofHandlers(reader, generate)
+
+
+def proof_check_handlers(opened: Opened) -> ProofCheckHandlers:
+    """The handlers of what is done with a proof that is there."""
+    store, clock = opened.store, opened.clock
+    proofs, audit, timeline = store.proofs, store.audit, store.timeline
+    check = CheckProof(opened.provers, IssuerKeys(opened.reader))
+    freshness = Freshness(store.verifier_challenges)
+    record = RecordVerification(store.verifications, timeline, audit)
+    access = ProofAccess(proofs)
+    credentials, delegations = store.credentials, store.delegations
+    return ProofCheckHandlers(
+        received=VerifyReceivedProof(check, freshness, proofs, record, clock),
+        stored=VerifyStoredProof(check, freshness, proofs, credentials, delegations, record, clock),
+        get=GetProof(access, audit, clock),
+        revoke=RevokeProof(access, proofs, opened.anchors, timeline, audit, clock),
+    )
+
+
+def verification_handlers(opened: Opened) -> VerificationHandlers:
+    """The handlers of the tag ``verifications``."""
+    store = opened.store
+    return VerificationHandlers(
+        challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
+        history=ListVerifications(store.verifications),
+        counts=CountVerifications(store.verifications),
+    )

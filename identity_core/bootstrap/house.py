@@ -1,0 +1,143 @@
+"""An open installation: every port, what runs beside the requests, and the application.
+
+The house is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
+a start that fails stops the server with one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from identity_core.bootstrap.anchoring import anchor_worker
+from identity_core.bootstrap.clock import SystemClock
+from identity_core.bootstrap.keys import KeyDesk, has_api_keys
+from identity_core.bootstrap.ledger import LogDesk
+from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.own_keys import answers_secret, make_own_keys
+from identity_core.bootstrap.plugins import load_plugins, log
+from identity_core.plugin.forks import copies_end_at_once
+from identity_core.ports.key_store import KeyStore
+from identity_core.settings import Settings
+from identity_core.store import Store
+from identity_core.throttle.open import open_buckets
+from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.worker import AnchorWorker
+from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.create import NewApiKey
+from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
+from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.proofs.no_prover import NoProver
+
+Asgi = Callable[[MutableMapping[str, Any], Callable[..., Any], Callable[..., Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """An open installation: the application, the key desk, and the stores of API keys."""
+
+    app: Asgi
+    keys: KeyDesk
+    stores: tuple[KeyStore, ...]
+
+    async def first_key(self) -> str | None:
+        """The text of a first API key, made when no store has any; None when one has."""
+        if await has_api_keys(self.stores):
+            return None
+        minted = await self.keys.create(NewApiKey("first", None))
+        return minted.text
+
+
+@contextlib.asynccontextmanager
+async def open_house(settings: Settings) -> AsyncIterator[House]:
+    """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
+    # Here and not above: importing the edge takes longer than most commands that have no use for it.
+    from identity_core.bootstrap.app import open_app
+
+    async with AsyncExitStack() as stack:
+        opened = await _open(settings, stack)
+        app = await open_app(opened, stack)
+        yield House(app, opened.keys, opened.key_stores)
+
+
+async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
+    clock = SystemClock()
+    plugins = load_plugins(settings, clock)
+    stack.push_async_callback(plugins.close)
+    stack.enter_context(copies_end_at_once())
+    prover = settings.prover
+    # First, because its processes start while the rest is built.
+    provers = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
+    methods = plugins.did_methods()
+    ledger = plugins.ledger(settings.ledger.backend)
+    key_stores = plugins.key_stores(settings.key_stores)
+    custodian = plugins.custodian(settings.custodian.backend)
+    store = Store.open(settings.data_dir, settings.database_url, processes=settings.server.workers)
+    stack.push_async_callback(store.close)
+    await _keep_index(CatchUp(methods, ledger, store.documents), stack)
+    signer = await make_own_keys(custodian)
+    secret = await answers_secret(custodian)
+    logged = await LogDesk.over(settings, ledger, store, custodian)
+    logged.follower.begin()
+    stack.push_async_callback(logged.follower.close)
+    anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
+    buckets = _open_buckets(settings, clock, stack)
+    known_keys = KnownKeys(clock)
+    return Opened(
+        settings=settings,
+        clock=clock,
+        plugins=plugins,
+        provers=provers or NoProver(),
+        custodian=custodian,
+        store=store,
+        reader=DidReader(methods, store.documents, clock),
+        signer=signer,
+        answers_secret=secret,
+        logged=logged,
+        anchorer=anchorer,
+        anchors=anchors,
+        buckets=buckets,
+        key_stores=key_stores,
+        known_keys=known_keys,
+        keys=KeyDesk.over(key_stores, known_keys, clock),
+    )
+
+
+async def _keep_index(catch_up: CatchUp, stack: AsyncExitStack) -> None:
+    """Brings the index up to the ledger, and keeps it there."""
+    await catch_up()
+    repair = IndexRepair(catch_up)
+    repair.begin()
+    stack.push_async_callback(repair.close)
+
+
+def _begin_anchoring(
+    settings: Settings, logged: LogDesk, store: Store, stack: AsyncExitStack
+) -> tuple[AnchorWorker | None, AnchorDesk | None]:
+    """The worker, at work where the settings want it, and the desk in front of it."""
+    anchorer = anchor_worker(settings, logged, store)
+    if anchorer is None:
+        return None, None
+    # Also while new anchors are refused: what was asked for before is brought to its end.
+    if settings.anchoring.worker:
+        anchorer.begin()
+        stack.push_async_callback(anchorer.close)
+    enabled = settings.anchoring.enabled is not False
+    return anchorer, AnchorDesk(store.outbox, enabled, anchorer.called, anchorer.news)
+
+
+def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:
+    buckets = open_buckets(
+        settings.throttle,
+        settings.data_dir,
+        settings.database_url,
+        settings.server.workers,
+        monotonic=clock.monotonic,
+        logger=log,
+    )
+    stack.push_async_callback(buckets.close)
+    return buckets

@@ -1,0 +1,53 @@
+"""What is open when the handlers are built."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from identity_core.bootstrap.clock import SystemClock
+from identity_core.bootstrap.keys import KeyDesk
+from identity_core.bootstrap.ledger import LogDesk
+from identity_core.plugin.manager import PluginManager
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.key_store import KeyStore
+from identity_core.ports.prover import ProofWorkers
+from identity_core.settings import Settings
+from identity_core.store import Store
+from identity_core.throttle.fallback import FallbackStorage
+from identity_core.throttle.token_bucket import TokenBucketStorage
+from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.worker import AnchorWorker
+from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.dids.writer import LogSigner
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The settings, and the ports that they chose.
+
+    ``answers_secret``: what stored answers are sealed under. ``anchorer`` and ``anchors`` are None where the ledger records no
+    digests.
+    """
+
+    settings: Settings
+    clock: SystemClock
+    plugins: PluginManager
+    provers: ProofWorkers
+    custodian: Custodian
+    store: Store
+    reader: DidReader
+    signer: LogSigner
+    answers_secret: bytes
+    logged: LogDesk
+    anchorer: AnchorWorker | None
+    anchors: AnchorDesk | None
+    buckets: TokenBucketStorage
+    key_stores: tuple[KeyStore, ...]
+    known_keys: KnownKeys
+    keys: KeyDesk
+
+    @property
+    def limiter(self) -> FallbackStorage | None:
+        """The buckets where processes share them: those may be out of reach."""
+        return self.buckets if isinstance(self.buckets, FallbackStorage) else None

@@ -1,0 +1,41 @@
+"""The keys that the service holds for itself, in its custodian."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Final
+
+from identity_core.codec import multikey
+from identity_core.ports.custodian import Custodian
+from identity_core.store import Store
+from identity_core.use_cases.credentials.seal import CredentialSeal
+from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.dids.writer import LogSigner
+
+LOG_KEY: Final = "log"
+ANSWERS_KEY: Final = "answers"
+
+
+async def make_own_keys(custodian: Custodian) -> LogSigner:
+    """Makes what is not there yet. Returns what signs the entries of the log."""
+    public = await custodian.generate(LOG_KEY, multikey.ED25519, did="-", purpose=LOG_KEY)
+    await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
+    return LogSigner(custodian, LOG_KEY, public)
+
+
+async def answers_secret(custodian: Custodian) -> bytes:
+    """What stored answers are sealed under."""
+    return await _secret(custodian, b"identity: stored answers, v1")
+
+
+async def open_vault(custodian: Custodian, store: Store) -> CredentialVault:
+    """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
+    opens nothing."""
+    secret = await _secret(custodian, b"identity: credentials at rest, v1")
+    return CredentialVault(store.credentials, store.credential_schemas, CredentialSeal(secret, secrets.token_bytes))
+
+
+async def _secret(custodian: Custodian, label: bytes) -> bytes:
+    # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
+    return hashlib.sha256(await custodian.sign(ANSWERS_KEY, label)).digest()
