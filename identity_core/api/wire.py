@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: dc0743e5a052dcd1d17639cb6e21cb67be39f6fb27fdae9d004683a05a03693b
+SHA-256 of identity.json: 5418cdfa6c0d0d17b70f4a7370e8c410cdd4d24a491ce99179badc281b68041d
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "dc0743e5a052dcd1d17639cb6e21cb67be39f6fb27fdae9d004683a05a03693b"
+DOCUMENT_SHA256 = "5418cdfa6c0d0d17b70f4a7370e8c410cdd4d24a491ce99179badc281b68041d"
 
 AlsoKnownAs = list[str]
 

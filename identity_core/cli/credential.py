@@ -13,6 +13,7 @@ from identity_core.cli.asking import asks, wallet_option
 from identity_core.cli.credential_input import claims, given_claims, read_json
 from identity_core.cli.credential_offline import check_offline, sign
 from identity_core.cli.credential_schema import schema
+from identity_core.cli.listing import add_list
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
 
@@ -84,32 +85,15 @@ def show_one(credential_id: str, url: str, api_key: str | None, wallet: Path | N
     show(answer, json_output=json_output, text=_record)
 
 
-@command.command(name="list")
-@url_option
-@api_key_option
-@wallet_option
-@click.option("--holder", metavar="DID", help="Only those of this holder.")
-@click.option("--issuer", metavar="DID", help="Only those by this issuer.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those of this status.")
-@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="The most items.")
-@click.option("--cursor", help="`nextCursor` of the page before.")
-@as_json
-def list_them(
-    url: str,
-    api_key: str | None,
-    wallet: Path | None,
-    holder: str | None,
-    issuer: str | None,
-    status: str | None,
-    limit: int,
-    cursor: str | None,
-    json_output: bool,
-) -> None:
-    """List credentials, newest first, without their values."""
-    query = {"holderDid": holder, "issuerDid": issuer, "status": status, "limit": limit, "cursor": cursor}
-    with session(url, api_key) as opened:
-        answer = asks(opened, wallet)("GET", "/credentials", "read", query=query)
-    show(answer, json_output=json_output, text=_page)
+add_list(
+    command,
+    "/credentials",
+    "List credentials, newest first, without their values.",
+    click.option("--holder", "holderDid", metavar="DID", help="Only those of this holder."),
+    click.option("--issuer", "issuerDid", metavar="DID", help="Only those by this issuer."),
+    click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
+    row="{id}  {status:9}  {schemaId}",
+)
 
 
 def _status_command(name: str, purpose: str, value: bool, says: str) -> None:
@@ -172,13 +156,6 @@ def _record(body: dict[str, Any]) -> str:
         subject = shown["credentialSubject"]
         lines += [f"  {name} = {subject[name]}" for name in body["attributeNames"]]
     return "\n".join(lines)
-
-
-def _page(body: dict[str, Any]) -> str:
-    lines = [f"{one['id']}  {one['status']:9}  {one['schemaId']}" for one in body["items"]]
-    if body["nextCursor"]:
-        lines.append(f"more: --cursor {body['nextCursor']}")
-    return "\n".join(lines) or "none"
 
 
 def _verdict(body: dict[str, Any]) -> str:

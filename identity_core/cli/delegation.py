@@ -10,6 +10,7 @@ from urllib.parse import quote
 import click
 
 from identity_core.cli.asking import Ask, asks, wallet_option
+from identity_core.cli.listing import add_list
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
 from identity_core.cli.values import json_or_text
@@ -148,32 +149,15 @@ def show_one(delegation_id: str, url: str, api_key: str | None, wallet: Path | N
     show(answer, json_output=json_output, text=_record)
 
 
-@command.command(name="list")
-@url_option
-@api_key_option
-@wallet_option
-@click.option("--holder", metavar="DID", help="Only those of this holder.")
-@click.option("--agent", metavar="DID", help="Only those for this agent.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only those in this state.")
-@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="Delegations to a page.")
-@click.option("--cursor", help="`nextCursor` of the page before.")
-@as_json
-def list_them(
-    url: str,
-    api_key: str | None,
-    wallet: Path | None,
-    holder: str | None,
-    agent: str | None,
-    status: str | None,
-    limit: int,
-    cursor: str | None,
-    json_output: bool,
-) -> None:
-    """List delegations, newest first."""
-    query = {"holderDid": holder, "agentDid": agent, "status": status, "limit": limit, "cursor": cursor}
-    with session(url, api_key) as opened:
-        answer = asks(opened, wallet)("GET", "/delegations", "read", query=query)
-    show(answer, json_output=json_output, text=_page)
+add_list(
+    command,
+    "/delegations",
+    "List delegations, newest first.",
+    click.option("--holder", "holderDid", metavar="DID", help="Only those of this holder."),
+    click.option("--agent", "agentDid", metavar="DID", help="Only those for this agent."),
+    click.option("--status", type=click.Choice(STATUSES), help="Only those in this state."),
+    row="{id}  {status:<9}  {holderDid}  {agentDid}",
+)
 
 
 @command.command()
@@ -209,7 +193,7 @@ def _switch(name: str, says: str) -> None:
 
 
 _switch("suspend", "Suspend a delegation until it is resumed.")
-_switch("resume", "Resume a delegation that was suspended, by hand or by a limit of questions.")
+_switch("resume", "Resume a delegation that was suspended, by hand or by the limit of refusals.")
 
 
 def _path(delegation_id: str) -> str:
@@ -237,8 +221,3 @@ def _record(one: dict[str, Any]) -> str:
 
 def _counted(count: int, most: int | None) -> str:
     return f"{count}, no limit" if most is None else f"{count} of {most}"
-
-
-def _page(body: dict[str, Any]) -> str:
-    lines = [f"{one['id']}  {one['status']:<9}  {one['holderDid']}  {one['agentDid']}" for one in body["items"]]
-    return "\n".join([*lines, *([f"more: --cursor {body['nextCursor']}"] if body["nextCursor"] else [])])

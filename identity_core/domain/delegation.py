@@ -34,11 +34,10 @@ class DelegationState(StrEnum):
 
 
 class Suspension(StrEnum):
-    """Why a delegation is suspended: by hand, or because a limit of questions about the holder was reached."""
+    """Why a delegation is suspended: by hand, or because as many questions were refused as its holder allows."""
 
     MANUAL = "manual"
     REFUSALS = "refusals"
-    THRESHOLDS = "thresholds"
 
 
 FINAL: Final = frozenset({DelegationState.REVOKED, DelegationState.EXPIRED, DelegationState.EXHAUSTED})

@@ -108,7 +108,7 @@ class DelegationChain:
             raise DelegationNotActive(details={"status": DelegationState.SCHEDULED.value})
 
     def check_budget(self) -> None:
-        """Raises ``DelegationSuspended`` where a limit of questions was reached, ``DelegationExhausted`` without uses left."""
+        """Raises ``DelegationSuspended`` where the limit of refusals was reached, ``DelegationExhausted`` without uses left."""
         for record in self.records:
             if record.suspended_reason is not None:
                 raise DelegationSuspended(details={"reason": record.suspended_reason.value})

@@ -1,4 +1,4 @@
-"""resumeDelegation: the end of a suspension, whether it was made by hand or by a limit of questions."""
+"""resumeDelegation: the end of a suspension, whether it was made by hand or by the limit of refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESUMED = "delegation.resumed"
 
 @dataclass(frozen=True, slots=True)
 class ResumeDelegation:
-    """For the holder and operators. After a suspension by a limit the refusals and thresholds begin anew: the holder allows as many
+    """For the holder and operators. After a suspension by the limit refusals and thresholds begin anew: the holder allows as many
     questions again. One that is not suspended is not changed. Raises ``DelegationNotFound``, ``Forbidden``, ``Conflict``."""
 
     access: DelegationAccess

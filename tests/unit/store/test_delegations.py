@@ -111,10 +111,10 @@ def test_suspension_and_its_end(store: Store) -> None:
     assert chain(store, "root").leaf.version == 3
 
 
-@pytest.mark.parametrize(("reason", "left"), [("manual", (1, 2)), ("refusals", (0, 0)), ("thresholds", (0, 0))])
-def test_only_the_end_of_a_limit_gives_questions_back(store: Store, reason: str, left: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("reason", "left"), [(Suspension.MANUAL, (1, 2)), (Suspension.REFUSALS, (0, 0))])
+def test_only_the_end_of_a_limit_gives_questions_back(store: Store, reason: Suspension, left: tuple[int, int]) -> None:
     told(store, FULL, CHILD)
-    run_sql(store, "UPDATE delegations SET refusals = 1, suspended_reason = :reason", reason=reason)
+    run_sql(store, "UPDATE delegations SET refusals = 1, suspended_reason = :reason", reason=reason.value)
     for name in ("root", "child"):
         for digest in (b"a", b"b"):
             sql = "INSERT INTO delegation_thresholds (delegation_id, digest) VALUES (:id, :digest)"

@@ -290,7 +290,7 @@ def test_whoever_is_refused_by_a_limit_has_spent_nothing(store: Store) -> None:
             asked = spending(question=question(bytes([number])), satisfied=False)
             assert await code(store.invocations.consume(invocation(), asked, NOW)) == "DISCLOSURE_LIMIT"
         await store.invocations.consume(invocation(), spending(question=question(b"one")), NOW)
-        assert await rows(store, "SELECT uses, refusals FROM delegations") == [(2, 0)]
+        assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(2, 0, None)]
         assert await rows(store, "SELECT count(*) FROM invocations") == [(2,)]
         assert await rows(store, "SELECT count(*) FROM delegation_thresholds") == [(1,)]
         assert await rows(store, "SELECT count(*) FROM disclosures") == [(1,)]
