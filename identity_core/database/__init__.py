@@ -9,6 +9,7 @@ from pathlib import Path
 
 from identity_core.database.errors import (
     ConstraintViolated,
+    DatabaseClosed,
     DatabaseError,
     DatabaseOverloaded,
     DatabaseUnavailable,
@@ -22,6 +23,7 @@ __all__ = [
     "ConstraintViolated",
     "Cursor",
     "Database",
+    "DatabaseClosed",
     "DatabaseError",
     "DatabaseOverloaded",
     "DatabaseUnavailable",

@@ -18,6 +18,10 @@ class DatabaseUnavailable(DatabaseError):
     """
 
 
+class DatabaseClosed(DatabaseUnavailable):
+    """It was closed before; nothing was written."""
+
+
 class NotReplicated(DatabaseUnavailable):
     """The server has committed, and gave up waiting for its synchronous standby: a failover may still lose the write."""
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
-from identity_core.database.errors import DatabaseError, DatabaseOverloaded, DatabaseUnavailable
-from identity_core.database.interface import Job, T, Transaction
+from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseOverloaded
+from identity_core.database.interface import Job, T
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
@@ -51,19 +51,6 @@ class Worker:
         self._thread.join()
 
 
-def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: type[Exception] | None = None) -> bool:
-    """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: nobody is told yet,
-    each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
-    try:
-        for pending in jobs:
-            pending.result = pending.job(transaction)
-    except Exception as error:
-        if fatal is not None and isinstance(error, fatal):
-            raise
-        return False
-    return True
-
-
 Perform = Callable[[asyncio.AbstractEventLoop, Sequence[Pending]], None]
 
 
@@ -86,12 +73,12 @@ class GroupCommit:
     _idle: asyncio.Future[None] | None = None
 
     def submit(self, job: Job[T], *, durable: bool) -> asyncio.Future[T]:
-        """Queues ``job``. Raises ``DatabaseOverloaded``, ``DatabaseUnavailable`` when closed."""
+        """Queues ``job``. Raises ``DatabaseOverloaded``, ``DatabaseClosed``."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._move_to(loop)
         if self.closed:
-            raise DatabaseUnavailable("the database is closed")
+            raise DatabaseClosed("the database is closed")
         if len(self._waiting) >= self.queue_limit:
             raise DatabaseOverloaded(f"{len(self._waiting)} writes are waiting")
         future: asyncio.Future[T] = loop.create_future()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from identity_core.database.errors import DatabaseError, DatabaseUnavailable, NotReplicated
+from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable, NotReplicated
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
 from identity_core.database.interface import Dialect, Job, T
 
@@ -77,7 +77,7 @@ class PostgresqlDatabase:
         try:
             return self._readers.submit(self._read_on_thread, job)
         except RuntimeError as error:
-            raise DatabaseUnavailable("the database is closed") from error
+            raise DatabaseClosed("the database is closed") from error
 
     def _read_on_thread(self, job: Job[T]) -> T:
         session: Session | None = getattr(self._local, "session", None)

@@ -12,11 +12,11 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from identity_core.database.errors import DatabaseError, DatabaseUnavailable
+from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable
 from identity_core.database.file_lock import FileLock
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
 from identity_core.database.interface import Dialect, Job, T
@@ -71,7 +71,7 @@ class SqliteDatabase:
             return job(self._reader)
         except sqlite3.Error as error:
             if self._queue.closed:
-                raise DatabaseUnavailable("the database is closed") from error
+                raise DatabaseClosed("the database is closed") from error
             raise translated(error) from error
 
     def foreign_changes(self) -> int:
@@ -177,8 +177,20 @@ class SqliteDatabase:
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk."""
         wanted = [pending for pending in group if not pending.future.done()]
+        self._go_on(loop, group, wanted, run_jobs(self._writer, wanted))
+
+    def _go_on(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        group: Sequence[Pending],
+        wanted: Sequence[Pending],
+        running: Iterator[None],
+    ) -> None:
+        """On the loop, turn by turn: a large group must not keep readers waiting."""
         try:
-            run_jobs(self._writer, wanted)
+            for _ in running:
+                loop.call_soon(self._go_on, loop, group, wanted, running)
+                return
         except (sqlite3.Error, DatabaseUnavailable) as failure:
             self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)
             return

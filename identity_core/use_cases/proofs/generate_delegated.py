@@ -8,7 +8,7 @@ a proof is made. What was spent is finished and stored even when the client goes
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from identity_core.domain.autonomy import AutonomyTable
@@ -35,6 +35,7 @@ from identity_core.use_cases.proofs.authority import FindAuthority, Scope, check
 from identity_core.use_cases.proofs.journal import ProofJournal
 from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
 from identity_core.use_cases.proofs.question import PosedQuestion, PoseQuestion
+from identity_core.use_cases.proofs.turns import Turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class GenerateDelegatedProof:
     journal: ProofJournal
     clock: Clock
     policy: ProofPolicy
+    turns: Turns = field(default_factory=Turns)
 
     async def __call__(self, request: ProofRequest, occasion: Occasion) -> Answered:
         """The outcome. Raises the refusals of steps 4 to 17 and 19 in this order, and what ``ProofWorkers.prove`` raises; a predicate
@@ -87,6 +89,7 @@ class GenerateDelegatedProof:
     async def _answer(self, request: ProofRequest, occasion: Occasion, now: datetime, progress: _Progress) -> Answered:
         if request.anchor and (self.anchoring is None or not self.anchoring.enabled):
             raise AnchoringDisabled
+        await self.turns()
         capability = await self.admit(request, occasion.caller, now)
         progress.is_genuine = True
         chain = await self.authority(request, capability, now)
@@ -117,7 +120,9 @@ class GenerateDelegatedProof:
             return Answered(lease, is_replay=False)
         if isinstance(lease, Earlier):
             return Answered(lease.outcome, is_replay=True)
+        await self.turns()
         proof = await self._prove(request, capability, posed, lease, occasion)
+        await self.turns()
         await self.journal.generated(request, proof, occasion)
         anchor = proof.anchor
         if anchor is not None and self.anchoring is not None:
@@ -132,6 +137,7 @@ class GenerateDelegatedProof:
         is_stored = False
         try:
             proof = await self.make(request, capability, posed, lease.spending.delegations[0], occasion.caller)
+            await self.turns()
             await self.invocations.finish(lease, proof)
             is_stored = True
             return proof

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from identity_core.database import (
     Database,
+    DatabaseClosed,
     DatabaseError,
     DatabaseOverloaded,
     NotReplicated,
@@ -103,10 +104,13 @@ class SqlLedger:
         Asked by a durable write behind the lock of the head: whoever holds that lock has no commit before it that is still on
         its way, and on a server with a standby the answer has reached the standby.
         """
+        if isinstance(error.__cause__, DatabaseClosed):
+            error.details["outcome"] = "not recorded"
+            return None
         error.details["outcome"] = "unknown"
         if isinstance(error.__cause__, NotReplicated):
             return None
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError, DatabaseClosed):
             async with asyncio.timeout(_LOOK_UP_SECONDS):
                 found = await self._found(transaction_hash)
                 error.details["outcome"] = "not recorded"
@@ -117,6 +121,8 @@ class SqlLedger:
         while True:
             try:
                 return await self._database.write(lambda transaction: self._find(transaction, transaction_hash))
+            except DatabaseClosed:
+                raise
             except DatabaseError:
                 await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 

@@ -17,7 +17,7 @@ from identity_ledger_sql import SqlLedger, chain
 from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
-from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
+from identity_core.database import DatabaseClosed, DatabaseOverloaded, DatabaseUnavailable
 from identity_core.domain.errors import LedgerUnavailable, Overloaded
 
 
@@ -158,6 +158,35 @@ def test_a_database_that_breaks_is_an_unknown_outcome_with_the_hash(
         asyncio.run(ledger.append("did:x:1", b"entry", expected_version=0))
     expected = chain.transaction_hash("did:x:1", 1, b"entry").hex()
     assert caught.value.details == {"did": "did:x:1", "transactionHash": expected, "outcome": "unknown"}
+
+
+async def refused_at_once(ledger: SqlLedger) -> str:
+    """The outcome that an append is refused with, which may not wait for anything."""
+    with pytest.raises(LedgerUnavailable) as caught:
+        async with asyncio.timeout(0):
+            await ledger.append("did:x:1", b"entry", expected_version=0)
+    return caught.value.details["outcome"]
+
+
+def test_a_closed_ledger_refuses_at_once(ledger: SqlLedger, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await ledger.close()
+        assert await refused_at_once(ledger) == "not recorded"
+
+    asyncio.run(scenario())
+    assert rows(tmp_path) == []
+
+
+def test_a_ledger_that_is_closed_meanwhile_is_not_asked_again(
+    ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([DatabaseUnavailable("the connection broke"), DatabaseClosed("the database is closed")])
+
+    def broken(*_: object, **__: object) -> None:
+        raise next(answers)
+
+    monkeypatch.setattr(ledger._database, "write", broken)
+    assert asyncio.run(refused_at_once(ledger)) == "unknown"
 
 
 def test_a_full_queue_is_overload(ledger: SqlLedger, monkeypatch: pytest.MonkeyPatch) -> None:

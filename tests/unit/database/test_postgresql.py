@@ -12,6 +12,7 @@ import pytest
 from identity_core.database import (
     ConstraintViolated,
     Database,
+    DatabaseClosed,
     DatabaseError,
     DatabaseUnavailable,
     Transaction,
@@ -201,9 +202,9 @@ def test_it_serves_one_event_loop_after_the_other_and_closes_twice(postgres_url:
     async def closing() -> None:
         await database.close()
         await database.close()
-        with pytest.raises(DatabaseUnavailable, match="closed"):
+        with pytest.raises(DatabaseClosed):
             database.write(lambda tx: tx.execute("SELECT 1"))
-        with pytest.raises(DatabaseUnavailable, match="closed"):
+        with pytest.raises(DatabaseClosed):
             await database.read(lambda tx: tx.execute("SELECT 1"))
 
     asyncio.run(closing())

@@ -14,6 +14,7 @@ import pytest
 from identity_core.database import (
     ConstraintViolated,
     Database,
+    DatabaseClosed,
     DatabaseError,
     DatabaseOverloaded,
     DatabaseUnavailable,
@@ -324,9 +325,9 @@ def test_close_finishes_what_is_queued_and_can_be_called_twice(path: Path) -> No
         await database.close()
         await database.close()
         await asyncio.gather(*jobs)
-        with pytest.raises(DatabaseUnavailable, match="closed"):
+        with pytest.raises(DatabaseClosed):
             database.write(put("late"))
-        with pytest.raises(DatabaseUnavailable, match="closed"):
+        with pytest.raises(DatabaseClosed):
             await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
 
     asyncio.run(scenario())

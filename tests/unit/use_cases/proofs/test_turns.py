@@ -1,0 +1,44 @@
+"""Turns: one step a round, in order, and others in between."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+from identity_core.use_cases.proofs.turns import Turns
+
+
+def test_others_go_in_between() -> None:
+    async def scenario() -> list[str]:
+        turns, seen = Turns(), []
+        loop = asyncio.get_running_loop()
+
+        async def proof(name: str) -> None:
+            await turns()
+            seen.append(name)
+
+        def other() -> None:
+            seen.append("other")
+            if len(seen) < 12:
+                loop.call_soon(other)
+
+        steps = [asyncio.create_task(proof(f"proof {number}")) for number in range(3)]
+        loop.call_soon(other)
+        await asyncio.gather(*steps)
+        return seen
+
+    seen = asyncio.run(scenario())
+    proofs = [name for name in seen if name != "other"]
+    assert proofs == ["proof 0", "proof 1", "proof 2"]
+    assert all("other" in seen[seen.index(one) : seen.index(next_one)] for one, next_one in itertools.pairwise(proofs))
+
+
+def test_who_has_left_holds_nobody_up() -> None:
+    async def scenario() -> str:
+        turns = Turns()
+        leaving = asyncio.ensure_future(turns())
+        leaving.cancel()
+        await turns()
+        return "there"
+
+    assert asyncio.run(asyncio.wait_for(scenario(), 60)) == "there"
