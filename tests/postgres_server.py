@@ -60,7 +60,7 @@ class PostgresServer:
         found = programs()
         if found is None:
             raise FileNotFoundError("PostgreSQL's programs are not installed (Debian: apt-get install postgresql)")
-        user = _unprivileged() if os.geteuid() == 0 else None
+        user = unprivileged() if os.geteuid() == 0 else None
         server = cls(folder, found, free_port(), user, fsync)
         if user is not None:
             os.chmod(folder, 0o755)
@@ -175,7 +175,7 @@ def cut_connections(url: str) -> None:
             time.sleep(0.01)
 
 
-def _unprivileged() -> str:
+def unprivileged() -> str:
     for name in ("postgres", "nobody"):
         try:
             pwd.getpwnam(name)
