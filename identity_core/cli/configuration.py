@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from identity_core.cli.output import fail_start
-from identity_core.settings import Settings, SettingsError, load
+from identity_core.settings import Settings, SettingsError, load, shown_hosts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,5 +36,7 @@ def shown_database(settings: Settings) -> str:
         return f"SQLite files in {settings.data_dir}"
     from urllib.parse import urlsplit
 
-    parts = urlsplit(settings.database_url)
-    return f"PostgreSQL at {parts.hostname or 'the local socket'}{parts.path}"
+    hosts = shown_hosts(settings.database_url)
+    if hosts is None:
+        return "PostgreSQL"
+    return f"PostgreSQL at {hosts or 'the local socket'}{urlsplit(settings.database_url).path}"

@@ -20,6 +20,13 @@ NETWORK_FILE_SYSTEMS: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "glusterfs", "fuse.sshfs"}
 )
 ASKED: Final = ("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names")
+STANDBYS: Final = "connected synchronous standbys"
+# Whoever is no member of pg_monitor sees that a standby is connected, and not which kind it is.
+QUESTION: Final = """
+SELECT name, setting FROM pg_settings WHERE name = ANY(%s)
+UNION ALL
+SELECT %s, count(*)::text FROM pg_stat_replication WHERE coalesce(sync_state, 'sync') IN ('sync', 'quorum')
+"""
 
 
 def database(settings: Settings) -> Iterator[Finding]:
@@ -89,15 +96,18 @@ def judge(said: Mapping[str, str]) -> Iterator[Finding]:
     if not said["synchronous_standby_names"].strip():
         says = "PostgreSQL has no synchronous standby: a failover loses acknowledged entries"
         yield Finding(CHECK, "warn", says, "see plugins/ledger_sql/patroni, or keep one server and its backups")
+    elif said[STANDBYS] == "0":
+        says = "no synchronous standby is connected to PostgreSQL: whatever is written waits for one, and is refused"
+        yield Finding(CHECK, "warn", says, "start the standby, or look into its log")
 
 
 def ask(url: str) -> dict[str, str]:
-    """The settings ``ASKED`` of the server that takes writes. Raises ``OSError`` when it cannot be asked."""
+    """The settings ``ASKED`` of the server that takes writes, and the number of its ``STANDBYS``. Raises ``OSError`` when it
+    cannot be asked."""
     import psycopg
 
     try:
         with psycopg.connect(url, connect_timeout=5, target_session_attrs="read-write") as connection:
-            rows = connection.execute("SELECT name, setting FROM pg_settings WHERE name = ANY(%s)", (list(ASKED),))
-            return dict(rows.fetchall())
+            return dict(connection.execute(QUESTION, (list(ASKED), STANDBYS)).fetchall())
     except psycopg.Error as error:
         raise OSError(str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__) from error

@@ -10,7 +10,7 @@ Left out on purpose: reloading. A setting changes with a restart.
 from identity_core.settings.errors import Origin, SettingsError, StartError
 from identity_core.settings.fields import setting
 from identity_core.settings.load import load
-from identity_core.settings.show import ShownSetting, show
+from identity_core.settings.show import ShownSetting, show, shown_hosts
 from identity_core.settings.tables import PluginTables
 from identity_core.settings.tree import (
     Anchoring,
@@ -50,4 +50,5 @@ __all__ = [
     "load",
     "setting",
     "show",
+    "shown_hosts",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -12,6 +13,8 @@ from identity_core.settings.fields import is_table, public_fields
 from identity_core.settings.tree import Settings
 
 MASKED = "***"
+_HOST = r"(\[[0-9A-Fa-f:.%]+\]|[\w.%-]*)(:\d*)?"
+_HOSTS = re.compile(f"{_HOST}(,{_HOST})*")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,13 +48,21 @@ def _rows(table: Any, at: str, origins: Any) -> Iterator[ShownSetting]:
             yield ShownSetting(key, shown, origins.get(key, DEFAULT), field.metadata.get("help", ""))
 
 
+def shown_hosts(url: str) -> str | None:
+    """The hosts of ``url`` with their ports, several between commas as PostgreSQL takes them, or ""; None where the URL is not as
+    it should be: a password with a "/" or "@" as it is would be shown for a host, a port or a path."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return place if _HOSTS.fullmatch(place) and "@" not in parts.path else None
+
+
 def _masked(value: object) -> object:
     if value is None:
         return None
     parts = urlsplit(value) if isinstance(value, str) and "://" in value else None
-    if parts is None or not parts.hostname:
+    place = shown_hosts(value) if isinstance(value, str) else None
+    if parts is None or not place:
         return MASKED
     user = f"{parts.username}:{MASKED}@" if parts.password else f"{parts.username}@" if parts.username else ""
-    place = parts.hostname + (f":{parts.port}" if parts.port else "")
     # A query may hold a password too.
     return urlunsplit((parts.scheme, user + place, parts.path, MASKED if parts.query else "", ""))

@@ -140,6 +140,21 @@ def test_secrets_show_nowhere(tmp_path: Path) -> None:
     assert "hunter2" not in repr(settings.plugins.tables.read("vault", VaultSettings))
 
 
+@pytest.mark.parametrize(
+    ("url", "value"),
+    [
+        ("postgresql://u:hunter2@a:5432,b:5433/db", "postgresql://u:***@a:5432,b:5433/db"),
+        ("postgresql://[::1]:5432,b/db", "postgresql://[::1]:5432,b/db"),
+        ("postgresql://u:hunter2/3@h/db", "***"),
+        ("postgresql://u:12/hunter2@h/db", "***"),
+        ("postgresql:///db", "***"),
+    ],
+)
+def test_every_host_shows_and_no_part_of_a_password(url: str, value: str) -> None:
+    rows = show(load(environment={"IDENTITY_DATABASE_URL": url}))
+    assert [row.value for row in rows if row.key == "database_url"] == [value]
+
+
 def test_a_plugin_gets_its_table_from_every_layer(toml, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("t\n")

@@ -18,6 +18,7 @@ SAFE = {
     "full_page_writes": "on",
     "synchronous_commit": "on",
     "synchronous_standby_names": "ANY 1 (a, b)",
+    doctor_database.STANDBYS: "2",
 }
 
 
@@ -28,7 +29,8 @@ SAFE = {
         ({"full_page_writes": "off"}, "fail", "full_page_writes = off"),
         ({"synchronous_commit": "off"}, "fail", "synchronous_commit is off"),
         ({"synchronous_commit": "local"}, "fail", "synchronous_commit is local"),
-        ({"synchronous_standby_names": ""}, "warn", "no synchronous standby"),
+        ({"synchronous_standby_names": ""}, "warn", "has no synchronous standby"),
+        ({doctor_database.STANDBYS: "0"}, "warn", "no synchronous standby is connected"),
     ],
 )
 def test_a_server_that_forgets(change: dict[str, str], state: str, says: str) -> None:
@@ -44,7 +46,8 @@ def test_a_server_with_a_synchronous_standby_is_well() -> None:
 
 def test_a_real_server_is_asked(postgres_server: PostgresServer) -> None:
     said = doctor_database.ask(postgres_server.url())
-    assert set(said) == set(doctor_database.ASKED)
+    assert set(said) == {*doctor_database.ASKED, doctor_database.STANDBYS}
+    assert said[doctor_database.STANDBYS] == "0"
     # The server of the tests is fast because it may lose everything.
     assert {finding.state for finding in doctor_database.judge(said)} == {"fail", "warn"}
 
@@ -54,6 +57,13 @@ def test_a_server_that_is_away_is_one_finding(tmp_path: Path) -> None:
     (finding,) = doctor_database.database(settings)
     assert finding.state == "fail"
     assert "does not answer" in finding.says
+
+
+def test_all_servers_are_named_and_no_password(tmp_path: Path) -> None:
+    url = "postgresql://identity:hunter2@127.0.0.1:1,127.0.0.1:2/none?target_session_attrs=read-write"
+    (finding,) = doctor_database.database(load(environment={}, overrides={"database_url": url}))
+    assert "127.0.0.1:1,127.0.0.1:2/none" in finding.says
+    assert "hunter2" not in finding.says
 
 
 @pytest.mark.parametrize(
