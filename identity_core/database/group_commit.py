@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseOverloaded
-from identity_core.database.interface import Job, T
+from identity_core.database.interface import Job, T, Transaction
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
@@ -49,6 +49,19 @@ class Worker:
         """Ends the thread after what was submitted."""
         self._tasks.put(None)
         self._thread.join()
+
+
+def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: type[Exception] | None = None) -> bool:
+    """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: nobody is told yet,
+    each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
+    try:
+        for pending in jobs:
+            pending.result = pending.job(transaction)
+    except Exception as error:
+        if fatal is not None and isinstance(error, fatal):
+            raise
+        return False
+    return True
 
 
 Perform = Callable[[asyncio.AbstractEventLoop, Sequence[Pending]], None]

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable, NotReplicated
-from identity_core.database.group_commit import Pending
+from identity_core.database.group_commit import Pending, run_together
 from identity_core.database.interface import NOTHING, Cursor, Job, T
 
 # The timeout also ends the wait for a standby that is away, before the caller's own patience does.
@@ -100,14 +100,8 @@ class Session:
 def run_jobs(writer: Session, wanted: Sequence[Pending]) -> None:
     """Runs the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
     ``psycopg.Error`` when the connection is gone."""
-    try:
-        for pending in wanted:
-            pending.result = pending.job(writer)
     # A lock or an answer that did not come would not come for the next job either.
-    except psycopg.OperationalError:
-        raise
-    # Nobody is told yet: each job runs again by itself, and its caller gets what it raises then.
-    except Exception:  # noqa: BLE001
+    if not run_together(writer, wanted, fatal=psycopg.OperationalError):
         writer.command("ROLLBACK TO SAVEPOINT jobs")
         writer.group += 1
         _run_apart(writer, wanted)

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -177,20 +177,8 @@ class SqliteDatabase:
     def _run(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk."""
         wanted = [pending for pending in group if not pending.future.done()]
-        self._go_on(loop, group, wanted, run_jobs(self._writer, wanted))
-
-    def _go_on(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        group: Sequence[Pending],
-        wanted: Sequence[Pending],
-        running: Iterator[None],
-    ) -> None:
-        """On the loop, turn by turn: a large group must not keep readers waiting."""
         try:
-            for _ in running:
-                loop.call_soon(self._go_on, loop, group, wanted, running)
-                return
+            run_jobs(self._writer, wanted)
         except (sqlite3.Error, DatabaseUnavailable) as failure:
             self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)
             return

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from identity_core.database.errors import DatabaseUnavailable
-from identity_core.database.group_commit import Pending
+from identity_core.database.group_commit import Pending, run_together
 from identity_core.database.sqlite_connection import Connection, translated
 
-TURN_SECONDS = 0.0005
-"""How long the jobs of a group may keep the event loop to themselves."""
 
-
-def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> Iterator[None]:
+def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:
     """Runs the jobs, first as if none would raise. If one does, all start again with a savepoint for each, which takes three times
-    as many statements. Yields whenever others should have a turn. Raises ``DatabaseUnavailable`` or ``sqlite3.Error`` when the
-    whole transaction is lost."""
+    as many statements. Raises ``DatabaseUnavailable`` or ``sqlite3.Error`` when the whole transaction is lost."""
     writer.execute("SAVEPOINT jobs")
-    ends = time.perf_counter() + TURN_SECONDS
-    try:
-        for pending in jobs:
-            if time.perf_counter() > ends:
-                yield
-                ends = time.perf_counter() + TURN_SECONDS
-            pending.result = pending.job(writer)
-    # Nobody is told yet: each job runs again by itself, and its caller gets what it raises then.
-    except Exception:  # noqa: BLE001
+    if not run_together(writer, jobs):
         _undo_to(writer, "jobs")
         writer.group += 1
         _run_apart(writer, jobs)
