@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from typing import ClassVar
 
 import pytest
@@ -69,7 +69,8 @@ class LedgerFaultConformance:
 
     @pytest.fixture
     def outage(self) -> Outage | None:
-        """Takes away what the ledger stands on for as long as the context lasts; None where nothing can be taken away."""
+        """Takes away what the ledger stands on for as long as the context lasts; None where nothing can be taken away. Entered
+        and left on a thread, so that it may wait."""
         return None
 
     @pytest.fixture
@@ -136,7 +137,7 @@ class LedgerFaultConformance:
                 asyncio.create_task(write_until_told(ledger, f"did:x:{n}", attempts, stop)) for n in range(TURNS)
             ]
             await self._until(lambda: len(attempts.acknowledged) >= TURNS, writers)
-            with outage():
+            async with _beside_the_loop(outage()):
                 await self._until(lambda: attempts.refused > 0, writers)
             before = len(attempts.acknowledged)
             await self._until(lambda: len(attempts.acknowledged) >= before + TURNS, writers)
@@ -158,7 +159,7 @@ class LedgerFaultConformance:
         async def scenario() -> None:
             await ledger.append(DID, b"before", expected_version=0)
             appends = (ledger.append(f"did:x:{n}", b"once", expected_version=0) for n in range(TURNS))
-            with outage():
+            async with _beside_the_loop(outage()):
                 outcomes = await asyncio.gather(*appends, return_exceptions=True)
             strange = [one for one in outcomes if not isinstance(one, (Receipt, LedgerUnavailable))]
             assert not strange, f"neither a receipt nor LedgerUnavailable: {strange}"
@@ -222,6 +223,16 @@ class LedgerFaultConformance:
         while time.monotonic() < deadline:
             yield
         pytest.fail("the ledger does not come back")
+
+
+@asynccontextmanager
+async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterator[None]:
+    """An outage may wait for a lock that the ledger gives back only while its event loop runs."""
+    await asyncio.to_thread(outage.__enter__)
+    try:
+        yield
+    finally:
+        await asyncio.to_thread(outage.__exit__, None, None, None)
 
 
 def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[Finding]:

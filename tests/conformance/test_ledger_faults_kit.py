@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,24 @@ class Sound:
     async def head(self) -> LedgerHead:
         self.look()
         return LedgerHead(len(self.read()), len(self.read()))
+
+
+class HoldsItsLockWhileItWaits(Sound):
+    """Nobody else gets the lock before the event loop has come round."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.turn = asyncio.Lock()
+
+    async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
+        async with self.turn:
+            with (self.folder / "lock").open("w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise LedgerUnavailable from None
+                await asyncio.sleep(0.005)
+                return self.put(did, entry, expected_version)
 
 
 class AcknowledgesBeforeItWrites(Sound):
@@ -233,7 +251,24 @@ def away(folder: Path) -> Iterator[None]:
         (folder / "away").unlink()
 
 
-def examine(make: type[Sound], promise: str, folder: Path) -> None:
+@contextmanager
+def locked_away(folder: Path) -> Iterator[None]:
+    """A neighbour has the lock, for which he waits no longer than the kit."""
+    until = time.monotonic() + Sound.patience_seconds
+    with (folder / "lock").open("w") as lock:
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                assert time.monotonic() < until, "the ledger never gives its lock back"
+                time.sleep(0.0005)
+        yield
+
+
+def examine(
+    make: type[Sound], promise: str, folder: Path, outage: Callable[[Path], AbstractContextManager[None]] = away
+) -> None:
     """Raises what the kit's test raises."""
 
     class Kit(LedgerFaultConformance):
@@ -248,7 +283,7 @@ def examine(make: type[Sound], promise: str, folder: Path) -> None:
     fixtures: dict[str, Any] = {
         "ledger": make(folder),
         "reopen": lambda: make(folder),
-        "outage": lambda: away(folder),
+        "outage": lambda: outage(folder),
         "tamper": tamper,
     }
     test: Callable[..., None] = getattr(Kit(), promise)
@@ -258,6 +293,11 @@ def examine(make: type[Sound], promise: str, folder: Path) -> None:
 @pytest.mark.parametrize("promise", PROMISES)
 def test_a_sound_ledger_passes(promise: str, tmp_path: Path) -> None:
     examine(Sound, promise, tmp_path)
+
+
+@pytest.mark.parametrize("promise", [promise for promise in PROMISES if "outage" in promise])
+def test_an_outage_may_wait_for_the_ledger(promise: str, tmp_path: Path) -> None:
+    examine(HoldsItsLockWhileItWaits, promise, tmp_path, locked_away)
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
