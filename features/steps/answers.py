@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -13,8 +14,6 @@ from features.world import World
 
 def body_of(answer: Any) -> Any:
     """The JSON of an answer, from the client's detailed response or from httpx."""
-    import json
-
     return json.loads(answer.content)
 
 
@@ -55,3 +54,10 @@ def only_error(world: World) -> None:
 @then(parsers.parse("the path allows the methods of {operation_id}"))
 def allows(world: World, operation_id: str) -> None:
     assert operation(operation_id).method in world.answer.headers["allow"].split(", ")
+
+
+@then("the pages do not overlap")
+def pages(world: World) -> None:
+    first, second = world.notes["first"].items, world.answer.parsed.items
+    assert len(first) == len(second) == 1
+    assert first[0].to_dict() != second[0].to_dict()

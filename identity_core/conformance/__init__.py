@@ -17,7 +17,7 @@ port                   class                                  fixture (optional 
 ``LedgerBackend``      ``ledger.LedgerConformance``           ``ledger`` [``reopen``]
 the same, with faults  ``ledger_faults``, beside the former   ``reopen`` [``outage``, ``tamper``]
 ``AnchoringLedger``    ``anchoring``, beside the first        the first's
-``Prover``             ``prover.ProverConformance``           ``prover``, ``issuer``
+``Prover``             ``prover.ProverConformance``           ``prover`` [``issuer``]
 ``KeyStore``           ``key_store.KeyStoreConformance``      ``store``, ``known_key``
 ``WritableKeyStore``   ``WritableKeyStoreConformance``        ``store``
 ``Custodian``          ``custodian.CustodianConformance``     ``custodian`` [``reopen``]
@@ -25,17 +25,14 @@ the same, with faults  ``ledger_faults``, beside the former   ``reopen`` [``outa
 =====================  =====================================  ==========================================
 
 - Every test is one promise, and its docstring says which: ``pytest -v`` reads as the contract. A failure names the
-broken promise.
+  broken promise.
 - What a plugin need not be able to do is asked for by capability, never by a plugin's name: the object declares it, and
-a test
-  of what is not declared is skipped.
+  a test of what is not declared is skipped.
 - Fixtures may close what they made. Asynchronous ports are driven in an event loop of each scenario's own, so an object
-must not
-  keep one loop for its whole life.
-- Nasty inputs are built in: empty, very long, NUL, non-ASCII, look-alikes, the wrong key, the wrong order, many at
-once.
+  must not keep one loop for its whole life.
+- Nasty inputs are built in: empty, very long, NUL, non-ASCII, look-alikes, the wrong key, the wrong order, many at once.
 - The kit itself is tested against plugins that are broken on purpose (``tests/conformance``), each of which it must
-fail.
+  fail.
 
 New required tests come with minor versions of identity-service, never with patches.
 """

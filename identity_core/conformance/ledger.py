@@ -18,23 +18,18 @@ or a server to go away; that is ``ledger_faults.LedgerFaultConformance``.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import os
-import re
-from collections.abc import Callable, Coroutine, Sequence
-from datetime import timedelta
-from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable
 
 import pytest
 
+from identity_core.conformance.ledger_concurrency import ConcurrencyPromises
+from identity_core.conformance.ledger_examined import DID, check_lines, check_receipt, close, run, whole
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead
 
-T = TypeVar("T")
+__all__ = ["DID", "LedgerConformance", "check_lines", "check_receipt", "close", "run", "whole"]
 
-DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 NASTY_ENTRIES = (b"", b"\0", b"a\0b", b"\xff\xfe", b"'; DROP TABLE x; --", b"{}\n", bytes(range(256)) * 64)
 NASTY_DIDS = (
     "did:x:A",
@@ -50,71 +45,8 @@ NASTY_DIDS = (
 )
 
 
-def run(scenario: Coroutine[Any, Any, T]) -> T:
-    """Runs one scenario to its end."""
-    return asyncio.run(scenario)
-
-
-async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
-    """The whole ledger, read in pages."""
-    lines: list[LedgerEntry] = []
-    last = 0
-    while page := await ledger.entries_after(last, 100):
-        assert len(page) <= 100, "a page is longer than its limit"
-        assert page[0].receipt.sequence > last, "a page begins before its place"
-        lines.extend(page)
-        last = page[-1].receipt.sequence
-    return lines
-
-
-def check_lines(lines: Sequence[LedgerEntry], *, shared_chain: bool = False) -> None:
-    """What holds for every ledger at every moment: no gap, one order, time that goes on."""
-    assert [line.receipt.sequence for line in lines] == list(range(1, len(lines) + 1)), (
-        "sequences have a gap or a double"
-    )
-    blocks = [line.receipt.block_number for line in lines]
-    assert blocks == sorted(blocks), "block numbers go back"
-    if not shared_chain:
-        unbroken = set(range(1, blocks[-1] + 1)) if blocks else set()
-        assert set(blocks) == unbroken, "block numbers have a gap"
-    times = [line.receipt.recorded_at for line in lines]
-    assert all(before < after for before, after in pairwise(times)), "time stands still or goes back"
-    transactions = {(line.receipt.transaction_hash, line.receipt.block_number) for line in lines}
-    hashes = len({transaction_hash for transaction_hash, _ in transactions})
-    assert hashes == len(transactions), "one transaction is in two blocks"
-    assert shared_chain or hashes == len(lines), "two entries have one transaction hash"
-    versions: dict[str, int] = {}
-    for line in lines:
-        assert line.version == versions.get(line.did, 0) + 1, f"versions of {line.did} have a gap or a double"
-        versions[line.did] = line.version
-
-
-def check_receipt(receipt: Receipt) -> None:
-    """The form of a receipt."""
-    assert re.fullmatch(r"[0-9a-f]{64}", receipt.transaction_hash), "not 32 octets in lower-case hex"
-    assert receipt.block_number >= 1
-    assert receipt.sequence >= 1
-    assert receipt.recorded_at.utcoffset() == timedelta(0), "recorded_at is not an aware UTC time"
-
-
-async def close(ledger: LedgerBackend) -> None:
-    """Closes a ledger that can be closed."""
-    closing = getattr(ledger, "close", None)
-    if closing is not None:
-        result = closing()
-        if inspect.isawaitable(result):
-            await result
-
-
-class LedgerConformance:
+class LedgerConformance(ConcurrencyPromises):
     """What every ledger promises."""
-
-    shared_chain: ClassVar[bool] = False
-
-    @pytest.fixture
-    def ledger(self) -> LedgerBackend:
-        """The ledger to examine, empty."""
-        raise NotImplementedError("give the fixture 'ledger'")
 
     @pytest.fixture
     def reopen(self) -> Callable[[], LedgerBackend] | None:
@@ -174,101 +106,6 @@ class LedgerConformance:
                 with pytest.raises(VersionConflict):
                     await ledger.append(DID, b"same", expected_version=0)
             assert [line.receipt for line in await ledger.entries(DID)] == [receipt]
-
-        run(scenario())
-
-    def test_a_conflict_fails_alone(self, ledger: LedgerBackend) -> None:
-        """What is appended beside a conflict goes through, and the conflict leaves no gap."""
-
-        async def scenario() -> None:
-            await ledger.append(DID, b"first", expected_version=0)
-            appends = []
-            for n in range(20):
-                appends.append(ledger.append(f"did:x:{n}", b"good", expected_version=0))
-                appends.append(ledger.append(DID, b"bad", expected_version=0))
-            outcomes = await asyncio.gather(*appends, return_exceptions=True)
-            assert all(isinstance(outcome, Receipt) for outcome in outcomes[::2]), "a conflict took others with it"
-            assert all(isinstance(outcome, VersionConflict) for outcome in outcomes[1::2]), "a conflict went through"
-            lines = await whole(ledger)
-            assert len(lines) == 21
-            check_lines(lines, shared_chain=self.shared_chain)
-
-        run(scenario())
-
-    def test_parallel_appends_of_one_version_have_one_winner(self, ledger: LedgerBackend) -> None:
-        """Of 64 callers one gets a receipt, and its entry is the one that is there."""
-
-        async def scenario() -> None:
-            appends = (ledger.append(DID, b"%d" % n, expected_version=0) for n in range(64))
-            outcomes = await asyncio.gather(*appends, return_exceptions=True)
-            winners = [n for n, outcome in enumerate(outcomes) if isinstance(outcome, Receipt)]
-            assert len(winners) == 1, f"{len(winners)} winners"
-            assert sum(isinstance(outcome, VersionConflict) for outcome in outcomes) == 63
-            assert [line.entry for line in await ledger.entries(DID)] == [b"%d" % winners[0]]
-
-        run(scenario())
-
-    def test_racing_writers_lose_nothing(self, ledger: LedgerBackend) -> None:
-        """Writers that read, append and try again after a conflict get every entry in, each once."""
-
-        async def writer(name: int) -> None:
-            for turn in range(8):
-                for _ in range(1000):
-                    version = len(await ledger.entries(DID))
-                    try:
-                        await ledger.append(DID, b"%d.%d" % (name, turn), expected_version=version)
-                        break
-                    except VersionConflict:
-                        await asyncio.sleep(0)
-                else:
-                    pytest.fail("a writer that reads again never gets through")
-
-        async def scenario() -> None:
-            await asyncio.gather(*(writer(name) for name in range(4)))
-            entries = [line.entry for line in await ledger.entries(DID)]
-            assert sorted(entries) == sorted(b"%d.%d" % (name, turn) for name in range(4) for turn in range(8))
-            check_lines(await whole(ledger), shared_chain=self.shared_chain)
-
-        run(scenario())
-
-    def test_readers_never_see_a_gap(self, ledger: LedgerBackend) -> None:
-        """While others append, a reader sees an unbroken beginning that only grows."""
-
-        async def reader() -> None:
-            seen = 0
-            for _ in range(20):
-                lines = await whole(ledger)
-                check_lines(lines, shared_chain=self.shared_chain)
-                assert len(lines) >= seen, "entries vanished"
-                seen = len(lines)
-                await asyncio.sleep(0)
-
-        async def writer(name: int) -> None:
-            for version in range(3):
-                await ledger.append(f"did:x:{name}", b"x", expected_version=version)
-
-        async def scenario() -> None:
-            await asyncio.gather(reader(), reader(), *(writer(name) for name in range(40)))
-            assert len(await whole(ledger)) == 120
-
-        run(scenario())
-
-    def test_an_append_that_is_cancelled_leaves_the_ledger_whole(self, ledger: LedgerBackend) -> None:
-        """It is recorded or it is not; nothing else suffers."""
-
-        async def scenario() -> None:
-            tasks = [asyncio.ensure_future(ledger.append(f"did:x:{n}", b"x", expected_version=0)) for n in range(30)]
-            await asyncio.sleep(0)
-            for task in tasks[::2]:
-                task.cancel()
-            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
-            assert all(isinstance(outcome, Receipt) for outcome in outcomes[1::2])
-            await ledger.append(DID, b"after", expected_version=0)
-            lines = await whole(ledger)
-            check_lines(lines, shared_chain=self.shared_chain)
-            recorded = {line.did for line in lines}
-            for n, outcome in enumerate(outcomes):
-                assert not isinstance(outcome, Receipt) or f"did:x:{n}" in recorded, "a receipt without its entry"
 
         run(scenario())
 

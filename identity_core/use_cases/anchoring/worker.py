@@ -21,6 +21,7 @@ from identity_core.use_cases.anchoring.policy import AnchoringPolicy
 from identity_core.use_cases.anchoring.recheck import RecheckFinal, recheck_batches, recheck_revocations
 from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
 from identity_core.use_cases.anchoring.seal import SealBatch
+from identity_core.use_cases.background import Repeating
 
 IDLE_SECONDS: Final = 1.0
 BUSY_SECONDS: Final = 0.2
@@ -30,8 +31,11 @@ log = logging.getLogger("identity")
 
 
 @dataclass(slots=True)
-class AnchorWorker:
+class AnchorWorker(Repeating):
     """``called`` wakes it out of idleness, ``news`` tells those who wait that receipts may have changed."""
+
+    complaint = "anchoring does not get on"
+    interval_seconds = IDLE_SECONDS
 
     outbox: AnchorOutbox
     seal: SealBatch
@@ -42,9 +46,7 @@ class AnchorWorker:
     called: Bell = field(default_factory=Bell)
     news: Bell = field(default_factory=Bell)
     _rechecks: tuple[RecheckFinal[Batch], RecheckFinal[RevokedLeaf]] = field(init=False)
-    _task: asyncio.Task[None] | None = field(default=None)
-    _checked_at: float = field(default=float("-inf"))
-    _fault: str = ""
+    _checked_at: float = field(default=float("-inf"), init=False)
 
     def __post_init__(self) -> None:
         self._rechecks = recheck_batches(self.follow), recheck_revocations(self.revoke)
@@ -52,20 +54,13 @@ class AnchorWorker:
     @property
     def fault(self) -> str:
         """Why it does not get on; empty when it does."""
-        if self._task is not None and self._task.done():
-            return "the worker has ended"
-        return self._fault or self.follow.journal.figures.trouble
-
-    def begin(self) -> None:
-        """Starts the loop."""
-        self._task = asyncio.create_task(self.run())
-        self._task.add_done_callback(_tell_end)
+        # By name: a slotted dataclass is made anew, and a bare super() would still mean the class before.
+        return super(AnchorWorker, self).fault or self.follow.journal.figures.trouble
 
     async def close(self) -> None:
         """Stops it and lets go of the lease; the next worker does the rest."""
+        await super(AnchorWorker, self).close()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
             try:
                 await self.outbox.release()
             except IdentityError as error:
@@ -75,11 +70,17 @@ class AnchorWorker:
         """Works until it is cancelled."""
         while True:
             ear = self.called.ear()
-            seconds = await self._guarded()
+            seconds = await self.guarded()
             if seconds >= IDLE_SECONDS:
                 await heard(ear, seconds)
             else:
                 await asyncio.sleep(seconds)
+
+    async def step(self) -> float:
+        try:
+            return await self.round()
+        except LeaseLost:
+            return BUSY_SECONDS
 
     async def round(self) -> float:
         """Does what can be done now; how many seconds later there may be more. Raises ``LeaseLost`` and what the outbox and the
@@ -131,22 +132,3 @@ class AnchorWorker:
                 # The round takes it anew if it has anything to do.
                 await self.outbox.release()
                 self.news.ring()
-
-    async def _guarded(self) -> float:
-        try:
-            seconds = await self.round()
-        except LeaseLost:
-            return BUSY_SECONDS
-        except IdentityError as error:
-            # Once for each new reason: it is tried again every second.
-            if str(error) != self._fault:
-                log.error("anchoring does not get on: %s %s", error, error.details)
-            self._fault = str(error)
-            return IDLE_SECONDS
-        self._fault = ""
-        return seconds
-
-
-def _tell_end(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        log.error("ALARM: the worker of anchoring has ended", exc_info=task.exception())

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import IdentityError
 from identity_core.domain.history import DidState
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.use_cases.background import Repeating
 
 PAGE = 500
-INTERVAL_SECONDS = 1.0
-
-log = logging.getLogger("identity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class CatchUp:
 
 
 @dataclass(slots=True)
-class IndexRepair:
+class IndexRepair(Repeating):
     """Catches up in the background with what stays on the ledger without a row in the index: a disk was full, a process died in
     between, or an append whose outcome nobody knew went through after all (a failover, a chain that took its time).
 
@@ -60,20 +55,14 @@ class IndexRepair:
     index at the next.
     """
 
+    complaint = "the document index does not follow the ledger"
+
     catch_up: CatchUp
-    _seen: int = 0
-    _fault: str = ""
-    _task: asyncio.Task[None] | None = field(default=None)
+    _seen: int = field(default=0, init=False)
 
-    def begin(self) -> None:
-        """Starts looking."""
-        self._task = asyncio.create_task(self._repeat())
-
-    async def close(self) -> None:
-        """Stops; the next start does the rest."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+    async def step(self) -> float:
+        await self.look()
+        return self.interval_seconds
 
     async def look(self) -> int:
         """One look; how many entries were indexed."""
@@ -81,15 +70,3 @@ class IndexRepair:
         done = await self.catch_up() if is_behind else 0
         self._seen = (await self.catch_up.ledger.head()).sequence
         return done
-
-    async def _repeat(self) -> None:
-        while True:
-            await asyncio.sleep(INTERVAL_SECONDS)
-            try:
-                await self.look()
-                self._fault = ""
-            except IdentityError as error:
-                # Once for each new reason: it is tried again every second.
-                if str(error) != self._fault:
-                    log.error("the document index does not follow the ledger: %s %s", error, error.details)
-                self._fault = str(error)

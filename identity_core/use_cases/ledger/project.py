@@ -7,20 +7,16 @@ processes may do it at once: the store counts each growth once.
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass, field
 
-from identity_core.domain.errors import IdentityError, LedgerUnavailable
+from identity_core.domain.errors import LedgerUnavailable
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tiles import WIDTH
 from identity_core.domain.merkle.tree import HASH_BYTES, Frontier, leaf_hash
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.transparency import Growth, StoredTree
-
-INTERVAL_SECONDS = 1.0
-
-log = logging.getLogger("identity")
+from identity_core.use_cases.background import Repeating
 
 
 def leaf_of(line: LedgerEntry) -> Leaf:
@@ -91,37 +87,19 @@ def _contradiction(sequence: int) -> LedgerUnavailable:
 
 
 @dataclass(slots=True)
-class LedgerFollower:
+class LedgerFollower(Repeating):
     """Projects in the background and on demand, never twice at once in a process."""
 
+    complaint = "the transparency log does not follow the ledger"
+
     project: ProjectLedger
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _task: asyncio.Task[None] | None = field(default=None)
-    _fault: str = ""
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
-    def begin(self) -> None:
-        """Starts following."""
-        self._task = asyncio.create_task(self._follow())
-
-    async def close(self) -> None:
-        """Stops; the next start does the rest."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+    async def step(self) -> float:
+        await self.now()
+        return self.interval_seconds
 
     async def now(self) -> Frontier:
         """The tree with everything that was on the ledger at the call."""
         async with self._turn:
             return await self.project()
-
-    async def _follow(self) -> None:
-        while True:
-            try:
-                await self.now()
-                self._fault = ""
-            except IdentityError as error:
-                # Once for each new reason: it is tried again every second.
-                if str(error) != self._fault:
-                    log.error("the transparency log does not follow the ledger: %s %s", error, error.details)
-                self._fault = str(error)
-            await asyncio.sleep(INTERVAL_SECONDS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,28 +13,21 @@ from identity_core.domain.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.ports.outbox import LeaseLost
 from identity_core.ports.proofs import StoredProof
-from identity_core.ports.timeline import TimelineWish
-from identity_core.use_cases.anchoring.recheck import PAGE
+from identity_core.use_cases.anchoring import recheck
 from identity_core.use_cases.anchoring.worker import IDLE_SECONDS, RECHECK_SECONDS
 from tests.anchoring import AT_ONCE, Anchorage, tell
-from tests.postgres_server import postgres_server
-
-__all__ = ["postgres_server"]
+from tests.unit.use_cases.anchoring.timeline import kinds
 
 S = AnchorStatus
 ALONE = replace(AT_ONCE, batch_size=1)
 """Every proof is a batch of its own."""
+SHORT = 5
+"""A page that three can be told of in a moment; what they prove does not depend on how long a page is."""
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def anchorage(request: pytest.FixtureRequest, tmp_path: Path) -> Anchorage:
-    url = request.getfixturevalue("postgres_server").new_database() if request.param == "postgresql" else None
-    return Anchorage(tmp_path, url)
-
-
-async def kinds(rooms: Anchorage) -> list[str]:
-    rows = await rooms.store.timeline.list(TimelineWish(frozenset({"did:x:hana"})))
-    return sorted(row.entry.kind for row in rows)
+@pytest.fixture
+def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recheck, "PAGE", SHORT)
 
 
 async def anchored(rooms: Anchorage, count: int) -> list[StoredProof]:
@@ -58,7 +50,7 @@ async def taken_back(rooms: Anchorage, *proofs: StoredProof) -> None:
 
 async def one_by_one(rooms: Anchorage) -> list[StoredProof]:
     """Three pages of batches, each with a block of its own."""
-    return [(await anchored(rooms, 1))[0] for _ in range(3 * PAGE)]
+    return [(await anchored(rooms, 1))[0] for _ in range(3 * recheck.PAGE)]
 
 
 async def anchored_root(rooms: Anchorage, proof: StoredProof) -> bytes:
@@ -173,14 +165,15 @@ def test_what_is_in_another_block_by_now_is_told_there(anchorage: Anchorage, cap
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["a block for each", "one block"])
-@pytest.mark.parametrize("place", [0, 7, PAGE + 3, 3 * PAGE - 1])
+@pytest.mark.parametrize("place", [0, 3, SHORT + 1, 3 * SHORT - 1])
+@pytest.mark.usefixtures("short_pages")
 def test_nothing_hides_beneath_what_stands(anchorage: Anchorage, place: int, *, together: bool) -> None:
     """One of many vanishes and the newer ones do not: it is found within one turn through all of them."""
 
     async def story(rooms: Anchorage) -> None:
         rooms.policy = ALONE
         rooms.worker = rooms.new_worker()
-        proofs = await (anchored(rooms, 3 * PAGE) if together else one_by_one(rooms))
+        proofs = await (anchored(rooms, 3 * SHORT) if together else one_by_one(rooms))
         await taken_back(rooms, *proofs)
         lost = await anchored_root(rooms, proofs[place])
         rooms.ledger.sent["anchor", lost].block = None
@@ -201,6 +194,7 @@ def test_nothing_hides_beneath_what_stands(anchorage: Anchorage, place: int, *, 
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2])
+@pytest.mark.usefixtures("short_pages")
 def test_a_deep_reorganisation_is_found_whole_at_once(anchorage: Anchorage, turns: int) -> None:
     """Wherever the turn through the older ones is at that time."""
 
@@ -224,7 +218,7 @@ def test_a_deep_reorganisation_is_found_whole_though_the_ledger_falls_silent_in_
         rooms.policy = ALONE
         rooms.worker = rooms.new_worker()
         proofs = await one_by_one(rooms)
-        chain, answers = rooms.ledger, PAGE + 2
+        chain, answers = rooms.ledger, recheck.PAGE + 2
         top = chain.height
         chain.reorg(top)
         told = chain.anchor_status
@@ -240,7 +234,7 @@ def test_a_deep_reorganisation_is_found_whole_though_the_ledger_falls_silent_in_
         chain.anchor_status = silent_after_some
         await rechecked(rooms)
         states = [(await rooms.anchor(proof)).status for proof in proofs]
-        assert states == [S.CONFIRMED] * (2 * PAGE - 2) + [S.PENDING] * (PAGE + 2)
+        assert states == [S.CONFIRMED] * (2 * recheck.PAGE - 2) + [S.PENDING] * (recheck.PAGE + 2)
         chain.anchor_status = told
         chain.trouble = "somebody else's blocks"
         chain.mine(top)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import timedelta
@@ -16,27 +17,13 @@ from identity_core.domain.errors import LedgerUnavailable
 from identity_core.domain.merkle.refusals import Refuted
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.ports.outbox import LeaseLost, Sealing
-from identity_core.ports.timeline import TimelineWish
 from identity_core.use_cases.anchoring.worker import BUSY_SECONDS, IDLE_SECONDS
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
-from tests.postgres_server import postgres_server
 from tests.rooms import MovableClock
 from tests.transparency import open_ledger
-
-__all__ = ["postgres_server"]
+from tests.unit.use_cases.anchoring.timeline import kinds
 
 S = AnchorStatus
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def anchorage(request: pytest.FixtureRequest, tmp_path: Path) -> Anchorage:
-    url = request.getfixturevalue("postgres_server").new_database() if request.param == "postgresql" else None
-    return Anchorage(tmp_path, url)
-
-
-async def kinds(anchorage: Anchorage) -> list[str]:
-    rows = await anchorage.store.timeline.list(TimelineWish(frozenset({"did:x:hana"})))
-    return sorted(row.entry.kind for row in rows)
 
 
 def test_pending_to_confirmed(anchorage: Anchorage) -> None:
@@ -413,8 +400,6 @@ def test_the_scripted_chain_is_down_when_it_says_so() -> None:
         chain.is_down = True
         with pytest.raises(LedgerUnavailable):
             await chain.submit_anchor(bytes(32), 1)
-
-    import asyncio
 
     asyncio.run(story())
 

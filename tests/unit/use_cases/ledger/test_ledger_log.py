@@ -27,7 +27,6 @@ from identity_core.domain.merkle.proofs import verify_consistency, verify_inclus
 from identity_core.domain.merkle.tiles import Tile, bundled, tiles_of, unbundled
 from identity_core.domain.merkle.tree import EMPTY_ROOT, Frontier, leaf_hash
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
-from identity_core.use_cases.ledger import project as projecting
 from identity_core.use_cases.ledger.checkpoints import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
 from identity_core.use_cases.ledger.get_tile import GetLedgerTile
@@ -277,7 +276,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
 def test_the_follower_works_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(projecting, "INTERVAL_SECONDS", 0.01)
+    monkeypatch.setattr(LedgerFollower, "interval_seconds", 0.01)
 
     class Shaky(MemoryLedger):
         down = False

@@ -1,0 +1,119 @@
+"""Issuers say what holders are, in the service or at home."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pytest_bdd import given, parsers, then, when
+
+from features.credentialing import NOBODY, VALUES, issued, issuer, signed, wish
+from features.delegating import remember
+from features.signing import call
+from features.steps.answers import body_of
+from features.steps.dids import UNKNOWN
+from features.world import World
+from identity_core.codec import multibase
+from identity_core.domain import times
+
+MALFORMED: dict[str, dict[str, Any]] = {
+    "a fraction for an integer": {"age": 24.5},
+    "a text for an integer": {"age": "24"},
+    "an age beyond the schema": {"age": 151},
+    "more digits than the scale": {"income": "1.505"},
+    "no value for an attribute": {"age": ...},
+    "an attribute that the schema does not have": {"height": 180},
+}
+
+
+def values(**changed: Any) -> dict[str, Any]:
+    return {name: value for name, value in (VALUES | changed).items() if value is not ...}
+
+
+def in_days(days: float) -> str:
+    return times.printed(datetime.now(UTC) + timedelta(days=days))
+
+
+# Given
+
+
+@given(parsers.parse("{by:w} has issued a credential to {of:w}"))
+def has_issued(world: World, by: str, of: str) -> None:
+    issued(world, by, of)
+
+
+@given(parsers.parse("{name:w} keeps her keys to herself"))
+def keeps(world: World, name: str) -> None:
+    issuer(world, name, held=False)
+
+
+@given(parsers.parse("{holder:w} lets {agent:w} act at level {level:d}"))
+def delegates(world: World, holder: str, agent: str, level: int) -> None:
+    remember(world, holder, agent, autonomyLevel=level)
+
+
+# When
+
+
+@when(parsers.parse("{by:w} issues a credential to {of:w}"))
+def issues(world: World, by: str, of: str) -> None:
+    call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of))
+
+
+@when(parsers.parse("{by:w} issues a credential to {of:w} with {what}"))
+def issues_bad(world: World, by: str, of: str, what: str) -> None:
+    changed: dict[str, Any]
+    if what in MALFORMED:
+        changed = {"attributes": values(**MALFORMED[what])}
+    else:
+        changed = {
+            "a schema that nobody registered": {"schemaId": NOBODY},
+            "an end in the past": {"validUntil": in_days(-1)},
+        }[what]
+    call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, **changed))
+
+
+@when(parsers.parse("{by:w} imports a credential of {of:w} that she signed at home"))
+@when(parsers.parse("{by:w} imports a credential of {of:w} that he signed at home"))
+def imports(world: World, by: str, of: str) -> None:
+    call(world, by, "importCredential", "ImportCredentialRequest", signed(world, by, of))
+
+
+@when(parsers.parse("{by:w} imports a credential of {of:w} with {what}"))
+def imports_bad(world: World, by: str, of: str, what: str) -> None:
+    changed: dict[str, dict[str, Any]] = {
+        "values that were not signed": {"attributes": values(age=25)},
+        "a signature of nobody": {"signature": multibase.base64url_encode(bytes(80))},
+        "a key of somebody else": {
+            "verificationMethod": issuer(world, "Mallory").created["keys"]["assertionMethod"]["keyId"]
+        },
+        "a schema that nobody registered": {"schemaId": NOBODY},
+    }
+    body = signed(world, by, of) | changed[what]
+    call(world, by, "importCredential", "ImportCredentialRequest", body)
+
+
+@when(parsers.re(r"(?P<operation_id>issueCredential|importCredential) names (?P<what>.+) as (?P<role>holder|issuer)"))
+def names(world: World, operation_id: str, what: str, role: str) -> None:
+    draft = world.draft(operation_id)
+    if what == "a DID that is deactivated":
+        person = world.new_person("Late")
+        body = {"confirm": True, "reason": "over"}
+        headers = world.signed(person, "deactivateDid", body)
+        world.call("deactivateDid", headers=headers, did=person.did, body=world.model("DeactivateDidRequest", body))
+        did = person.did
+    else:
+        did = {"no DID": "did:ids:short", "a DID that nobody has": UNKNOWN}[what]
+    draft.body[f"{role}Did"] = did
+    world.send(draft)
+
+
+# Then
+
+
+@then("the credential says what was asked for")
+def says(world: World) -> None:
+    shown = body_of(world.answer)["credential"]
+    assert shown["credentialSubject"] == {"id": world.people["Hana"].did, **VALUES}
+    assert [one["statusPurpose"] for one in shown["credentialStatus"]] == ["revocation", "suspension"]
+    world.notes["credential"] = body_of(world.answer)

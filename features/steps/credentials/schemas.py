@@ -1,0 +1,57 @@
+"""Issuers say which attributes their credentials have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_bdd import parsers, when
+
+from features.credentialing import ATTRIBUTES, NOBODY, schema
+from features.signing import call
+from features.world import World
+
+BAD_SCHEMAS: dict[str, Any] = {
+    "two attributes of one name": {"attributes": [ATTRIBUTES[0], ATTRIBUTES[0]]},
+    "an attribute called id": {"attributes": [{"name": "id", "type": "string"}]},
+    "an unknown type": {"attributes": [{"name": "a", "type": "float"}]},
+    "a threshold outside the domain": {"attributes": [ATTRIBUTES[0] | {"allowedThresholds": [151]}]},
+    "an id that is no URI": {"id": "person", "attributes": ATTRIBUTES},
+}
+
+
+# When
+
+
+@when(parsers.parse("{name:w} registers a schema"))
+def registers(world: World, name: str) -> None:
+    call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", {"attributes": ATTRIBUTES})
+
+
+@when(parsers.parse("{name:w} registers a schema with {what}"))
+def registers_bad(world: World, name: str, what: str) -> None:
+    call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", BAD_SCHEMAS[what])
+
+
+@when(parsers.parse("{name:w} registers the schema again"))
+def registers_again(world: World, name: str) -> None:
+    body = {"id": schema(world), "attributes": ATTRIBUTES}
+    call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", body)
+
+
+@when("Vera reads the schema")
+def reads_schema(world: World) -> None:
+    world.call("getCredentialSchema", schema_id=schema(world))
+
+
+@when("Vera reads a schema that nobody registered")
+def reads_no_schema(world: World) -> None:
+    world.call("getCredentialSchema", schema_id=NOBODY)
+
+
+@when("Vera reads the schemas one by one")
+def reads_schemas(world: World) -> None:
+    schema(world, ATTRIBUTES)
+    schema(world, ATTRIBUTES)
+    first = world.call("listCredentialSchemas", limit=1)
+    world.notes["first"] = first.parsed
+    world.call("listCredentialSchemas", limit=1, cursor=first.parsed.next_cursor)

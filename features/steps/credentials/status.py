@@ -1,0 +1,97 @@
+"""Credentials are revoked, suspended and resumed; anybody reads the list of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_bdd import given, parsers, then, when
+
+from features.credentialing import NOBODY, list_name
+from features.signing import call
+from features.steps.answers import body_of
+from features.world import World
+from identity_core.domain import status_list
+from identity_core.domain.log import entry
+
+STATUS = {"revokes": ("revocation", True), "suspends": ("suspension", True), "resumes": ("suspension", False)}
+PAST = {"revoked": "revokes", "suspended": "suspends"}
+UNREVOKES = ("revocation", False)
+
+
+def change(world: World, name: str, verb: str, credential_id: str = "") -> Any:
+    purpose, value = UNREVOKES if verb == "unrevokes" else STATUS[verb]
+    body = {"purpose": purpose, "value": value, "reason": "a story"}
+    one = credential_id or world.notes["credential"]["id"]
+    return call(world, name, "setCredentialStatus", "SetCredentialStatusRequest", body, credential_id=one)
+
+
+# Given
+
+
+@given(parsers.parse("{name:w} has {done:w} the credential"))
+def has_changed(world: World, name: str, done: str) -> None:
+    assert change(world, name, PAST[done]).status_code == 200
+
+
+# When
+
+
+@when(parsers.re(r"(?P<name>\w+) (?P<verb>revokes|suspends|resumes|unrevokes) the credential"))
+def changes(world: World, name: str, verb: str) -> None:
+    change(world, name, verb)
+
+
+@when(parsers.parse("{name:w} revokes a credential that nobody has"))
+def revokes_nothing(world: World, name: str) -> None:
+    change(world, name, "revokes", NOBODY)
+
+
+@when(parsers.parse("the purpose of a status is {purpose:w}"))
+def strange_purpose(world: World, purpose: str) -> None:
+    draft = world.draft("setCredentialStatus")
+    draft.body["purpose"] = purpose
+    world.send(draft)
+
+
+@when("Vera reads the status list")
+def reads_list(world: World) -> None:
+    world.call("getStatusList", status_list_id=list_name(world.notes["credential"]))
+
+
+@when("Vera reads the status list again with the tag that she got")
+def reads_list_again(world: World) -> None:
+    name = list_name(world.notes["credential"])
+    tag = world.call("getStatusList", status_list_id=name).headers["etag"]
+    world.call("getStatusList", status_list_id=name, if_none_match=tag)
+
+
+@when(parsers.parse("Vera asks for the status list {name}"))
+def reads_no_list(world: World, name: str) -> None:
+    world.call("getStatusList", status_list_id=name)
+
+
+# Then
+
+
+@then(parsers.parse("the status is {status:w}"))
+def has_status(world: World, status: str) -> None:
+    assert body_of(world.answer)["status"] == status
+
+
+@then(parsers.parse("{count:d} bits of the list are set, that of the credential among them"))
+@then(parsers.parse("{count:d} bit of the list is set, that of the credential"))
+def bits(world: World, count: int) -> None:
+    places = status_list.decoded(body_of(world.answer)["credentialSubject"]["encodedList"])
+    place = int(world.notes["credential"]["credential"]["credentialStatus"][0]["statusListIndex"])
+    assert len(places) == count
+    assert count == 0 or place in places
+
+
+@then("the list is signed by the key that DID logs name")
+def list_signed(world: World) -> None:
+    document = body_of(world.answer)
+    log = world.call("getDidLog", did=world.people["Ivo"].did)
+    (key,) = entry.parse(log.content.splitlines()[0]).parameters["updateKeys"]
+    proof = document.pop("proof")
+    assert entry.check_proof(proof, document, [key]) == key
+    assert document["issuer"] == f"did:key:{key}"

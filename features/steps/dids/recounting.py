@@ -1,0 +1,92 @@
+"""What is told of a DID's past: history, log, events; and the challenge for what comes next."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from itertools import pairwise
+
+from pytest_bdd import given, parsers, then, when
+
+from features.steps.answers import body_of
+from features.world import World
+from identity_core.domain.challenge import Challenge
+from identity_core.domain.log import verify
+
+# Given
+
+
+@given("a service that hides the history of deactivated DIDs")
+def hidden(world: World) -> None:
+    world.kind = "hidden"
+
+
+# When
+
+
+@when(parsers.parse("Vera reads the history of the DID of {name}"))
+def reads_history(world: World, name: str) -> None:
+    world.call("listDidHistory", did=world.person(name).did, include_document=True)
+
+
+@when(parsers.parse("Vera reads the history of the DID of {name} one by one, newest first"))
+def reads_pages(world: World, name: str) -> None:
+    order = import_module(f"{world.package}.models").ListDidHistoryOrder("desc")
+    did = world.person(name).did
+    first = world.call("listDidHistory", did=did, limit=1, order=order)
+    world.notes["first"] = first.parsed
+    world.call("listDidHistory", did=did, limit=1, order=order, cursor=first.parsed.next_cursor)
+
+
+@when(parsers.parse("Vera reads the log of the DID of {name}"))
+def reads_log(world: World, name: str) -> None:
+    world.call("getDidLog", did=world.person(name).did)
+
+
+@when(parsers.parse("a challenge for the DID of {name} is asked for"))
+def asks_challenge(world: World, name: str) -> None:
+    world.call("getDidAuthChallenge", did=world.person(name).did)
+
+
+@when("Vera follows the events")
+def follows(world: World) -> None:
+    after = 0
+    while True:
+        page = world.call("listEvents", after=after, limit=1000).parsed
+        if not page.items:
+            break
+        world.notes.setdefault("events", []).extend(item.to_dict() for item in page.items)
+        after = page.next_after
+
+
+# Then
+
+
+@then(parsers.parse("the history tells {operations}"))
+def tells(world: World, operations: str) -> None:
+    items = body_of(world.answer)["items"]
+    assert [item["operation"] for item in items] == operations.split(", ")
+    assert [item["versionId"] for item in items] == list(range(1, len(items) + 1))
+    for before, after in pairwise(items):
+        assert after["previousHash"] == before["entryHash"]
+
+
+@then(parsers.parse("the log proves {versions:d} versions to anybody"))
+def proves(world: World, versions: int) -> None:
+    checked = verify(world.answer.content)
+    assert (checked.versions, checked.did) == (versions, world.people["Hana"].did)
+
+
+@then(parsers.parse("the challenge names the DID of {name}, the service and its end"))
+def challenge_text(world: World, name: str) -> None:
+    offer = world.answer.parsed
+    read = Challenge.parse(offer.challenge)
+    assert (read.did, read.origin) == (world.people[name].did, world.server.url)
+    assert read.expires_at == offer.expires_at
+
+
+@then(parsers.parse("the events of the DID of {name} are {operations}"))
+def events(world: World, name: str, operations: str) -> None:
+    found = [event for event in world.notes["events"] if event["did"] == world.people[name].did]
+    assert [event["operation"] for event in found] == operations.split(", ")
+    sequences = [event["sequence"] for event in world.notes["events"]]
+    assert sequences == list(range(1, len(sequences) + 1))

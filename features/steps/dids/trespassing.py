@@ -1,0 +1,63 @@
+"""Changes that are signed by somebody else, under another scheme, or sent twice."""
+
+from __future__ import annotations
+
+import os
+
+from pytest_bdd import parsers, when
+
+from features.steps.dids.changing import BODIES, body_for
+from features.world import PURPOSES, Draft, World
+from identity_core.client import Signer
+from identity_core.domain.challenge import hash_body
+from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+
+# When
+
+
+@when(parsers.parse("{name} sends the same signature of {operation_id} again"))
+def replays(world: World, name: str, operation_id: str) -> None:
+    person = world.person(name)
+    body = body_for(world, name, operation_id)
+    headers = world.signed(
+        person, operation_id, body, key="recovery" if operation_id == "recoverDid" else "authentication"
+    )
+    model = world.model(BODIES[operation_id], body)
+    world.call(operation_id, headers=headers, did=person.did, body=model)
+    world.call(operation_id, headers=headers, did=person.did, body=model)
+
+
+@when(parsers.parse("Mallory signs {operation_id} for the DID of {name} with her own"))
+def mallory(world: World, operation_id: str, name: str) -> None:
+    person, thief = world.person(name), world.new_person("Mallory")
+    body = body_for(world, name, operation_id)
+    headers = world.signed(
+        thief, operation_id, body, key="recovery" if operation_id == "recoverDid" else "authentication"
+    )
+    world.call(operation_id, headers=headers, did=person.did, body=world.model(BODIES[operation_id], body))
+
+
+@when(parsers.parse("{name} signs {operation_id} with the {key} key under the other scheme"))
+def crossed(world: World, name: str, operation_id: str, key: str) -> None:
+    person = world.person(name)
+    body = body_for(world, name, operation_id)
+    digest, purpose = hash_body(body), PURPOSES[operation_id]
+    text = world.challenge(person.did, purpose=purpose, body_hash=digest)
+    scheme = RECOVERY_KEY if operation_id == "recoverDid" else DID_AUTH
+    header = Signer(person.did, person.secrets[key]).header(text, purpose=purpose, digest=digest, scheme=scheme)
+    model = world.model(BODIES[operation_id], body)
+    world.call(operation_id, headers={"Authorization": header}, did=person.did, body=model)
+
+
+@when(parsers.parse("{operation_id} is sent again while the first is being answered"))
+def concurrent(world: World, operation_id: str) -> None:
+    key = os.urandom(8).hex()
+    draft = world.draft(operation_id)
+    draft.headers["Idempotency-Key"] = key
+    second = None
+    if operation_id in PURPOSES:
+        person = world.people["Hana"]
+        which = "recovery" if operation_id == "recoverDid" else "authentication"
+        second = world.signed(person, operation_id, draft.body, key=which)
+    again = Draft(draft.operation, draft.path, draft.query, draft.headers | (second or {}), draft.body)
+    world.send_meanwhile(draft, again)

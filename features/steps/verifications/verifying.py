@@ -1,0 +1,160 @@
+"""Verifiers check the proofs that they are shown."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from pytest_bdd import given, parsers, then, when
+
+from features.proving import story
+from features.signing import call
+from features.steps.answers import body_of
+from features.verifying import AGE, SHOP, proof_of, question
+from features.world import World
+
+SCOPES = {"verify": ["zkp:verify"], "prove": ["zkp:prove"], "audit": ["audit:read"]}
+MALFORMED: dict[str, dict[str, Any]] = {
+    "a fraction": {"predicate": {**AGE, "value": 1.5}},
+    "half a predicate": {"predicate": {"attributeName": "age"}},
+    "a challenge of five letters": {"challenge": "short"},
+    "a surprise": {"surprise": True},
+}
+
+
+def edited(text: str) -> str:
+    """The envelope with another age in it, in the form that it must have."""
+    octets = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    changed = octets.replace(b'"value":18', b'"value":10')
+    assert changed != octets
+    return base64.urlsafe_b64encode(changed).rstrip(b"=").decode()
+
+
+# Given
+
+
+@given(parsers.parse("Vera has a challenge for {domain}"))
+def has_challenge(world: World, domain: str) -> None:
+    answer = call(world, "Vera", "createVerifierChallenge", "CreateVerifierChallengeRequest", {"domain": domain})
+    assert answer.status_code == 201, answer.content
+    world.notes["challenge"] = answer.parsed.challenge
+
+
+@given("Aki has a proof that is bound to it")
+def bound_proof(world: World) -> None:
+    story(world).body |= {"challenge": world.notes["challenge"], "domain": SHOP}
+    proof_of(world)
+
+
+@given("Aki has a proof about Hana")
+def has_proof(world: World) -> None:
+    proof_of(world)
+
+
+@given(parsers.parse("Aki has a proof about Hana for {domain}"))
+def has_proof_for(world: World, domain: str) -> None:
+    story(world).body["domain"] = domain
+    proof_of(world)
+
+
+@given(parsers.parse("{name:w} has an API key to {what:w} for {whom:w} alone"))
+def has_narrow_key(world: World, name: str, what: str, whom: str) -> None:
+    wish = {"name": name, "scopes": SCOPES[what], "allowedTargets": [world.person(whom).did]}
+    answer = world.call("createApiKey", headers=world.key_header(), body=world.model("CreateApiKeyRequest", wish))
+    world.notes[name] = (answer.parsed.api_key, answer.parsed.record.id)
+
+
+@given("Vera has verified it for another shop")
+def has_verified_wrongly(world: World) -> None:
+    call(world, "Vera", "verifyProof", "VerifyProofRequest", question(world, domain="https://other.example"))
+
+
+@given("it was sent")
+def was_sent(world: World) -> None:
+    world.send(world.notes["draft"])
+
+
+# When
+
+
+@when("a stranger verifies what Aki shows")
+def stranger_verifies(world: World) -> None:
+    world.call("verifyProof", body=world.model("VerifyProofRequest", question(world)))
+
+
+@when(parsers.parse("Vera verifies it as a proof {what}"))
+def verifies_as(world: World, what: str) -> None:
+    expected: dict[str, dict[str, Any]] = {
+        "of what she asked": {"predicate": AGE, "domain": SHOP, "issuerDid": world.people["Ivo"].did},
+        "that Hana is 21": {"predicate": {**AGE, "value": 21}},
+        "for another shop": {"domain": "https://other.example"},
+        "of another issuer": {"issuerDid": world.person("Mallory").did},
+        "with another challenge": {"challenge": "another verifier's challenge"},
+        "whose signals were edited": {"publicSignals": [*proof_of(world)["proof"]["publicSignals"][:-1], "AAAA"]},
+        "whose envelope was edited": {"proof": edited(proof_of(world)["proof"]["proof"])},
+        "that is none": {"proof": "e30"},
+    }
+    call(world, "Vera", "verifyProof", "VerifyProofRequest", question(world, **expected[what]))
+
+
+@when("Vera verifies it with that challenge")
+def verifies_with_challenge(world: World) -> None:
+    asked = question(world, challenge=world.notes["challenge"])
+    call(world, "Vera", "verifyProof", "VerifyProofRequest", asked)
+
+
+@when("Vera verifies it with that challenge twice")
+def verifies_with_challenge_twice(world: World) -> None:
+    verifies_with_challenge(world)
+    assert body_of(world.answer)["verified"] is True, world.answer.content
+    verifies_with_challenge(world)
+
+
+@when("Mallory verifies it with that challenge")
+def steals_challenge(world: World) -> None:
+    asked = question(world, challenge=world.notes["challenge"])
+    call(world, "Mallory", "verifyProof", "VerifyProofRequest", asked)
+
+
+@when(parsers.parse("somebody sends {operation_id:w} with {what}"))
+def sent_with(world: World, operation_id: str, what: str) -> None:
+    draft = world.draft(operation_id)
+    draft.body |= MALFORMED[what]
+    world.send(draft)
+
+
+@when(parsers.re(r"(?P<name>\w+) sends (?P<operation_id>\w+) with the query (?P<query>\S+)"))
+def sent_with_query(world: World, name: str, operation_id: str, query: str) -> None:
+    draft = world.draft(operation_id)
+    draft.query = dict(pair.split("=") for pair in query.split("&"))
+    world.send(draft)
+
+
+# Then
+
+
+@then("it is verified")
+def verified(world: World) -> None:
+    shown = body_of(world.answer)
+    assert shown["verified"] is True, shown
+    assert shown["errors"] == []
+    assert {check["ok"] for check in shown["checks"]} == {True}
+    assert shown["predicate"] == AGE
+    assert shown["proofId"] == proof_of(world)["proofId"]
+
+
+@then(parsers.parse("it is refused with {code:w}"))
+def refused_with(world: World, code: str) -> None:
+    shown = body_of(world.answer)
+    assert (shown["verified"], shown["errors"]) == (False, [code])
+    assert [check["code"] for check in shown["checks"] if check["ok"] is False] == [code]
+
+
+@then(parsers.parse("{names} are listed as unchecked"))
+def unchecked(world: World, names: str) -> None:
+    assert body_of(world.answer)["unchecked"] == names.split(", ")
+
+
+@then(parsers.parse("it warns of {code:w}"))
+def warns(world: World, code: str) -> None:
+    assert body_of(world.answer)["warnings"] == [code]

@@ -1,0 +1,86 @@
+"""A ledger under examination: how the kits of ledgers read, check and close one."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import re
+from collections.abc import Coroutine, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any, ClassVar, TypeVar
+
+import pytest
+
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
+
+T = TypeVar("T")
+
+DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
+
+
+def run(scenario: Coroutine[Any, Any, T]) -> T:
+    """Runs one scenario to its end."""
+    return asyncio.run(scenario)
+
+
+async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
+    """The whole ledger, read in pages."""
+    lines: list[LedgerEntry] = []
+    last = 0
+    while page := await ledger.entries_after(last, 100):
+        assert len(page) <= 100, "a page is longer than its limit"
+        assert page[0].receipt.sequence > last, "a page begins before its place"
+        lines.extend(page)
+        last = page[-1].receipt.sequence
+    return lines
+
+
+def check_lines(lines: Sequence[LedgerEntry], *, shared_chain: bool = False) -> None:
+    """What holds for every ledger at every moment: no gap, one order, time that goes on."""
+    assert [line.receipt.sequence for line in lines] == list(range(1, len(lines) + 1)), (
+        "sequences have a gap or a double"
+    )
+    blocks = [line.receipt.block_number for line in lines]
+    assert blocks == sorted(blocks), "block numbers go back"
+    if not shared_chain:
+        unbroken = set(range(1, blocks[-1] + 1)) if blocks else set()
+        assert set(blocks) == unbroken, "block numbers have a gap"
+    times = [line.receipt.recorded_at for line in lines]
+    assert all(before < after for before, after in pairwise(times)), "time stands still or goes back"
+    transactions = {(line.receipt.transaction_hash, line.receipt.block_number) for line in lines}
+    hashes = len({transaction_hash for transaction_hash, _ in transactions})
+    assert hashes == len(transactions), "one transaction is in two blocks"
+    assert shared_chain or hashes == len(lines), "two entries have one transaction hash"
+    versions: dict[str, int] = {}
+    for line in lines:
+        assert line.version == versions.get(line.did, 0) + 1, f"versions of {line.did} have a gap or a double"
+        versions[line.did] = line.version
+
+
+def check_receipt(receipt: Receipt) -> None:
+    """The form of a receipt."""
+    assert re.fullmatch(r"[0-9a-f]{64}", receipt.transaction_hash), "not 32 octets in lower-case hex"
+    assert receipt.block_number >= 1
+    assert receipt.sequence >= 1
+    assert receipt.recorded_at.utcoffset() == timedelta(0), "recorded_at is not an aware UTC time"
+
+
+async def close(ledger: LedgerBackend) -> None:
+    """Closes a ledger that can be closed."""
+    closing = getattr(ledger, "close", None)
+    if closing is not None:
+        result = closing()
+        if inspect.isawaitable(result):
+            await result
+
+
+class ExaminedLedger:
+    """The ledger that every group of promises is about."""
+
+    shared_chain: ClassVar[bool] = False
+
+    @pytest.fixture
+    def ledger(self) -> LedgerBackend:
+        """The ledger to examine, empty."""
+        raise NotImplementedError("give the fixture 'ledger'")

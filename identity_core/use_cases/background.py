@@ -1,0 +1,70 @@
+"""What a process does beside its requests: one task that takes step after step, from ``begin`` to ``close``.
+
+A refusal is told once for each new reason and tried again; a fault of ours ends the task, with an alarm. Left out: waiting longer
+after each failure. The steps are cheap, and whoever mends the cause wants to see it within a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from identity_core.domain.errors import IdentityError
+
+log = logging.getLogger("identity")
+
+
+@dataclass(slots=True)
+class Repeating(ABC):
+    """Whoever is one says what ``step`` does, and with which words ``complaint`` begins the line that tells why it fails."""
+
+    complaint: ClassVar[str]
+    interval_seconds: ClassVar[float] = 1.0
+
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _refusal: str = field(default="", init=False)
+
+    @abstractmethod
+    async def step(self) -> float:
+        """How many seconds later there may be more to do."""
+
+    @property
+    def fault(self) -> str:
+        """Why it does not get on; empty when it does."""
+        has_ended = self._task is not None and self._task.done()
+        return "the task has ended" if has_ended else self._refusal
+
+    def begin(self) -> None:
+        self._task = asyncio.create_task(self.run())
+        self._task.add_done_callback(self._tell_end)
+
+    async def close(self) -> None:
+        """Stops in the middle of whatever it does; the next start does the rest."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        while True:
+            seconds = await self.guarded()
+            await asyncio.sleep(seconds)
+
+    async def guarded(self) -> float:
+        """A step whose refusal is told and not raised."""
+        try:
+            seconds = await self.step()
+        except IdentityError as error:
+            if str(error) != self._refusal:
+                log.error("%s: %s %s", self.complaint, error, error.details)
+            self._refusal = str(error)
+            return self.interval_seconds
+        self._refusal = ""
+        return seconds
+
+    def _tell_end(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            log.error("ALARM: %s: the task has ended", self.complaint, exc_info=task.exception())
