@@ -7,7 +7,8 @@ a start that fails stops the server with one line.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.proofs.no_prover import NoProver
 
+OBJECTS_BETWEEN_COLLECTIONS = 50_000
+
 Asgi = Callable[[MutableMapping[str, Any], Callable[..., Any], Callable[..., Any]], Awaitable[None]]
 
 
@@ -55,13 +58,26 @@ class House:
 @contextlib.asynccontextmanager
 async def open_house(settings: Settings) -> AsyncIterator[House]:
     """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
-    # Here and not above: importing the edge takes longer than most commands that have no use for it.
-    from identity_core.bootstrap.app import open_app
-
     async with AsyncExitStack() as stack:
-        opened = await _open(settings, stack)
-        app = await open_app(opened, stack)
+        with _collecting_rarely():
+            # Here and not above: importing the edge takes longer than most commands that have no use for it.
+            from identity_core.bootstrap.app import open_app
+
+            opened = await _open(settings, stack)
+            app = await open_app(opened, stack)
         yield House(app, opened.keys, opened.key_stores)
+
+
+@contextlib.contextmanager
+def _collecting_rarely() -> Iterator[None]:
+    """With a garbage collector that seldom looks: what a start makes is there to stay, and walking through it again and again is a
+    tenth of the start. It is not switched off, because a lost index is folded anew in here."""
+    before = gc.get_threshold()
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:

@@ -33,7 +33,9 @@ class LogDesk:
     async def over(cls, settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> LogDesk:
         """The log of ``ledger``; its follower has not begun."""
         follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
-        origin = settings.ledger.origin or f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
+        here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
+        # A log keeps its name on another port and behind another host: whoever holds a checkpoint knows it by that.
+        origin = settings.ledger.origin or await store.transparency.named(here)
         signer = await CheckpointSigner.open(custodian, origin)
         return cls(ledger, store.transparency, follower, signer)
 

@@ -83,7 +83,7 @@ class LedgerChoice:
     deadline_seconds: float = setting(5.0, "How long one call may take.", least=0.01, most=600)
     origin: str | None = setting(
         None,
-        "The name of the transparency log in its checkpoints; keep it. Default: public_url without its scheme, and the path.",
+        "The name of the transparency log in its checkpoints; keep it. Default: from public_url at the first start.",
         pattern=r"[!-*,-~]{1,200}",
         example='"id.example.org/api/v1/ledger"',
     )

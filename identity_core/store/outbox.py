@@ -10,9 +10,10 @@ import orjson
 
 from identity_core.database import Database, Transaction
 from identity_core.domain.anchor import Anchor, AnchorStatus
+from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.anchoring import Batch, BatchState
 from identity_core.ports.outbox import Leaf, LeaseLost, RevokedLeaf, Sealing, Work
-from identity_core.store import anchor_retries, anchor_revocations
+from identity_core.store import anchor_checkpoints, anchor_retries, anchor_revocations
 from identity_core.store.anchors import anchors_of
 from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros, moment
@@ -215,6 +216,11 @@ class StoredOutbox:
         with translated:
             found = await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))
         return found.get(proof_id)
+
+    async def anchored_checkpoint(self, ledger: str) -> AnchoredCheckpoint | None:
+        """See ``AnchorOutbox.anchored_checkpoint``."""
+        with translated:
+            return await self._database.read(lambda reading: anchor_checkpoints.newest(reading, ledger))
 
     async def retry(self, now: datetime) -> int:
         """See ``AnchorOutbox.retry``."""

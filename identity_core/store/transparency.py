@@ -1,7 +1,7 @@
 """The tree over the ledger in tiles: one row a tile, one row for the head.
 
-34 octets a leaf for the tiles and some 20 for the place of its transaction. Not durable, because the ledger is: what a loss
-of power takes is made again, octet by octet the same. One transaction an append; a reader that sees a head sees its tiles.
+34 octets a leaf for the tiles and some 20 for the place of its transaction. Not durable but for the name of the log, because the ledger
+is: what a loss of power takes is made again, octet by octet the same. One transaction an append; a reader that sees a head sees its tiles.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from identity_core.store.refusals import settled, translated
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
 _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
+_NAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1 AND origin IS NULL"
+_ORIGIN = "SELECT origin FROM transparency_head WHERE id = 1"
 _TILE = "SELECT hashes FROM transparency_tiles WHERE level = :level AND number = :number"
 _KEEP_TILE = """
 INSERT INTO transparency_tiles (level, number, hashes) VALUES (:level, :number, :hashes)
@@ -44,6 +46,11 @@ class TransparencyTree:
         self._database = database
         self._head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
         self._keep_places = _KEEP_PLACES[database.dialect]
+
+    async def named(self, origin: str) -> str:
+        """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
+        with translated:
+            return await self._database.write(lambda transaction: _named(transaction, origin))
 
     async def frontier(self) -> Frontier:
         """See ``StoredTree.frontier``."""
@@ -80,6 +87,11 @@ class TransparencyTree:
         with translated:
             rows = await self._database.read(lambda reading: reading.execute(_PLACES, parameters).fetchall())
         return [row[0] for row in rows]
+
+
+def _named(transaction: Transaction, origin: str) -> str:
+    transaction.execute(_NAME, {"origin": origin})
+    return str(transaction.execute(_ORIGIN).fetchone()[0])
 
 
 def _frontier(transaction: Transaction, sql: str) -> Frontier:

@@ -1,8 +1,9 @@
-"""How long people wait for a start: an empty directory, after a kill -9, and ``identity --help``.
+"""How long people wait for a start, and its CPU: an empty directory, after a kill -9, and what answers ``--help``.
 
-    python -m tests.bench.bench_start [--rounds 5] [--count 10000] [--workers 1 2] [--lost-index] [--folder .]
+    python -m tests.bench.bench_start [--rounds 9] [--count 10000] [--workers 1 2] [--lost-index] [--folder .]
 
-A start is measured from the creation of the process to the first 200 of ``/ready``, asked every 5 ms. For the restart ``--count`` DIDs
+A start is measured from the creation of the process to the first 200 of ``/ready``, asked every 5 ms; its CPU is that of all its
+processes until then, those of the prover too. ``--count 0`` leaves the restarts out. For them ``--count`` DIDs
 are made; then, for each round, callers create more of them, everything is killed in mid-write, and it is started again
 on what the kill left. ``--lost-index`` also deletes the document index first, so that the start folds the whole ledger.
 """
@@ -13,6 +14,7 @@ import argparse
 import asyncio
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import sqlite3
@@ -23,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import uvloop
 
@@ -32,12 +35,20 @@ from tests.bench.wire import PREFIX, Wire, creation, make_dids, octets
 KEY = "bench-key-000000000000000000000000000000000"
 
 
-def start(data_dir: Path, workers: int, then: Callable[[Server], None] | None = None) -> float:
-    """Seconds from the process to ready; ``then`` is done with the server before it is stopped."""
+class Cost(NamedTuple):
+    """Seconds on the clock and of CPU."""
+
+    wall: float
+    cpu: float
+
+
+def start(data_dir: Path, workers: int, then: Callable[[Server], None] | None = None) -> Cost:
+    """From the process to ready; ``then`` is done with the server before it is stopped."""
     with serve(data_dir, workers=workers, limits=UNLIMITED, key=KEY) as server:
+        cost = Cost(server.seconds, server.cpu_seconds())
         if then is not None:
             then(server)
-        return server.seconds
+        return cost
 
 
 def kill_in_mid_write(server: Server) -> None:
@@ -71,43 +82,48 @@ def drop_index(data_dir: Path) -> None:
         database.execute("DELETE FROM projections")
 
 
-def help_seconds(command: Sequence[str]) -> float:
-    """Seconds of one call."""
-    began = time.perf_counter()
-    subprocess.run(pinned(list(command), to_server=True), check=True, capture_output=True, timeout=60)
-    return time.perf_counter() - began
+def one_call(command: Sequence[str]) -> Cost:
+    """A command that ends by itself."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(pinned(list(command), to_server=True), env=inherited, check=True, capture_output=True, timeout=60)
+    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
-def line(label: str, seconds: Sequence[float], wanted: float | None = None) -> None:
-    """Median and worst."""
-    middle = statistics.median(seconds)
+def line(label: str, costs: Sequence[Cost], wanted: float | None = None) -> None:
+    """Median and worst on the clock, median of the CPU."""
+    middle, cpu = statistics.median(cost.wall for cost in costs), statistics.median(cost.cpu for cost in costs)
+    worst = max(cost.wall for cost in costs)
     verdict = "" if wanted is None else f"  {'ok    ' if middle <= wanted else 'MISSED'} <= {wanted} s"
-    print(f"{label:52} {middle:7.3f} s, worst {max(seconds):7.3f} s{verdict}", flush=True)
+    print(f"{label:52} {middle:7.3f} s, worst {worst:7.3f} s, CPU {cpu:6.3f} s{verdict}", flush=True)
 
 
 def main() -> None:
     """Measures and prints."""
     options_of = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options_of.add_argument("--rounds", type=int, default=5, help="starts of which the median is printed [5]")
-    options_of.add_argument("--count", type=int, default=10_000, help="DIDs before the kill [10000]")
+    options_of.add_argument("--rounds", type=int, default=9, help="starts of which the median is printed [9]")
+    options_of.add_argument("--count", type=int, default=10_000, help="DIDs before the kill, 0 for none [10000]")
     options_of.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="numbers of processes [1 2]")
     options_of.add_argument("--lost-index", action="store_true")
     options_of.add_argument("--folder", type=Path, default=Path(), help="where data lie, on a real disk [.]")
     options = options_of.parse_args()
     rounds, folder = range(options.rounds), options.folder.resolve()
-    script = shutil.which("identity", path=str(Path(sys.executable).parent))
-    for command in filter(None, (script and [script, "--help"], [sys.executable, "-m", "identity_core", "--help"])):
-        help_seconds(command)
-        line(
-            "identity --help" if command[0] == script else "python -m identity_core --help",
-            [help_seconds(command) for _ in rounds],
-            0.5,
-        )
+    script = shutil.which("identity", path=str(Path(sys.executable).parent)) or "identity"
+    for arguments in (["--help"], ["did", "--help"]):
+        for command in ([script], [sys.executable, "-m", "identity_core"]):
+            one_call([*command, *arguments])
+            label = " ".join(["identity" if command[0] == script else "python -m identity_core", *arguments])
+            line(label, [one_call([*command, *arguments]) for _ in rounds], 0.5)
     for workers in options.workers:
         with tempfile.TemporaryDirectory(prefix="bench-start-", dir=folder) as place:
             many = f"{workers} process{'es' if workers > 1 else ''}"
             line(f"first start, {many}", [start(Path(place, f"new-{turn}"), workers) for turn in rounds])
             data_dir = Path(place, "data")
+            start(data_dir, workers)
+            line(f"start on no DIDs after an orderly stop, {many}", [start(data_dir, workers) for _ in rounds])
+            if not options.count:
+                continue
             start(data_dir, workers, lambda server: [*make_dids(server, KEY, options.count)].clear())
             line(
                 f"start on {options.count} DIDs after an orderly stop, {many}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Integer, LargeBinary, PrimaryKeyConstraint
+from sqlalchemy import BigInteger, Integer, LargeBinary, PrimaryKeyConstraint, Text
 from sqlmodel import Field
 
 from identity_core.store.tables.model import StoreModel
@@ -20,13 +20,14 @@ class TransparencyTile(StoreModel, table=True):
 
 
 class TransparencyHead(StoreModel, table=True):
-    """The one row that an append locks: the size of the tree and its concatenated peaks."""
+    """The one row that an append locks: the size of the tree, its concatenated peaks, and the name that the log began with."""
 
     __tablename__ = "transparency_head"
 
     id: int = Field(sa_type=Integer, primary_key=True, sa_column_kwargs={"autoincrement": False})
     size: int = Field(sa_type=BigInteger)
     peaks: bytes = Field(sa_type=LargeBinary)
+    origin: str | None = Field(sa_type=Text, nullable=True)
 
 
 class TransparencyPlace(StoreModel, table=True):

@@ -1,4 +1,5 @@
 import pytest
+from jsonschema_rs import ValidationError
 
 from identity_core.api.schemas import MAX_VIOLATIONS, Schemas, check, to_2020_12
 from identity_core.domain.errors import InvalidRequest
@@ -73,3 +74,25 @@ def test_values_are_never_quoted() -> None:
 
 def test_a_pattern_does_not_let_a_newline_through() -> None:
     assert refusal({"name": "abc\n"})[0]["path"] == "/name"
+
+
+def test_what_a_schema_refers_to_comes_along_by_way_of_others() -> None:
+    named = {
+        "Grove": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}},
+        "Tree": {
+            "properties": {"kind": {"$ref": "#/components/schemas/Kind"}, "in": {"$ref": "#/components/schemas/Grove"}}
+        },
+        "Kind": {"enum": ["oak"]},
+        "Named": {"properties": {"kind": {"$ref": "#/components/schemas/Tree/properties/kind"}}},
+    }
+    schemas = Schemas({"components": {"schemas": named}})
+    grove = schemas.compile({"$ref": "#/components/schemas/Grove"})
+    assert grove.is_valid([{"kind": "oak", "in": [{"kind": "oak"}]}])
+    assert not grove.is_valid([{"kind": "oak", "in": [{"kind": "mouse"}]}])
+    part = schemas.compile({"$ref": "#/components/schemas/Named"})
+    assert (part.is_valid({"kind": "oak"}), part.is_valid({"kind": "mouse"})) == (True, False)
+
+
+def test_a_schema_that_the_document_does_not_have_is_refused_at_once() -> None:
+    with pytest.raises(ValidationError, match="Shrub"):
+        Schemas(DOCUMENT).compile({"items": {"$ref": "#/components/schemas/Shrub"}})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,9 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from identity_core.database import MigrationFailed, open_database
-from identity_core.store import Store, schema
+from identity_core.store import Store, schema, whole
 from identity_core.store.migrations import HEAD
+from identity_core.store.migrations.__main__ import written
 
 
 def test_models_and_migrations_agree(store: Store, tmp_path: Path, url: str | None) -> None:
@@ -55,13 +58,37 @@ def test_processes_that_start_at_once_all_start(tmp_path: Path, url: str | None)
         assert process.returncode == 0, errors.decode()
 
 
-def test_the_usual_start_needs_no_orm(tmp_path: Path) -> None:
-    asyncio.run(Store.open(tmp_path).close())
+@pytest.mark.parametrize("first", [True, False])
+def test_neither_the_first_start_on_a_file_nor_the_usual_one_needs_an_orm(tmp_path: Path, first: bool) -> None:
+    if not first:
+        asyncio.run(Store.open(tmp_path).close())
     code = (
         "import sys, pathlib; from identity_core.store import Store; Store.open(pathlib.Path(sys.argv[1]));"
         "sys.exit(bool({'sqlalchemy', 'alembic', 'sqlmodel'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], timeout=60).returncode == 0
+
+
+def test_the_tables_in_one_go_are_those_of_the_migrations(tmp_path: Path) -> None:
+    assert whole.text() == written(), "not fresh: run python -m identity_core.store.migrations"
+    asyncio.run(Store.open(tmp_path).close())
+    schema.upgrade(schema.engine_for(None, tmp_path / "migrated.sqlite"))
+    assert contents(tmp_path / "identity.sqlite") == contents(tmp_path / "migrated.sqlite")
+
+
+def test_a_file_that_has_tables_is_migrated_step_by_step(tmp_path: Path) -> None:
+    with schema.engine_for(None, tmp_path / "identity.sqlite").connect() as connection:
+        command.upgrade(schema.alembic_config(connection), "0001")
+        connection.commit()
+    asyncio.run(Store.open(tmp_path).close())
+    schema.upgrade(schema.engine_for(None, tmp_path / "migrated.sqlite"))
+    assert contents(tmp_path / "identity.sqlite") == contents(tmp_path / "migrated.sqlite")
+
+
+def contents(path: Path) -> list[str]:
+    """Tables, indexes and rows."""
+    with closing(sqlite3.connect(path)) as database:
+        return list(database.iterdump())
 
 
 def test_a_migration_that_breaks_leaves_nothing_behind(
@@ -74,7 +101,7 @@ def test_a_migration_that_breaks_leaves_nothing_behind(
 
     monkeypatch.setattr(op, "execute", broken)
     with pytest.raises(RuntimeError, match="power"):
-        Store.open(tmp_path, url)
+        schema.upgrade(schema.engine_for(url, tmp_path / "identity.sqlite"))
     monkeypatch.undo()
     database = open_database(url, tmp_path / "identity.sqlite")
     catalogue = "sqlite_master" if url is None else "pg_tables WHERE schemaname = 'public'"

@@ -40,6 +40,17 @@ def test_it_grows_in_steps(store: Store) -> None:
     run(scenario())
 
 
+def test_the_log_keeps_the_name_that_it_began_with(store: Store) -> None:
+    async def scenario() -> None:
+        tree = store.transparency
+        names = await asyncio.gather(*(tree.named(f"127.0.0.1:{port}/log") for port in (8080, 8081)))
+        assert names == ["127.0.0.1:8080/log"] * 2
+        await tree.append(0, growth(0, 3))
+        assert await tree.named("id.example.org/log") == "127.0.0.1:8080/log"
+
+    run(scenario())
+
+
 def test_a_growth_counts_once(store: Store) -> None:
     async def scenario() -> None:
         tree = store.transparency
