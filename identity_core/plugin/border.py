@@ -70,16 +70,16 @@ def _bordered_call(name: str, check: Check, wrap: type[Any] | None, bulkhead: Bu
 
 def border(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:
     """One function behind the border."""
-    contract_errors = bulkhead.contract.errors
+    let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> T:
         bulkhead.calls += 1
         try:
             result = function(*args, **kwargs)
-        except contract_errors:
+        except let_through:
             raise
-        except Exception as error:  # noqa: BLE001  (the plugin border)
+        except BaseException as error:  # noqa: BLE001  (the plugin border)
             bulkhead.failed(name, f"raised {type(error).__name__}", error=error)
             raise bulkhead.stand_in() from bulkhead.cause(error)
         if not check(result):

@@ -44,13 +44,13 @@ def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildCont
         with _said_when_slow(str(offer.source), context.logger):
             settings = tables.read(provider.name, provider.settings)
             thing = provider.build(settings, context)
-    except SettingsError:
+    except (SettingsError, KeyboardInterrupt):
         raise
     except NotConfigured as error:
         raise NotConfigured(str(offer.source.error(f"the {socket.kind} {provider.name}: {error}"))) from error
     except StartError as error:
         raise offer.source.error(f"the {socket.kind} {provider.name}: {error}") from error
-    except Exception as error:
+    except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
     protocol = next((one for one in socket.protocols if _has_all(thing, one)), socket.port)
     try:
@@ -60,9 +60,9 @@ def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildCont
         members = [member for _, member in protocol_members(protocol)]
         is_plain = any(inspect.isfunction(one) and not inspect.iscoroutinefunction(one) for one in members)
         port = (bordered if is_plain else guarded)(thing, protocol, bulkhead)
-    except StartError:
+    except (StartError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} cannot be read: {described(error)}") from error
     return Built(offer, thing, port, bulkhead)
 

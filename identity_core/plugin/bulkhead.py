@@ -9,11 +9,13 @@
 - ``Overloaded``: more calls are unfinished than the bulkhead takes.
 
 An error of the port's contract is an answer: a ledger that says that it is unavailable says so at once and is believed
-each time; it does not open the circuit.
+each time; it does not open the circuit. What is no ``Exception`` (``SystemExit``, a panic in a library that is
+written in Rust) is a failure of the plugin like any other.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 import traceback
@@ -90,7 +92,7 @@ class Bulkhead:
         )
 
     def failed(
-        self, method: str, reason: str, *, circuit: Circuit | None = None, error: Exception | None = None
+        self, method: str, reason: str, *, circuit: Circuit | None = None, error: BaseException | None = None
     ) -> None:
         """Counts and logs a failure. Of a foreign ``error`` the log says where it came from, and its text only where
         that cannot hold a secret."""
@@ -115,7 +117,7 @@ class Bulkhead:
         """The error that the caller gets instead of a foreign one."""
         return self.contract.otherwise(details={"plugin": self.name})
 
-    def cause(self, error: Exception) -> Exception | None:
+    def cause(self, error: BaseException) -> BaseException | None:
         """The foreign ``error`` as the stand-in's cause, unless it may hold a secret: whoever logs the one logs the
         other."""
         return None if self.contract.secretive else error
@@ -176,12 +178,12 @@ def guarded_method(
         except Fault as fault:
             bulkhead.failed(name, str(fault), circuit=circuit)
             raise bulkhead.stand_in() from None
-        except Exception as error:  # noqa: BLE001  (the plugin border)
+        except BaseException as error:
+            if _from_outside(error):
+                circuit.undecided()
+                raise
             bulkhead.failed(name, f"raised {type(error).__name__}", circuit=circuit, error=error)
             raise bulkhead.stand_in() from bulkhead.cause(error)
-        except BaseException:
-            circuit.undecided()
-            raise
         finally:
             bulkhead.in_flight -= 1
         if not check(result):
@@ -198,6 +200,14 @@ def guarded_method(
     return call
 
 
+def _from_outside(error: BaseException) -> bool:
+    """Whether a call ended because its caller goes away or somebody interrupts the process, and not by the plugin's fault."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, GeneratorExit | KeyboardInterrupt)
+
+
 def _admit(bulkhead: Bulkhead, circuit: Circuit) -> None:
     try:
         if bulkhead.in_flight >= bulkhead.limits.calls_in_flight:
@@ -212,15 +222,16 @@ def _admit(bulkhead: Bulkhead, circuit: Circuit) -> None:
 def _reader(thing: Any, name: str, member: Any, bulkhead: Bulkhead) -> Callable[[object], Any]:
     getter = member.fget if isinstance(member, property) else None
     check = check_for(get_type_hints(getter).get("return") if getter else Any)
+    let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
 
     def read(self: object) -> Any:
         try:
             value = getattr(thing, name)
             if not check(value):
                 raise TypeError(f"a {type(value).__name__} that the port does not promise")
-        except bulkhead.contract.errors:
+        except let_through:
             raise
-        except Exception as error:  # noqa: BLE001  (the plugin border)
+        except BaseException as error:  # noqa: BLE001  (the plugin border)
             bulkhead.failed(name, f"raised {type(error).__name__}", error=error)
             raise bulkhead.stand_in() from bulkhead.cause(error)
         return value

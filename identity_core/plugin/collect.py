@@ -136,7 +136,9 @@ def _implementations(manager: pluggy.PluginManager, hook: str) -> list[pluggy.Ho
 def _take_offer(collection: Collection, hook: str, implementation: pluggy.HookImpl, source: PluginSource) -> None:
     try:
         provided = implementation.function()
-    except Exception as error:  # noqa: BLE001  (the plugin border)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (the plugin border)
         collection.failed.append((source, hook, f"{hook} raised {described(error)}"))
         return
     if isinstance(provided, Provider):

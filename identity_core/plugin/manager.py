@@ -8,6 +8,7 @@ chosen needs is shown as failed and does no harm.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -193,7 +194,9 @@ class PluginManager:
                     await _in_time(result)
             except DeadlineExceeded:
                 self._logger.error("%s did not close within %g s", built.offer.source, CLOSE_SECONDS)
-            except Exception as error:  # noqa: BLE001  (the plugin border)
+            except (asyncio.CancelledError, KeyboardInterrupt):
+                raise
+            except BaseException as error:  # noqa: BLE001  (the plugin border)
                 self._logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
 
     def _prover_offer(self, name: str | None) -> Offer | None:

@@ -8,6 +8,7 @@ without a default must be given, and ``__post_init__`` may raise ``ValueError`` 
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import types
 from collections.abc import Callable, Mapping
@@ -185,7 +186,7 @@ def example(field: dataclasses.Field[Any], kind: Any, given: Given | None, key: 
     """A line that sets the field as it should be, in the language of the place where it was set."""
     value = field.metadata.get("example")
     if value is None:
-        value = _as_toml(field.default if field.default not in (dataclasses.MISSING, None) else _sample(kind))
+        value = as_toml(field.default if field.default not in (dataclasses.MISSING, None) else _sample(kind))
     if given is not None and given.origin.kind == "environment":
         return f"{variable(key)}={value.strip('[]').replace(chr(34), '')}"
     if given is not None and given.origin.kind == "command line":
@@ -204,12 +205,13 @@ def _sample(kind: Any) -> object:
     return {bool: True, int: 1, float: 1.0}.get(kind, "…")
 
 
-def _as_toml(value: object) -> str:
+def as_toml(value: object) -> str:
+    """A value as a settings file holds it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return "[" + ", ".join(map(_as_toml, value)) + "]"
-    return str(value) if isinstance(value, int | float) else f'"{value}"'
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    return str(value) if isinstance(value, int | float) else json.dumps(str(value), ensure_ascii=False)
 
 
 def variable(key: str) -> str:

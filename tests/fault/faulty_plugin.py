@@ -1,13 +1,14 @@
 """Plugins that break on demand: those of the features, which raise and hang, and further vices of ledger and key store.
 
 The file that ``IDENTITY_TEST_FAULT`` names holds words: ``ledger:junk`` answers with something else, ``ledger:late``
-raises after the work is done, ``keys:junk`` answers with something else, ``ledger:spill`` and ``keys:spill`` raise with
-what ``IDENTITY_TEST_SPILL_LEDGER`` and ``IDENTITY_TEST_SPILL_KEYS`` hold.
+raises after the work is done, ``keys:junk`` answers with something else, ``keys:leave`` wants to end the
+process, ``ledger:spill`` and ``keys:spill`` raise with what ``IDENTITY_TEST_SPILL_LEDGER`` and ``IDENTITY_TEST_SPILL_KEYS`` hold.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import identity_ledger_sql
@@ -40,6 +41,8 @@ class Ledger(stock.Ledger):
 class KeyStore(stock.KeyStore):
     async def find(self, digest: str) -> Any:
         spill("keys:spill")
+        if "keys:leave" in stock.faults():
+            sys.exit("the vault is not there")
         return {"admin": True} if "keys:junk" in stock.faults() else await super().find(digest)
 
 

@@ -82,7 +82,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 @pytest.mark.parametrize(
     "word",
-    [*WORDS, "custodian:raise", "custodian:hang"],
+    [*WORDS, "keys:leave", "custodian:raise", "custodian:hang"],
 )
 def test_a_broken_plugin_costs_its_own_requests(stage: Stage, word: str) -> None:
     stage.breaks(word)

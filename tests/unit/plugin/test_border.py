@@ -39,14 +39,25 @@ def test_errors_of_the_contract_pass(error: Exception) -> None:
         behind(Refuses()).check(DID)
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), RateLimited(), StopIteration(), RecursionError()])
-def test_anything_else_is_unavailability(error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [ValueError("x"), RateLimited(), StopIteration(), RecursionError(), SystemExit(3), GeneratorExit()]
+)
+def test_anything_else_is_unavailability(error: BaseException) -> None:
     class Raises(GoodMethod):
         def apply(self, state, entry):
             raise error
 
     with pytest.raises(PluginUnavailable):
         behind(Raises()).apply(None, b"")
+
+
+def test_an_interrupt_from_the_keyboard_passes() -> None:
+    class Interrupted(GoodMethod):
+        def check(self, did):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        behind(Interrupted()).check(DID)
 
 
 def test_junk_is_refused_where_it_comes_out() -> None:

@@ -51,8 +51,24 @@ def test_the_richer_port_is_kept() -> None:
     assert not isinstance(guarded(GoodKeys(), KeyStore, bulkhead(KEY_STORE)), WritableKeyStore)
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), AuthFailed(), KeyError("k"), RecursionError(), AssertionError()])
-def test_a_foreign_exception_of_a_ledger_is_a_ledger_error(error: Exception) -> None:
+class Panic(BaseException):
+    """As PyO3 raises it for a panic in Rust."""
+
+
+FOREIGN = [
+    ValueError("x"),
+    AuthFailed(),
+    KeyError("k"),
+    RecursionError(),
+    AssertionError(),
+    SystemExit(3),
+    Panic(),
+    asyncio.CancelledError(),
+]
+
+
+@pytest.mark.parametrize("error", FOREIGN)
+def test_a_foreign_exception_of_a_ledger_is_a_ledger_error(error: BaseException) -> None:
     class Raises(GoodLedger):
         async def append(self, did, entry, *, expected_version):
             raise error
@@ -61,6 +77,44 @@ def test_a_foreign_exception_of_a_ledger_is_a_ledger_error(error: Exception) -> 
         asyncio.run(guarded(Raises(), LedgerBackend, bulkhead(LEDGER)).append("d", b"", expected_version=0))
     assert refusal.value.details == {"plugin": "ledger:toy"}
     assert refusal.value.__cause__ is None, "whoever logs the one logs the other"
+
+
+@pytest.mark.parametrize("error", FOREIGN)
+def test_a_foreign_exception_after_a_wait_counts_and_shuts_off(error: BaseException) -> None:
+    class Raises(GoodLedger):
+        async def head(self):
+            await asyncio.sleep(0)
+            raise error
+
+    async def scenario() -> None:
+        bulk = bulkhead(LEDGER, failures_to_open=1)
+        ledger = guarded(Raises(), LedgerBackend, bulk)
+        with pytest.raises(LedgerUnavailable):
+            await ledger.head()
+        assert (bulk.failures, bulk.in_flight, bulk.state) == (1, 0, "open")
+
+    asyncio.run(scenario())
+
+
+def test_an_interrupt_from_the_keyboard_ends_the_process_and_not_the_call() -> None:
+    class Interrupted(GoodLedger):
+        async def head(self):
+            raise KeyboardInterrupt
+
+    bulk = bulkhead(LEDGER)
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(guarded(Interrupted(), LedgerBackend, bulk).head())
+    assert bulk.failures == 0
+
+
+def test_a_property_that_leaves_is_a_failure() -> None:
+    class Leaves(GoodCustodian):
+        @property
+        def capabilities(self):
+            raise SystemExit(3)
+
+    with pytest.raises(PluginUnavailable):
+        _ = guarded(Leaves(), Custodian, bulkhead(CUSTODIAN)).capabilities
 
 
 def test_the_text_of_a_ledgers_exception_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:

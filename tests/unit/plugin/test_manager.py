@@ -143,9 +143,10 @@ def test_did_methods_go_by_their_own_names() -> None:
         manager(*two, settings=settings).did_methods()
 
 
-def test_a_did_method_that_cannot_be_built_fails_alone() -> None:
+@pytest.mark.parametrize("error", [OSError("no such file"), SystemExit("no such file")])
+def test_a_did_method_that_cannot_be_built_fails_alone(error: BaseException) -> None:
     def explode(settings: object, context: object) -> None:
-        raise OSError("no such file")
+        raise error
 
     broken = SimpleNamespace(
         identity_provide_did_method=hookimpl(_named("identity_provide_did_method", lambda: Provider("web", explode)))
@@ -154,7 +155,7 @@ def test_a_did_method_that_cannot_be_built_fails_alone() -> None:
     assert set(plugins.did_methods()) == {"toy"}
     (row,) = [row for row in plugins.installed() if row.name == "web"]
     assert row.state == "failed"
-    assert "could not be built: OSError: no such file" in row.reason
+    assert f"could not be built: {type(error).__name__}: no such file" in row.reason
 
 
 def _named(name: str, function: Any) -> Any:
@@ -327,6 +328,7 @@ def test_an_import_that_hangs_is_left_behind() -> None:
     ("provided", "reason"),
     [
         (ValueError("x"), "raised ValueError: x"),
+        (SystemExit(3), "raised SystemExit: 3"),
         ({"name": "toy"}, "returned a dict, not a Provider"),
         (None, "returned a NoneType, not a Provider"),
         (Provider("To y", lambda settings, context: None), "whose name is not of the form"),
@@ -337,7 +339,7 @@ def test_an_import_that_hangs_is_left_behind() -> None:
 )
 def test_a_hook_that_misbehaves_fails_its_plugin(provided: object, reason: str) -> None:
     def give() -> object:
-        if isinstance(provided, Exception):
+        if isinstance(provided, BaseException):
             raise provided
         return provided
 
@@ -468,7 +470,8 @@ def test_a_refusal_ends_the_asking_and_a_broken_plugin_hides_no_good_one(caplog:
 # -- Closing -----------------------------------------------------------------------------------------------------------
 
 
-def test_close_reaches_everything_even_when_one_fails(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [OSError("x"), SystemExit(3)])
+def test_close_reaches_everything_even_when_one_fails(caplog: pytest.LogCaptureFixture, error: BaseException) -> None:
     closed = []
 
     class Closing(GoodLedger):
@@ -478,7 +481,7 @@ def test_close_reaches_everything_even_when_one_fails(caplog: pytest.LogCaptureF
     class Failing(GoodCustodian):
         def close(self) -> None:
             closed.append("custodian")
-            raise OSError("x")
+            raise error
 
     class Plain(GoodKeys):
         def close(self) -> None:
@@ -496,7 +499,7 @@ def test_close_reaches_everything_even_when_one_fails(caplog: pytest.LogCaptureF
         asyncio.run(plugins.close())
         asyncio.run(plugins.close())
     assert closed == ["keys", "custodian", "ledger"]
-    assert "could not be closed: OSError" in caplog.text
+    assert f"could not be closed: {type(error).__name__}" in caplog.text
 
 
 def test_the_inventory_says_what_is_in_use() -> None:
