@@ -113,8 +113,8 @@ class Rooms:
         await self.ledger.close()
 
     async def new_did(self, **wish: Any) -> Created:
-        options = {"recovery_key": True} | wish
-        return await self.create(Creation("ids", "Ed25519", **options), Occasion("createDid", operator(), "r-1"))
+        options: dict[str, Any] = {"key_type": "Ed25519", "recovery_key": True} | wish
+        return await self.create(Creation("ids", **options), Occasion("createDid", operator(), "r-1"))
 
     async def signed(
         self, did: Did, secret: str, purpose: str, *, scheme: str = "DIDAuth", body: Any = None

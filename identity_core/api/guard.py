@@ -139,7 +139,8 @@ class Guard:
 
     async def _refuse(self, request: Request, error: IdentityError, send: Send) -> None:
         answer = error_answer(error, request.request_id, request.operation)
-        if answer.status >= 500:
+        # 501 says what this installation leaves out: whoever asks for it is refused, and nothing is broken.
+        if answer.status >= 500 and answer.status != 501:
             log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request))
         await self._answer(request, answer, send)
 

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 5418cdfa6c0d0d17b70f4a7370e8c410cdd4d24a491ce99179badc281b68041d
+SHA-256 of identity.json: d9c9df920b1d0f894b5f177c209e6927ae94620b6397cce73053aaaa33c2dd87
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "5418cdfa6c0d0d17b70f4a7370e8c410cdd4d24a491ce99179badc281b68041d"
+DOCUMENT_SHA256 = "d9c9df920b1d0f894b5f177c209e6927ae94620b6397cce73053aaaa33c2dd87"
 
 AlsoKnownAs = list[str]
 

@@ -8,16 +8,19 @@ import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from identity_core.cli.keys import of_installation
 from identity_core.cli.output import as_json, fail, show
+from identity_core.domain.times import printed
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import AnchorOffice
+    from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 
 T = TypeVar("T")
 
@@ -66,7 +69,7 @@ def status(settings: Settings, json_output: bool) -> None:
     async def look(office: AnchorOffice) -> dict[str, Any]:
         name = "" if office.worker is None else office.worker.seal.ledger_name
         work = await office.store.outbox.work(name)
-        oldest = None if work.oldest is None else work.oldest.isoformat(timespec="seconds")
+        oldest = None if work.oldest is None else printed(work.oldest)
         return {"ledger": name or None, **asdict(work), "oldest": oldest}
 
     body = in_office(settings, look)
@@ -94,6 +97,32 @@ def backfill(settings: Settings, limit: int, json_output: bool) -> None:
     show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued")
 
 
+@command.command()
+@click.option(
+    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep it, for --anchored of `identity ledger`."
+)
+@of_installation
+@as_json
+def checkpoint(settings: Settings, save: Path | None, json_output: bool) -> None:
+    """Show the newest checkpoint of the ledger's log that is anchored, with its path to the root that the ledger has.
+
+    Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
+    """
+
+    async def look(office: AnchorOffice) -> AnchoredCheckpoint | None:
+        name = "" if office.worker is None else office.worker.seal.ledger_name
+        return await office.store.outbox.anchored_checkpoint(name)
+
+    found = in_office(settings, look)
+    if found is None:
+        fail(
+            "no checkpoint is anchored", str(settings.data_dir), "one goes along with every batch of proofs; anchor one"
+        )
+    if save is not None:
+        save.write_bytes(found.encode())
+    show(found.json, json_output=json_output, text=lambda _: _checkpoint_text(found))
+
+
 def in_office(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -> T:
     """Runs ``job`` on the outbox of the installation."""
     from identity_core import bootstrap
@@ -109,6 +138,18 @@ def in_office(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -
     with contextlib.suppress(KeyboardInterrupt):
         return asyncio.run(opened())
     raise click.exceptions.Exit(130)
+
+
+def _checkpoint_text(found: AnchoredCheckpoint) -> str:
+    lines = (
+        f"log          {found.checkpoint.origin}",
+        f"entries      {found.checkpoint.size}",
+        f"ledger       {found.path.ledger}",
+        f"root         {found.path.root.hex()}",
+        f"block        {found.block_number}",
+        f"transaction  {found.tx_hash}",
+    )
+    return "\n".join(lines)
 
 
 def _text(body: dict[str, Any]) -> str:

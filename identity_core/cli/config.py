@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from identity_core.cli.configuration import config_option, configured
-from identity_core.cli.output import as_json, fail, show
-from identity_core.settings import Settings, ShownSetting, StartError
+from identity_core.cli.output import as_json, fail_start, show
+from identity_core.settings import Settings, ShownSetting, StartError, as_toml
 from identity_core.settings import show as shown
 
 
@@ -27,7 +27,7 @@ def show_command(config: Path | None, origin: bool, changed: bool, json_output: 
     try:
         rows = show_settings(configured(config))
     except StartError as error:
-        fail(str(error), "settings", "put it right")
+        fail_start(error, "settings", "put it right")
     if changed:
         rows = [row for row in rows if row.origin.kind != "default"]
     listed = [{"key": row.key, "value": row.value, "origin": str(row.origin), "help": row.help} for row in rows]
@@ -50,5 +50,5 @@ def show_settings(settings: Settings) -> list[ShownSetting]:
 
 
 def _line(row: ShownSetting, origin: bool) -> str:
-    value = "(unset)" if row.value is None else row.value
+    value = "(unset)" if row.value is None else as_toml(row.value)
     return f"{row.key} = {value}" + (f"    # {row.origin}" if origin else "")

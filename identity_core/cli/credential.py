@@ -16,6 +16,7 @@ from identity_core.cli.credential_schema import schema
 from identity_core.cli.listing import add_list
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
+from identity_core.cli.values import shown
 
 STATUSES = ("active", "suspended", "revoked")
 
@@ -151,10 +152,9 @@ def _record(body: dict[str, Any]) -> str:
     lines = [body["id"], f"status  {body['status']}" + (f" ({body['statusReason']})" if body["statusReason"] else "")]
     lines += [f"issuer  {body['issuerDid']}", f"holder  {body['holderDid']}", f"schema  {body['schemaId']}"]
     lines.append(f"valid   {body['validFrom']} to {body['validUntil'] or 'no end'}")
-    shown = body["credential"]
-    if shown is not None:
-        subject = shown["credentialSubject"]
-        lines += [f"  {name} = {subject[name]}" for name in body["attributeNames"]]
+    if body["credential"] is not None:
+        subject = body["credential"]["credentialSubject"]
+        lines += [f"  {name} = {shown(subject[name])}" for name in body["attributeNames"]]
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from identity_core.cli.output import fail
+from identity_core.cli.values import json_or_text
 from identity_core.codec import strict_json
 
 MAX_FILE_OCTETS = 1 << 20
@@ -64,10 +65,7 @@ def given_claims(
     """The body of a request but for the issuer. A VALUE is JSON (18, true, null); anything else is taken as a string."""
     attributes = {} if values is None else read_json(values)
     for name, text in single:
-        try:
-            attributes[name] = strict_json.loads(text.encode())
-        except strict_json.JsonRefused:
-            attributes[name] = text
+        attributes[name] = json_or_text(text)
     body = {"holderDid": holder, "schemaId": schema_id, "attributes": attributes}
     if valid_from is not None:
         body["validFrom"] = valid_from

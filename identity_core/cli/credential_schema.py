@@ -12,6 +12,7 @@ from identity_core.cli.asking import asks, wallet_option
 from identity_core.cli.credential_input import read_json
 from identity_core.cli.output import as_json, show
 from identity_core.cli.remote import api_key_option, session, url_option
+from identity_core.cli.values import shown
 
 
 @click.group()
@@ -70,7 +71,7 @@ def _text(body: dict[str, Any]) -> str:
 
 def _kind(attribute: dict[str, Any]) -> str:
     rules = {name: attribute[name] for name in attribute if name not in ("name", "type")}
-    return str(attribute["type"]) + "".join(f"  {name} {value}" for name, value in rules.items())
+    return str(attribute["type"]) + "".join(f"  {name} {shown(value)}" for name, value in rules.items())
 
 
 def _page(body: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from identity_core.cli.asking import Ask, asks, wallet_option
 from identity_core.cli.listing import add_list
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.values import json_or_text
+from identity_core.cli.values import predicate_value
 from identity_core.domain.times import printed
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
@@ -75,7 +75,7 @@ def create(
 ) -> None:
     """Allow an agent to have something proved. Each use still needs a token that the holder signs: `identity ibct issue`.
 
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, JP).
+    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
     if not terms["actions"] and not pins:
         fail("what may the agent do?", "identity delegation create", "give --action or --pin", status=2)
@@ -87,7 +87,7 @@ def create(
             body["parentId"] = parent
         if pins:
             body["predicates"] = [
-                {"attributeName": name, "type": kind, "values": [json_or_text(value)]} for name, kind, value in pins
+                {"attributeName": name, "type": kind, "values": [predicate_value(value)]} for name, kind, value in pins
             ]
         show(ask("POST", "/delegations", "delegate", body), json_output=json_output, text=_record)
 

@@ -10,6 +10,7 @@ import orjson
 
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import session, url_option
+from identity_core.cli.values import counted
 
 
 @click.group()
@@ -46,7 +47,10 @@ def log_verify(file: Any, json_output: bool) -> None:
     show(
         checked.summary(),
         json_output=json_output,
-        text=lambda body: (
-            f"{body['did']}\nvalid, {body['versions']} versions, {'deactivated' if body['deactivated'] else 'active'}"
-        ),
+        text=_verdict,
     )
+
+
+def _verdict(checked: dict[str, Any]) -> str:
+    state = "deactivated" if checked["deactivated"] else "active"
+    return f"{checked['did']}\nvalid, {counted(checked['versions'], 'version')}, {state}"

@@ -25,7 +25,7 @@ from identity_core.cli.configuration import (
 from identity_core.cli.doctor_database import database
 from identity_core.cli.findings import Finding
 from identity_core.cli.output import as_json, show
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings, SettingsError, StartError
 
 LOW_DISK_BYTES = 256 * 1024 * 1024
 REDIS_SECONDS = 3.0
@@ -66,7 +66,14 @@ def examine(settings: Settings) -> Iterator[Finding]:
     try:
         yield from _keys(settings, look_inside=ours)
     except StartError as error:
-        yield Finding("API keys", "fail", str(error), "put it right, then look again")
+        yield _stopped("API keys", error, "put it right, then look again")
+
+
+def _stopped(check: str, error: StartError, remedy: str) -> Finding:
+    """What keeps an installation from starting; a wrong setting knows its place and remedy itself."""
+    if isinstance(error, SettingsError):
+        return Finding(check, "fail", f"{error.what} It is in: {error.where}", error.fix)
+    return Finding(check, "fail", str(error), remedy)
 
 
 def _data_directory(folder: Path) -> Iterator[Finding]:
@@ -155,7 +162,7 @@ def _plugins(settings: Settings) -> Iterator[Finding]:
     try:
         check = check_plugins(settings)
     except StartError as error:
-        yield Finding("plugins", "fail", str(error), "uninstall it, put it right, or name it in plugins.disabled")
+        yield _stopped("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
         return
     for problem in check.problems:
         yield Finding("plugins", "fail", problem, "see `identity plugins check`")

@@ -12,7 +12,7 @@ import orjson
 from identity_core.cli.ibct_revoke import revoke
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import keys_option
-from identity_core.cli.values import json_or_text
+from identity_core.cli.values import predicate_value
 from identity_core.cli.wallet import Wallet
 
 MAX_FILE_OCTETS = 65_536
@@ -54,15 +54,18 @@ def issue(
 ) -> None:
     """Print signed tokens, one a line. Whoever gets one can use it only as the agent, once.
 
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, JP).
+    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
     from identity_core.client import ibct
+    from identity_core.domain.errors import InvalidDid
 
     holder = Wallet.open(wallet)
     try:
-        action = ibct.action_text(*predicate, pin=None if pin is None else json_or_text(pin))
+        action = ibct.action_text(*predicate, pin=None if pin is None else predicate_value(pin))
         wish = ibct.Wish(agent, action, delegation, timedelta(minutes=minutes))
         tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
+    except InvalidDid:
+        fail(f"{agent} is no DID", "--agent", "name the DID of the agent", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
     show(tokens if count > 1 else tokens[0], json_output=json_output, text=lambda _: _lines(tokens))
@@ -100,12 +103,15 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None, jso
     """
     from identity_core.cli.holder_keys import holder_keys
     from identity_core.client import ibct
+    from identity_core.domain.capability import Capability
     from identity_core.domain.errors import IbctExpired, IbctInvalid, InvalidDid
 
     now = datetime.now(UTC)
     try:
         token = _read(file)
-        known = holder_keys(str(token.get("invoker")), now, keys=keys, document=document, url=url)
+        # What is no token at all is said before anybody is asked for the keys of its invoker.
+        invoker = Capability.parse(token, places=()).invoker
+        known = holder_keys(invoker, now, keys=keys, document=document, url=url)
         capability = ibct.verify(token, known, now)
     except (IbctInvalid, IbctExpired, InvalidDid) as error:
         fail(f"{error.code}: {error.details.get('reason', error)}", _name(file), "do not rely on it")

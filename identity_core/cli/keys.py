@@ -83,7 +83,9 @@ def _record(key: ApiKey) -> dict[str, Any]:
 
 def _line(record: dict[str, Any]) -> str:
     role = "admin" if record["admin"] else ",".join(record["scopes"])
-    end = f"  revoked {record['revokedAt']}" if record["revokedAt"] else ""
+    # A rotated key is revoked at the end of its grace period, which may be to come.
+    verb = "revoked" if (record["revokedAt"] or "") <= printed(datetime.now(UTC)) else "works until"
+    end = f"  {verb} {record['revokedAt']}" if record["revokedAt"] else ""
     return f"{record['id']}  {record['fingerprint']}  {record['name']:<20} {role}{end}"
 
 

@@ -10,14 +10,13 @@ from typing import Any
 
 import click
 
+from identity_core.cli.ledger_held import anchored_option, held_option, kept_checkpoints
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,
     Missing,
-    held_option,
     key_option,
     opened,
-    opened_checkpoint,
     progress,
     source_options,
     verifier_key,
@@ -40,9 +39,17 @@ SHOWN = 20
 @source_options
 @key_option
 @held_option
+@anchored_option
 @click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
 @as_json
-def audit(key_text: str | None, held: Sequence[Path], logs: bool, json_output: bool, **where: Any) -> None:
+def audit(
+    key_text: str | None,
+    held: Sequence[Path],
+    anchored: Sequence[Path],
+    logs: bool,
+    json_output: bool,
+    **where: Any,
+) -> None:
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
 
     Exit code 1 when something is wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what
@@ -53,7 +60,7 @@ def audit(key_text: str | None, held: Sequence[Path], logs: bool, json_output: b
         key = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
         first: list[Finding] = []
         checkpoint = _checkpoint(source, key, first)
-        kept = [opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint for path in held]
+        kept = kept_checkpoints(held, anchored, key)
         dids: dict[bytes, list[bytes]] | None = {} if logs else None
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
@@ -126,10 +133,7 @@ def _checkpoint(source: LogSource, key: VerifierKey, findings: list[Finding]) ->
         except LedgerUnavailable as error:
             findings.append(Finding("contradiction", f"log of {source.stored().size}", str(error)))
         return source.stored()
-    try:
-        octets = source.note()
-    except FileNotFoundError:
-        fail("there is no checkpoint", source.place, "`identity ledger export` writes such a directory")
+    octets = source.note()
     try:
         return open_checkpoint(octets, key).checkpoint
     except Refuted as error:

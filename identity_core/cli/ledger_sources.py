@@ -33,12 +33,6 @@ key_option = click.option(
     envvar="IDENTITY_LEDGER_KEY",
     help="The log's verifier key, or a file that holds it; see `identity ledger key`.",
 )
-held_option = click.option(
-    "--held",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    multiple=True,
-    help="A checkpoint that you kept from earlier; the log must have grown from it.",
-)
 witness_keys_option = click.option(
     "--witness-key", "witness_texts", multiple=True, help="A witness whose cosignature counts."
 )
@@ -105,7 +99,10 @@ class FolderSource:
 
     def note(self) -> bytes:
         """See ``LogSource``."""
-        return (self._folder / "checkpoint").read_bytes()
+        try:
+            return (self._folder / "checkpoint").read_bytes()
+        except FileNotFoundError:
+            fail("there is no checkpoint", self.place, "`identity ledger export` writes such a directory")
 
     def tile(self, tile: Tile) -> bytes:
         """See ``LogSource``."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from identity_core.cli.ledger_held import anchored_option, held_option, kept_checkpoints
 from identity_core.cli.ledger_sources import (
     cosignatures_option,
-    held_option,
     key_option,
     opened_checkpoint,
     progress,
@@ -20,11 +22,12 @@ from identity_core.cli.ledger_sources import (
 )
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import session
-from identity_core.client import Session
+from identity_core.cli.values import counted
+from identity_core.client import Refused, Session
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.errors import IdentityError
-from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint
-from identity_core.domain.merkle.history import History, ProvenHistory, Recorded, read_transaction, verify_history
+from identity_core.domain.merkle.checkpoint import Checkpoint
+from identity_core.domain.merkle.history import History, Recorded, read_transaction, verify_history
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proof_text import TlogProof
@@ -39,8 +42,14 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @url_option
 @key_option
 @held_option
+@anchored_option
 @witness_keys_option
 @cosignatures_option
+@click.option(
+    "--checkpoint",
+    type=_file,
+    help="Prove it in this checkpoint, such as one that witnesses cosigned, and not in the newest of the service.",
+)
 @click.option("--history", type=_file, help="A history that --save wrote: nothing is fetched.")
 @click.option("--log", "log_file", type=_file, help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
 @click.option("--proof", "proofs", type=_file, multiple=True, help="A tlog-proof for each line of --log, in its order.")
@@ -53,24 +62,25 @@ def verify(did: str | None, key_text: str | None, json_output: bool, **given: An
     is that nothing newer exists.
     """
     key = verifier_key(key_text)
-    try:
-        if given["history"] is not None:
-            kept = _kept(given["history"], did)
-            proven = _proven(kept, key, given, str(given["history"]))
-        elif given["log_file"] is not None:
-            kept = _from_proofs(did, given["log_file"], given["proofs"], key, given)
-            proven = _proven(kept, key, given, str(given["log_file"]))
-        elif did is not None and given["url"] is not None:
-            with session(given["url"]) as http:
-                kept = _fetched(http, did, key, given)
-                proven = _proven(kept, key, given, given["url"])
-                for path in given["held"]:
-                    _check_growth(http, opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint, proven.signed)
-        else:
-            raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
-    except (Malformed, Refuted, IdentityError) as error:
-        remedy = "do not trust this history; whoever signed the checkpoint can be held to it"
-        fail(f"the history is not proven: {error}", did or str(given["history"] or given["log_file"]), remedy)
+    with contextlib.ExitStack() as stack:
+        http = None if given["url"] is None else stack.enter_context(session(given["url"]))
+        try:
+            if given["history"] is not None:
+                kept = _in_checkpoint(_kept(given["history"], did), key, given["checkpoint"])
+            elif given["log_file"] is not None:
+                kept = _in_checkpoint(_from_proofs(did, given["log_file"], given["proofs"]), key, given["checkpoint"])
+            elif did is not None and http is not None:
+                kept = _fetched(http, did, key, given["checkpoint"])
+            else:
+                raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
+            where = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
+            signed = opened_checkpoint(kept.checkpoint, key, where, given["witness_texts"], given["cosignatures"])
+            proven = verify_history(kept.did, kept.entries, signed)
+            for held in kept_checkpoints(given["held"], given["anchored"], key):
+                _check_growth(http, held, signed.checkpoint)
+        except (Malformed, Refuted, IdentityError) as error:
+            remedy = "do not trust this history; whoever signed the checkpoint can be held to it"
+            fail(f"the history is not proven: {error}", did or str(given["history"] or given["log_file"]), remedy)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
     show(proven.summary(), json_output=json_output, text=_told)
@@ -80,15 +90,9 @@ def _told(body: dict[str, Any]) -> str:
     state = "deactivated" if body["deactivated"] else "active"
     by = "".join(f"\ncosigned by {name} at {at}" for name, at in body["cosigned"].items())
     return (
-        f"{body['did']}\nproven: {body['versions']} versions, {state}, the last recorded {body['lastRecorded']} as entry "
+        f"{body['did']}\nproven: {counted(body['versions'], 'version')}, {state}, the last recorded {body['lastRecorded']} as entry "
         f"{body['sequence']}\nin {body['origin']} of {body['treeSize']} entries{by}"
     )
-
-
-def _proven(kept: History, key: VerifierKey, given: dict[str, Any], where: str) -> ProvenHistory:
-    witnesses, cosignatures = given["witness_texts"], given["cosignatures"]
-    signed = opened_checkpoint(kept.checkpoint, key, where, witnesses, cosignatures)
-    return verify_history(kept.did, kept.entries, signed)
 
 
 def _kept(path: Path, did: str | None) -> History:
@@ -98,10 +102,8 @@ def _kept(path: Path, did: str | None) -> History:
     return kept
 
 
-def _from_proofs(
-    did: str | None, log_file: Path, proofs: Sequence[Path], key: VerifierKey, given: dict[str, Any]
-) -> History:
-    """From the plain formats. Each proof may have a checkpoint of its own; all but the last are checked here."""
+def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> History:
+    """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
     from identity_core.domain import log
 
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
@@ -120,15 +122,33 @@ def _from_proofs(
     return History(did, newest, tuple(recorded))
 
 
-def _fetched(http: Session, did: str, key: VerifierKey, given: dict[str, Any]) -> History:
+def _in_checkpoint(kept: History, key: VerifierKey, path: Path | None) -> History:
+    """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
+    if path is None:
+        return kept
+    own = opened_checkpoint(kept.checkpoint, key, kept.did).checkpoint
+    given = opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint
+    if given.size != own.size:
+        says = f"the checkpoint covers {given.size} entries, the history was proven in a log of {own.size}"
+        fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
+    if given.root != own.root:
+        raise Refuted(f"two trees of {own.size} entries have different roots")
+    return dataclasses.replace(kept, checkpoint=path.read_bytes())
+
+
+def _fetched(http: Session, did: str, key: VerifierKey, path: Path | None) -> History:
+    """The history of ``did`` with proofs to the checkpoint in ``path``, or to the newest of the service."""
     # The checkpoint comes second, so that it covers whatever the history names.
     transactions = list(_transactions(http, did))
-    note = http.octets("/ledger/checkpoint")
-    size = opened_checkpoint(note, key, http.url, given["witness_texts"], given["cosignatures"]).checkpoint.size
+    note = http.octets("/ledger/checkpoint") if path is None else path.read_bytes()
+    size = opened_checkpoint(note, key, str(path or http.url)).checkpoint.size
     entries = []
     with progress(transactions, "entries") as bar:
         for transaction in bar:
             leaf = read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
+            if path is not None and leaf.sequence > size:
+                says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
+                fail(says, str(path), "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
             query = {"transaction": transaction, "size": size}
             proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
             entries.append(Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"])))
@@ -146,15 +166,25 @@ def _transactions(http: Session, did: str) -> Iterator[str]:
             return
 
 
-def _check_growth(http: Session, held: Checkpoint, now: SignedCheckpoint) -> None:
-    """Raises ``Refuted`` unless the log grew from ``held``."""
-    new = now.checkpoint
-    if held.size > new.size:
-        raise Refuted(f"a kept checkpoint has {held.size} entries, the log says {new.size}: it was cut")
-    query = {"first": held.size, "second": new.size}
-    proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
-    hashes = [base64url_decode(one) for one in proof["hashes"]]
+def _check_growth(http: Session | None, held: Checkpoint, proven: Checkpoint) -> None:
+    """Raises ``Refuted`` unless the log of the later of the two grew from the earlier. A kept history may be the earlier."""
+    earlier, later = sorted((held, proven), key=lambda one: one.size)
+    hashes = [] if earlier.size == later.size else _growth(http, earlier.size, later.size)
     try:
-        verify_consistency(held.size, held.root, new.size, new.root, hashes)
+        verify_consistency(earlier.size, earlier.root, later.size, later.root, hashes)
     except Refuted as error:
         raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
+
+
+def _growth(http: Session | None, first: int, second: int) -> list[bytes]:
+    """The log's proof that it grew from ``first`` to ``second`` entries."""
+    if http is None:
+        raise click.UsageError(f"--held needs --url: the log has to prove how it grew from {first} to {second} entries")
+    query = {"first": first, "second": second}
+    try:
+        proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
+    except Refused as error:
+        if error.code == "LOG_RANGE_INVALID":
+            raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error
+        raise
+    return [base64url_decode(one) for one in proof["hashes"]]

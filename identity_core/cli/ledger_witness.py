@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import threading
 import time
@@ -30,6 +31,8 @@ from identity_core.domain.merkle.witness import NotSigned, Stale, Submission, Un
 STATUS: dict[type[Exception], int] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
 INCONSISTENT = 422
 SOCKET_SECONDS = 10.0
+
+_LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
 class Witness:
@@ -63,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """One submission."""
         length = self.headers.get("Content-Length", "")
-        if self.path != "/add-checkpoint" or not length.isascii() or not length.isdigit() or int(length) > 2 * MAX_NOTE:
+        if self.path != "/add-checkpoint" or not _LENGTH.fullmatch(length) or int(length) > 2 * MAX_NOTE:
             self.close_connection = True
             self._answer(
                 404 if self.path != "/add-checkpoint" else 400, "text/plain", "POST a checkpoint to /add-checkpoint\n"

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from identity_core.cli.configuration import config_option, configured
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail_start, show
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.plugin.inventory import InstalledPlugin
 from identity_core.settings import Settings, StartError
@@ -93,7 +93,7 @@ def list_command(config: Path | None, url: str | None, json_output: bool) -> Non
     try:
         plugins = list_plugins(configured(config))
     except StartError as error:
-        fail(str(error), "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+        fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
     if url is not None:
         from identity_core.cli.plugins_running import as_running, conditions
 
@@ -109,7 +109,7 @@ def check_command(config: Path | None, json_output: bool) -> None:
     try:
         check = check_plugins(configured(config))
     except StartError as error:
-        fail(str(error), "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+        fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
     show(dataclasses.asdict(check), json_output=json_output, text=lambda _: _report(check))
     if check.problems:
         raise SystemExit(1)

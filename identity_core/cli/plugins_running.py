@@ -27,12 +27,18 @@ def conditions(url: str) -> Mapping[str, Any]:
 
 
 def as_running(installed: list[InstalledPlugin], running: Mapping[str, Any]) -> list[InstalledPlugin]:
-    """The rows of this installation with the states of the service; what only the service has comes last, without a distribution."""
+    """The rows of this installation with the states of the service, which may be set up otherwise: what is chosen here and not in use
+    there is merely available. What only the service has comes last, without a distribution."""
     rows, left = [], dict(running)
     kinds = {hook: kind for kind, hook in HOOKS.items()}
     for row in installed:
         condition = left.pop(f"{kinds.get(row.hook, '-')}:{row.name}", None)
-        rows.append(row if condition is None else replace(row, state=condition["state"], reason=_processes(condition)))
+        if condition is not None:
+            rows.append(replace(row, state=condition["state"], reason=_processes(condition)))
+        elif row.state == "chosen" and running:
+            rows.append(replace(row, state="available", reason="the service does not use it"))
+        else:
+            rows.append(row)
     for key, condition in left.items():
         kind, _, name = key.partition(":")
         rows.append(InstalledPlugin(name, HOOKS.get(kind, kind), "", "", condition["state"], _processes(condition)))

@@ -17,6 +17,7 @@ from identity_core.cli.proof_anchor import Unreachable, check_anchor
 from identity_core.cli.proof_import import import_
 from identity_core.cli.proof_request import request
 from identity_core.cli.proof_stored import get, revoke
+from identity_core.cli.values import predicate_value, shown
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.proof import Expectation
@@ -125,7 +126,7 @@ def verify(
     standard input. The anchor in a record is followed to its root.
 
     Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked.
-    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, JP).
+    A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
 
     Ends with 0 for a proof that holds, 1 for one that does not, 2 when it could not be checked.
     """
@@ -198,16 +199,12 @@ def _expectation(
 
 def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:
     attribute, kind, value = asked
-    try:
-        read: JsonValue = strict_json.loads(value.encode())
-    except strict_json.JsonRefused:
-        read = value
-    return {"attributeName": attribute, "type": kind, "value": read}
+    return {"attributeName": attribute, "type": kind, "value": predicate_value(value)}
 
 
 def _text(body: Mapping[str, Any]) -> str:
     lines = ["valid"]
-    lines += [f"proves     {one['attributeName']} {one['type']} {one['value']}" for one in body["predicates"]]
+    lines += [f"proves     {one['attributeName']} {one['type']} {shown(one['value'])}" for one in body["predicates"]]
     lines += [f"issuer     {body['verificationMethod']}", f"schema     {body['schemaId']}"]
     lines += [f"audience   {body['context']['audience']}", f"proof id   {body['context']['proofId']}"]
     if body["anchor"] is not None:

@@ -10,7 +10,7 @@ import click
 from identity_core.cli.asking import asks, wallet_option
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.values import json_or_text
+from identity_core.cli.values import predicate_value
 
 
 @click.command()
@@ -49,7 +49,7 @@ def request(
     from identity_core.client import ibct
     from identity_core.codec import strict_json
 
-    more: dict[str, Any] = {"value": None if value is None else json_or_text(value)}
+    more: dict[str, Any] = {"value": None if value is None else predicate_value(value)}
     more |= {"challenge": challenge, "domain": domain}
     more = {name: one for name, one in more.items() if one is not None}
     if anchor:

@@ -10,6 +10,7 @@ import click
 
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
+from identity_core.cli.values import shown
 from identity_core.cli.wallet import Wallet
 
 _keys_option = click.option(
@@ -78,7 +79,7 @@ def _text(body: dict[str, Any]) -> str:
     state = f"revoked {body['revokedAt']} by {body['revokedBy']}" if body["revokedAt"] else "in force"
     lines = [
         f"proof      {body['proofId']}, {state}",
-        f"proves     {predicate['attributeName']} {predicate['type']} {predicate['value']}",
+        f"proves     {predicate['attributeName']} {predicate['type']} {shown(predicate['value'])}",
         f"holder     {body['holderDid']}",
         f"agent      {body['agentDid']}",
         f"issuer     {body['issuerDid']}",

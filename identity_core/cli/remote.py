@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from identity_core.cli.output import fail
+from identity_core.cli.values import shown
 from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Unreachable
 
 url_option = click.option(
@@ -61,6 +61,22 @@ def remedy(error: Refused, details: dict[str, Any]) -> str:
         "DELEGATION_NOT_FOUND": "check the id, and that you are a party of it: `identity delegation list`",
         "SCHEMA_NOT_FOUND": "check the id: `identity credential schema list`",
         "RATE_LIMITED": f"wait {details.get('retryAfter', 1)} s and send it again",
+        "IBCT_REPLAYED": "ask the holder for another token: each serves one request",
+        "IBCT_EXPIRED": "ask the holder for another token",
+        "DELEGATION_SUSPENDED": "ask the holder: `identity delegation resume`",
+        "PROOF_NOT_FOUND": "check the id, and that you are the proof's holder or agent",
         "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
     }
-    return hints.get(error.code, json.dumps(details) if details else "see the message above")
+    return hints.get(error.code) or _told(details) or "see the message above"
+
+
+def _told(details: Mapping[str, Any]) -> str:
+    """What the service says further, in words: remedies, else the places of a body that are wrong, else name by name."""
+    match details:
+        case {"remedies": [*remedies]}:
+            return "; or ".join(map(shown, remedies))
+        case {"errors": [*errors]}:
+            return "; ".join(
+                " ".join(map(shown, one.values())) if isinstance(one, dict) else shown(one) for one in errors
+            )
+    return ", ".join(f"{name}: {shown(value)}" for name, value in details.items())

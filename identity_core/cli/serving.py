@@ -37,6 +37,9 @@ BACKLOG = 2048
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 # After its requests a worker closes its plugins; one that hangs in that is killed.
 CLOSING_SECONDS = 10.0
+# How long a worker may be silent, its start included, before its parent takes it for hung and kills it. Uvicorn's five seconds
+# are less than a start takes on a busy machine, which then never gets its workers.
+SILENT_SECONDS = 60
 
 log = logging.getLogger("identity")
 
@@ -126,13 +129,14 @@ def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool
         workers=settings.server.workers,
         lifespan=lifespan,
         loop="auto",
-        http="httptools",
+        http="identity_core.cli.http_protocol:HttpProtocol",
         ws="none",
         log_config=logging_config(settings.log),
         access_log=False,
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=int(settings.server.shutdown_seconds),
+        timeout_worker_healthcheck=SILENT_SECONDS,
         backlog=BACKLOG,
     )
 

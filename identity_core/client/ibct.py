@@ -43,8 +43,10 @@ def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
 
 
 def build(holder: str, wish: Wish, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
-    """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have."""
+    """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have, ``InvalidDid`` for an agent
+    that is no DID."""
     Action.parse(wish.action)
+    Did.parse(wish.agent)
     return {
         "id": id,
         "type": TYPE,

@@ -170,10 +170,7 @@ def _read_attribute(segment: str) -> str | None:
 def _read_type(segment: str) -> PredicateType | None:
     if segment == ANY:
         return None
-    try:
-        return PredicateType(segment)
-    except ValueError:
-        raise ValueError(f"the type is none of {', '.join(PredicateType)}") from None
+    return PredicateType(segment)
 
 
 def _read_pin(segment: str) -> str:

@@ -156,7 +156,9 @@ class DelegationChain:
         pins = self.pins(action)
         value = literal_of(next(iter(pins))) if len(pins) == 1 else None
         if value is None:
-            raise InvalidRequest("The predicate needs a value: no single pin supplies it.", details={"member": "value"})
+            raise InvalidRequest(
+                "The predicate needs a value: no single pin supplies it.", details={"member": "predicate.value"}
+            )
         return value
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NoReturn
 
 from identity_core.domain.attributes import OFFSET, Attribute, AttributeType, TypedValue, ValueRefused
 from identity_core.domain.errors import JsonValue, PredicateNotSatisfied, PredicateUnsupported
@@ -28,6 +29,10 @@ class PredicateType(StrEnum):
     LT = "lt"
     EQ = "eq"
     SET_MEMBER = "set_member"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ValueError(f"the type is none of {', '.join(cls)}")
 
 
 _BOUNDS = (PredicateType.GTE, PredicateType.GT, PredicateType.LTE, PredicateType.LT)

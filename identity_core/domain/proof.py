@@ -205,7 +205,7 @@ class Expectation:
         }
         for name, (expected, found) in pairs.items():
             if expected is not None and expected != found:
-                raise ProofInvalid(details={"reason": f"the proof is bound to another {name}"})
+                raise ProofInvalid(details={"reason": f"the proof is not bound to the expected {name}"})
         return tuple(name for name, (expected, _) in pairs.items() if expected is None)
 
     def _canonical(self, schema: Schema) -> list[dict[str, JsonValue]]:

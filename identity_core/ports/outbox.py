@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.anchor import Anchor
+from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.anchoring import Batch
 
 
@@ -119,6 +120,10 @@ class AnchorOutbox(Protocol):
 
     async def receipt(self, proof_id: str) -> Anchor | None:
         """The receipt of a proof as it stands."""
+        ...
+
+    async def anchored_checkpoint(self, ledger: str) -> AnchoredCheckpoint | None:
+        """The checkpoint in the newest confirmed batch that has one."""
         ...
 
     async def retry(self, now: datetime) -> int:

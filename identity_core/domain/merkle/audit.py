@@ -25,8 +25,8 @@ _sha256 = hashlib.sha256
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, root, entry, moved, order, tile, form,
-    log."""
+    """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form;
+    and, found by who reads the log: log, contradiction."""
 
     kind: str
     where: str

@@ -45,8 +45,9 @@ class IssueCredential:
         raise InvalidCredential(
             "The service holds no key of the issuer that signs credentials.",
             details={
-                "reason": "no Bls12381G2Key2020 assertionMethod key of the issuer is held here: create it with"
-                " storeSecrets, or sign the credential elsewhere and import it"
+                "reason": ("no" if wanted is None else "verificationMethod names no")
+                + " Bls12381G2Key2020 assertionMethod key of the issuer that is held here: create it with storeSecrets,"
+                " or sign the credential elsewhere and import it"
             },
         )
 

@@ -83,7 +83,7 @@ class CreateDid:
                 "No such DID method is installed.",
                 details={"method": echoed(wish.method, TERM), "supported": [*sorted(self.methods)]},
             )
-        if not (wish.return_secrets or wish.store_secrets):
+        if not (wish.return_secrets or wish.store_secrets or wish.public_keys):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
         new_keys, recovery, pairs = self._own(wish) if wish.public_keys else self._made(wish)
         change = Create(
@@ -112,7 +112,8 @@ class CreateDid:
         """Keys made here, the primary one first: for the document, the recovery key, and (purpose, pair) of all."""
         pairs: list[tuple[str, KeyPair]] = []
         new_keys: list[NewKey] = []
-        for place, key in enumerate((KeyWish(wish.key_type or "Ed25519", ()), *wish.additional)):
+        primary = KeyWish("Ed25519" if wish.key_type is None else wish.key_type, ())
+        for place, key in enumerate((primary, *wish.additional)):
             pair = keys.generate(key.type, self.random)
             purposes = key.purposes or keys.default_purposes(key.type, primary=place == 0)
             new_keys.append(NewKey(keys.verification_method_type(key.type), pair.public, purposes))

@@ -31,8 +31,8 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class ResolveDid:
-    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version; ``PluginUnavailable`` and ``NotAcceptable`` as
-    ``DidReader.elsewhere`` does."""
+    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
+    deactivated DID; ``PluginUnavailable`` and ``NotAcceptable`` as ``DidReader.elsewhere`` does."""
 
     reader: DidReader
 
@@ -46,13 +46,7 @@ class ResolveDid:
                 raise
             standing = Standing(found, ())
         head = standing.head
-        if version_id is not None:
-            version = await self._by_id(did, standing, version_id)
-        elif version_time is not None:
-            # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
-            version = await self._by_time(did, standing, version_time)
-        else:
-            version = head
+        version = await self._wanted(did, standing, version_id, version_time)
         following = None
         if version.state.version_id < head.state.version_id:
             following = await self._by_id(did, standing, version.state.version_id + 1)
@@ -64,6 +58,21 @@ class ResolveDid:
             following=following,
             stale_at=history.due(head.state),
         )
+
+    async def _wanted(
+        self, did: Did, standing: Standing, version_id: int | None, version_time: datetime | None
+    ) -> IndexedVersion:
+        try:
+            if version_id is not None:
+                return await self._by_id(did, standing, version_id)
+            if version_time is not None:
+                # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
+                return await self._by_time(did, standing, version_time)
+        except DidNotFound:
+            # A deactivated DID is gone, whatever version was asked for (contract §2, "deactivated").
+            await self.reader.active(did)
+            raise
+        return standing.head
 
     async def _by_id(self, did: Did, standing: Standing, version_id: int) -> IndexedVersion:
         for version in (standing.recorded, *standing.due):

@@ -52,7 +52,7 @@ class RotateDidKey:
     async def __call__(
         self, did: Did, wish: Rotation, authorization: Authorization, occasion: Occasion, *, if_match: int | None
     ) -> Rotated:
-        if not (wish.return_secrets or wish.store_secrets):
+        if not (wish.return_secrets or wish.store_secrets or wish.multibase):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the key would be lost.")
         kind = keys.verification_method_type(wish.key_type)
         if wish.multibase is not None:

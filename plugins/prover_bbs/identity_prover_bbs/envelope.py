@@ -106,7 +106,7 @@ class Envelope:
             ("context", found.presented.context, presented.context),
         ):
             if there != asked:
-                raise _refused(f"the proof is bound to another {name}")
+                raise _refused(f"the proof is not bound to the expected {name}")
         raise _refused("the proof discloses something else than the predicates say")
 
     @classmethod

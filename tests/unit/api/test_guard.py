@@ -142,6 +142,17 @@ def test_a_refusal_of_ours_with_500_is_logged_and_one_of_the_client_is_not(caplo
     assert caplog.text == ""
 
 
+def test_what_an_installation_leaves_out_is_no_fault_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    from identity_core.domain.errors import AnchoringDisabled
+
+    class Plain(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            raise AnchoringDisabled
+
+    assert ask(build_toy(Plain()), target=HEALTH).status == 501
+    assert caplog.text == ""
+
+
 def test_overload_is_answered_but_health_goes_on() -> None:
     async def scenario() -> None:
         gates = asyncio.Event()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,9 +15,15 @@ from typing import Any, TypeVar
 import pytest
 
 from identity_core.api.anchor_render import anchor, details
+from identity_core.bootstrap import LogDesk
 from identity_core.cli.proof_anchor import Unreachable, check_anchor
+from identity_core.codec.multibase import base64url_decode
+from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
+from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.errors import ProofInvalid
+from identity_core.domain.merkle.checkpoint import Checkpoint
 from identity_core.domain.times import printed
+from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.outbox import LeaseLost
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.timeline import TimelineEntry, TimelineRow, TimelineWish
@@ -77,6 +85,23 @@ def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(opened())
 
 
+def in_log(folder: Path, job: Callable[[LogDesk], Awaitable[T]]) -> T:
+    async def opened() -> T:
+        from identity_core import bootstrap
+
+        async with bootstrap.log_desk(load(overrides={"data_dir": folder})) as desk:
+            return await job(desk)
+
+    return asyncio.run(opened())
+
+
+async def anchor_of(desk: LogDesk, root: bytes) -> AnchorTransaction:
+    assert isinstance(desk.ledger, AnchoringLedger)
+    told = await desk.ledger.anchor_status(root)
+    assert told is not None
+    return told
+
+
 @pytest.fixture
 def data(here: Path) -> Path:
     folder = here / "identity-data"
@@ -123,7 +148,10 @@ def test_proofs_from_before_anchoring(identity: Commands, data: Path, here: Path
     assert taken_back.revocation is not None
     assert identity.json("anchor", "status")["waiting"] == 0
     assert identity.json("anchor", "backfill") == {"queued": 1}
-    assert identity.json("anchor", "status")["waiting"] == 1
+    status = identity.json("anchor", "status")
+    assert status["waiting"] == 1
+    assert datetime.fromisoformat(status["oldest"]) <= datetime.now(UTC)
+    assert status["oldest"].endswith("Z")
     assert identity.json("anchor", "retry") == {"queued": 0}
 
 
@@ -204,3 +232,67 @@ def test_no_anchor_is_no_fault_unless_a_ledger_is_to_confirm_it(data: Path) -> N
     assert check_anchor("text", None) is None
     with pytest.raises(ProofInvalid):
         check_anchor(old(), load(overrides={"data_dir": data}))
+
+
+def test_the_log_is_held_to_the_checkpoint_that_was_anchored(identity: Commands, data: Path, here: Path) -> None:
+    assert "no checkpoint is anchored" in identity.refused("anchor", "checkpoint")[0]
+
+    async def grow(desk: LogDesk, version: int) -> None:
+        await desk.ledger.append("did:key:zHana", b"entry", expected_version=version)
+
+    in_log(data, lambda desk: grow(desk, 0))
+    anchored(data)
+    body = identity.json("anchor", "checkpoint", "--save", here / "anchored")
+    assert body == json.loads((here / "anchored").read_text())
+    assert body["checkpoint"].splitlines()[1] == "1"
+    # The root is what the ledger has.
+    details = body["anchorDetails"]
+    told = in_log(data, lambda desk: anchor_of(desk, base64url_decode(details["root"])))
+    assert (told.state, told.transaction_hash, told.block_number) == ("confirmed", body["txHash"], body["blockNumber"])
+    assert f"transaction  {body['txHash']}" in identity.ok("anchor", "checkpoint")
+    # The log grew from it, and another log did not.
+    in_log(data, lambda desk: grow(desk, 1))
+    words = ("ledger", "audit", "--anchored", here / "anchored")
+    assert (identity.json(*words)["sound"], identity.json(*words)["held"]) == (True, 1)
+    shutil.copytree(data, here / "other")
+    for file in ("ledger.sqlite", "identity.sqlite"):
+        for name in (file, f"{file}-wal", f"{file}-shm"):
+            (here / "other" / name).unlink(missing_ok=True)
+    in_log(here / "other", lambda desk: desk.ledger.append("did:key:zMallory", b"entry", expected_version=0))
+    result = identity(*words, "--data-dir", here / "other", "--json")
+    assert result.exit_code == 1
+    assert [one["kind"] for one in json.loads(result.stdout)["findings"]] == ["fork"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda kept: kept.update(checkpoint=kept["checkpoint"].replace("\n1\n", "\n2\n")), "does not lead"),
+        (lambda kept: kept["anchorDetails"].update(root="A" * 43), "does not lead"),
+        (lambda kept: kept["anchorDetails"].pop("path"), "no list of hashes"),
+        (lambda kept: kept.pop("anchorDetails"), "no object"),
+        (lambda kept: kept.update(checkpoint=7), "three lines"),
+        (lambda kept: kept.update(txHash=7), "no transaction"),
+        (lambda kept: kept.update(blockNumber=True), "no transaction or block"),
+        (lambda kept: kept.update(format="else"), "not an anchored checkpoint"),
+    ],
+)
+def test_an_anchored_checkpoint_that_is_none(
+    identity: Commands, data: Path, here: Path, change: Callable[[Any], object], says: str
+) -> None:
+    checkpoint = Checkpoint("127.0.0.1:8080/api/v1/ledger", 1, bytes(32))
+    root, (path, _) = root_and_paths([checkpoint_commitment(checkpoint.text.encode()), bytes(32)])
+    kept = AnchoredCheckpoint(checkpoint, AnchorPath.at("sql", root, 0, 2, path, AT), "ab" * 32, 5)
+    assert AnchoredCheckpoint.parse(kept.encode()) == kept
+    body = json.loads(kept.encode())
+    change(body)
+    (here / "anchored").write_text(json.dumps(body))
+    words = ("ledger", "audit", "--anchored", here / "anchored")
+    assert says in identity.refused(*words)[0]
+    (here / "anchored").write_bytes(b"{")
+    assert "not an anchored checkpoint" in identity.refused(*words)[0]
+    elsewhere = replace(kept, checkpoint=replace(checkpoint, origin="else.example/api/v1/ledger"))
+    root, (path, _) = root_and_paths([checkpoint_commitment(elsewhere.checkpoint.text.encode()), bytes(32)])
+    elsewhere = replace(elsewhere, path=AnchorPath.at("sql", root, 0, 2, path, AT))
+    (here / "anchored").write_bytes(elsewhere.encode())
+    assert "another log" in identity.refused(*words)[0]

@@ -13,6 +13,7 @@ import click
 import pytest
 
 from identity_core.cli import GROUPS, main
+from identity_core.settings import SettingsError, load
 from tests.unit.cli.conftest import Commands
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,6 +141,21 @@ def test_a_wrong_setting_says_where_it_stands(identity: Commands, here: Path) ->
         lines = identity.refused(*arguments, status=2)
         assert "identity.toml:2" in lines[1]
         assert "server.port" in lines[2]
+
+
+def test_what_the_client_reads_of_the_environment_disturbs_no_installation() -> None:
+    """Whoever calls a service and keeps one has both in one environment; a variable that no command knows is still refused."""
+    read = {
+        parameter.envvar
+        for command in LEAVES.values()
+        for parameter in command.params
+        if isinstance(parameter.envvar, str) and parameter.envvar.startswith("IDENTITY_")
+    }
+    assert {"IDENTITY_URL", "IDENTITY_LEDGER_KEY", "IDENTITY_TOKEN"} <= read
+    for variable in {*read, "IDENTITY_ORIGIN"} - {"IDENTITY_CONFIG"}:
+        assert load(environment={variable: "x"}).server.port == 8080, variable
+    with pytest.raises(SettingsError):
+        load(environment={"IDENTITY_LEDGER_KEYS": "x"})
 
 
 def test_what_nobody_expected_is_told_in_three_lines(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,22 @@ __all__ = ["anvil_program"]
 
 # A secret multikey is longer than what is shown of it; so is a token.
 SECRET = re.compile("z(3u2|3we|488)[1-9A-Za-z]{20,}|eyJhbGciOiJFZERTQSIs")
+
+
+def tell(server: LocalServer, *options: str) -> str:
+    return Commands({}).ok("demo", "--url", server.url, "--api-key", server.api_key, *options)
+
+
+@pytest.fixture(scope="module")
+def shown(server: LocalServer) -> str:
+    """The story with every request, told once."""
+    return tell(server, "--show")
+
+
+@pytest.fixture(scope="module")
+def told(server: LocalServer) -> Any:
+    """The story as JSON, told once."""
+    return json.loads(tell(server, "--json"))
 
 
 def test_the_story(remote: Commands, server: LocalServer) -> None:
@@ -33,40 +51,37 @@ def test_the_story(remote: Commands, server: LocalServer) -> None:
     assert SECRET.search(result.stdout) is None
 
 
-def test_every_request_can_be_seen(remote: Commands, server: LocalServer) -> None:
-    said = remote.ok("demo", "--url", server.url, "--show")
-    assert "     > POST /api/v1/dids\n" in said
-    assert re.search(r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&purpose=update&bodyHash=", said)
-    assert re.search(r'> PATCH /api/v1/dids/\S+\n       \{\n         "operation": "addService"', said)
-    assert re.search(r'> POST /api/v1/zkp/delegated-proofs\n       \{\n         "holderDid"', said)
-    assert '"privateKey": "z3u2…"' in said
-    assert '"access_token": "eyJh…"' in said
-    assert re.search(r'"proof": "[\w-]{80}… \([\d,]+ characters\)"', said)
-    assert SECRET.search(said) is None
-    assert re.search(r"     < 410  \(\d+ ms\)", said)
+def test_every_request_can_be_seen(shown: str) -> None:
+    assert "     > POST /api/v1/dids\n" in shown
+    assert re.search(r"> GET /api/v1/auth/challenge\?did=did%3Aids%3A\w+&purpose=update&bodyHash=", shown)
+    assert re.search(r'> PATCH /api/v1/dids/\S+\n       \{\n         "operation": "addService"', shown)
+    assert re.search(r'> POST /api/v1/zkp/delegated-proofs\n       \{\n         "holderDid"', shown)
+    assert '"privateKey": "z3u2…"' in shown
+    assert '"access_token": "eyJh…"' in shown
+    assert re.search(r'"proof": "[\w-]{80}… \([\d,]+ characters\)"', shown)
+    assert SECRET.search(shown) is None
+    assert re.search(r"     < 410  \(\d+ ms\)", shown)
 
 
-def test_a_step_at_home_shows_what_it_made(remote: Commands, server: LocalServer) -> None:
-    said = remote.ok("demo", "--url", server.url, "--show")
+def test_a_step_at_home_shows_what_it_made(shown: str) -> None:
     assert re.search(
-        r"signs a token.*\n     zkp\.prove\.age\.gte\.18, .*\n       \{\n         \"id\": \"urn:uuid:", said
+        r"signs a token.*\n     zkp\.prove\.age\.gte\.18, .*\n       \{\n         \"id\": \"urn:uuid:", shown
     )
 
 
-def test_as_json(remote: Commands, server: LocalServer) -> None:
-    told = remote.json("demo", "--url", server.url, "--show")
-    assert told["url"] == server.url
-    chapters = {step["chapter"] for step in told["steps"]}
+def test_as_json(told: Any, server: LocalServer) -> None:
+    whole = json.loads(tell(server, "--show", "--json"))
+    assert whole["url"] == server.url
+    chapters = {step["chapter"] for step in whole["steps"]}
     assert len(chapters) == 9
-    created = told["steps"][0]
+    created = whole["steps"][0]
     assert created["exchanges"][0]["method"] == "POST"
     assert created["exchanges"][0]["status"] == 201
     assert created["answer"]["keys"]["authentication"]["privateKey"] == "z3u2…"
-    assert "exchanges" not in remote.json("demo", "--url", server.url)["steps"][0]
+    assert "exchanges" not in told["steps"][0]
 
 
-def test_the_receipt_of_an_anchor_is_shown_where_there_is_one(remote: Commands, server: LocalServer) -> None:
-    told = remote.json("demo", "--url", server.url)
+def test_the_receipt_of_an_anchor_is_shown_where_there_is_one(told: Any) -> None:
     asked = next(step for step in told["steps"] if step["chapter"] == "A proof, obtained by the agent")
     if told["anchoring"]:
         assert "anchor confirmed in block" in asked["shows"] or "anchor pending" in asked["shows"]

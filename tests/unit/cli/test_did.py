@@ -209,6 +209,8 @@ def test_the_log_is_checked_without_the_service(remote: Commands, identity: Comm
     assert len(remote.json("did", "log", "get", did)) == 2
     assert identity.ok("did", "log", "verify", "-", input=text).startswith(f"{did}\nvalid, 2 versions")
     assert identity.json("did", "log", "verify", "-", input=text)["versions"] == 2
+    first = text.splitlines()[0]
+    assert identity.ok("did", "log", "verify", "-", input=first).startswith(f"{did}\nvalid, 1 version,")
     forged = text.replace('"updateKeys"', '"updatekeys"', 1)
     assert "not valid" in identity.refused("did", "log", "verify", "-", input=forged)[0]
 

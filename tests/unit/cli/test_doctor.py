@@ -80,6 +80,12 @@ def test_a_passphrase_is_better(here: Path) -> None:
     ("environment", "check", "state", "says"),
     [
         ({"IDENTITY_LEDGER_BACKEND": "nope"}, "plugins", "fail", "nope"),
+        (
+            {"IDENTITY_PLUGINS_SEALED_NOPE": "1"},
+            "plugins",
+            "fail",
+            "It is in: environment IDENTITY_PLUGINS_SEALED_NOPE",
+        ),
         ({"IDENTITY_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/x"}, "plugins", "fail", "ledger"),
         ({"IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1/0"}, "throttle", "fail", "Redis does not answer"),
         ({"IDENTITY_SERVER_WORKERS": "2"}, "throttle", "ok", "buckets in sql"),

@@ -61,6 +61,16 @@ def test_a_token_is_issued_and_holds(wallet: str) -> None:
     assert PAIR.secret not in result.output
 
 
+def test_a_decimal_is_pinned_as_the_string_that_it_is(wallet: str) -> None:
+    assert issued(wallet, "--pin", "1000.00")["action"] == issued(wallet, "--pin", '"1000.00"')["action"]
+
+
+def test_what_is_no_token_is_said_before_anybody_is_asked_for_keys() -> None:
+    result = run("verify", "-", "--resolve", "http://127.0.0.1:9", given="{}")
+    assert result.exit_code == 1
+    assert result.output.startswith("error: IBCT_INVALID: ")
+
+
 def test_several_tokens_at_once_are_lines_or_one_array(wallet: str) -> None:
     lines = issue(wallet, "--count", "3").output.splitlines()
     assert len({json.loads(line)["nonce"] for line in lines}) == 3
@@ -69,7 +79,13 @@ def test_several_tokens_at_once_are_lines_or_one_array(wallet: str) -> None:
 
 @pytest.mark.parametrize(
     ("more", "said"),
-    [(("--predicate", "age", "like"), "like"), (("--pin", "1.5"), "a value is"), (("--count", "0"), "--count")],
+    [
+        (("--predicate", "age", "like"), "none of gte, gt, lte"),
+        (("--pin", '{"a":1}'), "a value is"),
+        (("--pin", "null"), "null is no value"),
+        (("--agent", "aki"), "aki is no DID"),
+        (("--count", "0"), "--count"),
+    ],
 )
 def test_what_no_token_can_say(wallet: str, more: tuple[str, ...], said: str) -> None:
     result = issue(wallet, *more)

@@ -73,7 +73,9 @@ def test_update_refuses(identity: Commands, made: dict[str, Any], options: list[
 def test_rotate_and_revoke(identity: Commands, made: dict[str, Any]) -> None:
     successor = identity.json("keys", "rotate", made["id"], "--grace-hours", "1")
     assert successor["apiKey"] != made["apiKey"]
-    assert identity.json("keys", "show", made["id"])["revokedAt"] > made["createdAt"]
+    end = identity.json("keys", "show", made["id"])["revokedAt"]
+    assert end > made["createdAt"]
+    assert f"works until {end}" in identity.ok("keys", "list")
     assert "revoked" in identity.ok("keys", "revoke", successor["id"])
     assert identity.json("keys", "show", successor["id"])["revokedAt"] is not None
     assert "once" in identity.ok("keys", "rotate", identity.json("keys", "create", "--name", "b", "--admin")["id"])

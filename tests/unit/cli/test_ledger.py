@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.client import Session
+from identity_core.domain.merkle.history import History, Recorded
+from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.note import VerifierKey
+from identity_core.domain.merkle.proofs import inclusion_spans
+from identity_core.domain.merkle.tree import Frontier, leaf_hash
 from tests.transparency import LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
 
@@ -120,7 +126,8 @@ def test_what_is_asked_wrongly(identity: Commands, here: Path, key: str) -> None
     assert "no verifier key" in identity.refused("ledger", "verify", "did:x:y", "--key", "no/such/file")[0]
     assert "no installation" in identity.refused("ledger", "audit", "--key", key)[0]
     (here / "empty").mkdir()
-    assert "no checkpoint" in identity.refused("ledger", "audit", "--dir", here / "empty", "--key", key)[0]
+    for words in (("audit", "--key", key), ("checkpoint", "--key", key), ("export", here / "copy")):
+        assert "no checkpoint" in identity.refused("ledger", *words, "--dir", here / "empty")[0]
     lines = identity.refused("ledger", "audit", "--url", "http://127.0.0.1:9", "--key", key)
     assert "identity serve" in lines[2]
 
@@ -138,6 +145,45 @@ def test_a_kept_checkpoint_is_what_the_log_grew_from(remote: Commands, key: str,
     assert remote.json("ledger", "audit", "--key", key, "--held", here / "held")["held"] == 1
 
 
+def test_a_kept_history_is_held_against_a_kept_checkpoint(
+    remote: Commands, identity: Commands, server: LocalServer, key: str, did: str, here: Path
+) -> None:
+    """Also where the checkpoint is the newer of the two; only the log can prove what lies between."""
+    remote.ok("ledger", "checkpoint", "--key", key, "--save", here / "earlier")
+    remote.ok("did", "create", "--keys", here / "one.json")
+    remote.ok("ledger", "verify", did, "--key", key, "--save", here / "kept.json")
+    remote.ok("ledger", "checkpoint", "--key", key, "--save", here / "same")
+    remote.ok("did", "create", "--keys", here / "two.json")
+    remote.ok("ledger", "checkpoint", "--key", key, "--save", here / "later")
+    words = ("ledger", "verify", "--history", here / "kept.json", "--key", key, "--held")
+    assert "proven" in identity.ok(*words, here / "same")
+    for held in ("earlier", "later"):
+        assert "--held needs --url" in identity.refused(*words, here / held, status=2)[0]
+        assert "proven" in identity.ok(*words, here / held, "--url", server.url)
+    broken = (here / "later").read_text().replace("/api/v1/ledger\n", "/api/v1/other\n", 1)
+    (here / "later").write_text(broken)
+    assert "another log" in identity.refused(*words, here / "later")[0]
+
+
+def test_a_fork_and_a_cut_show_in_a_kept_history(remote: Commands, identity: Commands, key: str, here: Path) -> None:
+    log = LogKey()
+    leaves, fork = some_leaves(40, "did:key:"), some_leaves(40, "did:fork:")
+    leaf = Leaf.parse(leaves[0])
+    hashes = [leaf_hash(one) for one in leaves]
+    path = tuple(Frontier().appended(hashes[start:end]).root for start, end in inclusion_spans(leaf.index, len(leaves)))
+    (here / "kept.json").write_bytes(History(leaf.did, log.note(leaves), (Recorded(leaf, path),)).encode())
+    words = ("ledger", "verify", "--history", here / "kept.json", "--key", str(log.verifier))
+    assert "proven: 1 version," in identity.ok(*words)
+    (here / "held").write_bytes(log.note(fork))
+    for option in ("--held", "--checkpoint"):
+        assert "two trees of 40 entries" in identity.refused(*words, option, here / "held")[0]
+    (here / "held").write_bytes(log.note(fork[:20]))
+    assert "the history was proven in a log of 40" in identity.refused(*words, "--checkpoint", here / "held")[0]
+    # The service that is asked for the growth has neither.
+    (here / "held").write_bytes(log.note(some_leaves(5000)))
+    assert "it was cut" in remote.refused(*words, "--held", here / "held")[0]
+
+
 def test_audit_of_a_service_an_export_and_an_installation(
     remote: Commands, identity: Commands, server: LocalServer, key: str, did: str, here: Path
 ) -> None:
@@ -153,6 +199,9 @@ def test_audit_of_a_service_an_export_and_an_installation(
     remote.ok("ledger", "checkpoint", "--key", key, "--save", here / "held")
     held = identity.json("ledger", "audit", "--data-dir", server.data_dir, "--key", key, "--held", here / "held")
     assert (held["sound"], held["held"]) == (True, 1)
+    # The log is the same one to a command that is not told where the service listens.
+    identity.ok("ledger", "export", here / "local", "--data-dir", server.data_dir)
+    assert identity.json("ledger", "audit", "--dir", here / "local", "--key", key)["sound"]
     # Another export brings what is new and leaves what is there.
     before = {path: path.stat().st_mtime_ns for path in (here / "copy" / "tile").rglob("*") if path.is_file()}
     remote.ok("did", "create", "--keys", here / "more.json")
@@ -202,16 +251,31 @@ def test_a_witness_cosigns_what_grows(remote: Commands, identity: Commands, key:
             remote.ok("did", "create", "--keys", here / "more.json")
             (here / "more.json").unlink()
         # What was cosigned counts where a cosignature is asked for.
+        asked = ("ledger", "verify", "--key", key, "--witness-key", told["verifierKey"], "--cosignatures", "1")
         kept = here / "kept.json"
+        assert "0 of the witnesses" in remote.refused(*asked, did)[0]
+        remote.ok("ledger", "checkpoint", "--key", key, "--witness", told["url"], "--save", here / "held")
+        said = remote.ok(*asked, did, "--checkpoint", here / "held", "--save", kept)
+        assert "cosigned by witness.example/w1" in said
+        # A kept history has it with it, and one that was kept without can be given it.
+        assert identity.ok(*asked, "--history", kept) == said
         remote.ok("ledger", "verify", did, "--key", key, "--save", kept)
-        body = json.loads(kept.read_text())
-        cosigned = remote.json("ledger", "checkpoint", "--key", key, "--witness", told["url"])
-        words = ("--history", kept, "--key", key, "--witness-key", told["verifierKey"], "--cosignatures", "1")
-        assert "0 of the witnesses" in identity.refused("ledger", "verify", *words)[0]
-        body["checkpoint"] = cosigned["checkpoint"]
-        kept.write_text(json.dumps(body))
-        assert "cosigned by witness.example/w1" in identity.ok("ledger", "verify", *words)
+        assert "0 of the witnesses" in identity.refused(*asked, "--history", kept)[0]
+        assert identity.ok(*asked, "--history", kept, "--checkpoint", here / "held") == said
+        # What was recorded since is not in it.
+        wallet = here / "new.json"
+        remote.ok("did", "create", "--keys", wallet)
+        new = json.loads(wallet.read_text())["did"]
+        assert "the checkpoint covers" in remote.refused(*asked, new, "--checkpoint", here / "held")[0]
     assert (here / "w" / "witness.key").stat().st_mode & 0o777 == 0o600
+
+
+def answer_to_length(url: str, length: str) -> bytes:
+    """The first line of the answer to a submission that says that it is so long."""
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as raw:
+        raw.sendall(f"POST /add-checkpoint HTTP/1.1\r\nHost: w\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
+        return raw.makefile("rb").readline()
 
 
 def test_a_witness_refuses_a_fork_and_a_rollback_also_after_a_restart(here: Path) -> None:
@@ -242,6 +306,8 @@ def test_a_witness_refuses_a_fork_and_a_rollback_also_after_a_restart(here: Path
             raw = httpx.post(f"{told['url']}/add-checkpoint", content=b"x" * 200_000, trust_env=False, timeout=60)
             assert raw.status_code == 400
             assert httpx.post(f"{told['url']}/else", content=b"", trust_env=False, timeout=60).status_code == 404
+            assert answer_to_length(told["url"], "1" * 5000).startswith(b"HTTP/1.1 400 ")
+            assert answer_to_length(told["url"], "\xb2").startswith(b"HTTP/1.1 400 ")
 
 
 def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: Path) -> None:

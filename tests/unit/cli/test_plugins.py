@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -88,13 +89,37 @@ def test_the_commands_speak_text_and_json(toys: Path) -> None:
     assert "problem: ledger.backend is gone" in checked.output
 
 
+@pytest.mark.parametrize("arguments", [("plugins", "list"), ("plugins", "check"), ("config", "show")])
+def test_a_wrong_plugin_table_is_answered_in_its_own_three_lines(toys: Path, arguments: tuple[str, str]) -> None:
+    group, name = arguments
+    command = {"plugins": plugins_group.command, "config": config_group.command}[group]
+    toys.write_text(toys.read_text() + "[plugins.sealed]\npasphrase = 1\n")
+    answer = CliRunner().invoke(command, [name, "--config", str(toys)])
+    line = len(toys.read_text().splitlines())
+    assert answer.exit_code == 2
+    assert answer.output.splitlines() == [
+        "error: plugins.sealed.pasphrase is no setting of the plugin sealed.",
+        f"  at: file {toys}:{line} (plugins.sealed.pasphrase)",
+        "  do: Did you mean plugins.sealed.passphrase?",
+    ]
+
+
+def test_config_show_writes_values_as_a_settings_file_holds_them(toys: Path) -> None:
+    text = CliRunner().invoke(config_group.command, ["show", "--config", str(toys)]).output
+    lines = [line for line in text.splitlines() if not line.endswith("= (unset)")]
+    shown = tomllib.loads("\n".join(lines))
+    assert shown["key_stores"] == ["toy"]
+    assert shown["anchoring"]["worker"] is True
+    assert shown["data_dir"] == "identity-data"
+
+
 def test_config_show_masks_secrets_and_names_origins(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IDENTITY_THROTTLE_REDIS_URL", "redis://:hunter2@localhost/0")
     runner = CliRunner()
     text = runner.invoke(config_group.command, ["show", "--origin", "--changed", "--config", str(toys)]).output
     assert "hunter2" not in text
-    assert "throttle.redis_url = redis://" in text
+    assert 'throttle.redis_url = "redis://' in text
     assert "# environment IDENTITY_THROTTLE_REDIS_URL" in text
-    assert f"ledger.backend = toy    # file {toys}:3" in text
+    assert f'ledger.backend = "toy"    # file {toys}:3' in text
     rows = json.loads(runner.invoke(config_group.command, ["show", "--json", "--config", str(toys)]).output)
     assert {row["key"]: row["value"] for row in rows}["data_dir"] == "identity-data"

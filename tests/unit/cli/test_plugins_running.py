@@ -65,6 +65,7 @@ def test_states_of_the_service_replace_those_of_the_installation() -> None:
     rows = [
         InstalledPlugin("sql", "identity_provide_ledger_backend", "identity-ledger-sql", "1.0.0", "chosen"),
         InstalledPlugin("memory", "identity_provide_ledger_backend", "identity-ledger-memory", "1.0.0", "available"),
+        InstalledPlugin("webvh", "identity_provide_did_method", "identity-did-webvh", "1.0.0", "chosen"),
         InstalledPlugin("bbs", "identity_provide_prover", "identity-prover-bbs", "1.0.0", "chosen", "", "proofs"),
         InstalledPlugin("corporate", "-", "identity-corporate", "1.0.0", "failed", "import failed"),
     ]
@@ -72,6 +73,7 @@ def test_states_of_the_service_replace_those_of_the_installation() -> None:
     assert [(row.name, row.state, row.reason, row.distribution) for row in shown] == [
         ("sql", "shut off", "", "identity-ledger-sql"),
         ("memory", "available", "", "identity-ledger-memory"),
+        ("webvh", "available", "the service does not use it", "identity-did-webvh"),
         ("bbs", "active", "1 of 2 processes, 3 restarts", "identity-prover-bbs"),
         ("corporate", "failed", "import failed", "identity-corporate"),
         ("corporate", "active", "", ""),

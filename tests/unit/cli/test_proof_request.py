@@ -10,7 +10,7 @@ from identity_core.cli.local_server import LocalServer
 from identity_core.client import Session
 from tests.unit.cli.conftest import Commands
 
-SCHEMA = {"id": "https://schemas.example/cli/person", "attributes": [{"name": "age", "type": "integer"}]}
+SCHEMA = {"attributes": [{"name": "age", "type": "integer"}]}
 ISSUER = {
     "method": "ids",
     "options": {
@@ -23,8 +23,8 @@ ISSUER = {
 def credential(server: LocalServer, holder: str) -> str:
     with Session(server.url, api_key=server.api_key) as session:
         issuer = session.create(ISSUER)["did"]
-        session.call("POST", "/credential-schemas", body=SCHEMA)
-        claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": SCHEMA["id"], "attributes": {"age": 37}}
+        schema = session.call("POST", "/credential-schemas", body=SCHEMA)["id"]
+        claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": schema, "attributes": {"age": 37}}
         made: dict[str, Any] = session.call("POST", "/credentials", body=claims)
     return str(made["id"])
 
@@ -53,3 +53,21 @@ def test_from_the_token_to_a_proof_that_anybody_checks(server: LocalServer, remo
     assert remote.json("proof", "verify", proof, "--resolve", server.url, *asked)["verified"] is True
     others = ("--audience", "https://mallory.example", "--challenge", nonce)
     remote.refused("proof", "verify", proof, "--resolve", server.url, *others)
+
+
+def test_a_refusal_names_every_remedy(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
+    hana, aki, token = (tmp_path / name for name in ("hana.json", "aki.json", "token.json"))
+    held = credential(server, remote.json("did", "create", "--keys", hana)["did"])
+    agent = remote.json("did", "create", "--keys", aki)["did"]
+    allowed = ("--action", "zkp.prove.age.gte", "--level", "2")
+    delegation = remote.json("delegation", "create", "--keys", hana, "--agent", agent, *allowed)["id"]
+    wish = ("--agent", agent, "--delegation", delegation, "--predicate", "age", "gte")
+    token.write_text(remote.ok("ibct", "issue", "--keys", hana, *wish))
+    request = ("proof", "request", "--ibct", token, "--credential", held, "--keys", aki)
+    said = remote.refused(*request, "--value", "18")
+    assert "AUTONOMY_TOO_LOW" in said[0]
+    assert said[2] == (
+        "  do: let the holder pin the value: in the action of the IBCT, or in a grant of the delegation; "
+        "or let the holder delegate with autonomyLevel 3 or more"
+    )
+    assert "null is no value" in remote.refused(*request, "--value", "null", status=2)[0]

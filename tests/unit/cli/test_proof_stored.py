@@ -48,7 +48,9 @@ def made(server: LocalServer, here: Path) -> Made:
         session.call("POST", "/credential-schemas", body=schema)
         wish = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
         credential = session.call("POST", "/credentials", body=wish)
-        ends = ibct.build("did:x", ibct.Wish("a", "zkp.prove.age.gte", "d", timedelta(1)), now=now(), id="i", nonce="n")
+        ends = ibct.build(
+            "did:x", ibct.Wish("did:x:a", "zkp.prove.age.gte", "d", timedelta(1)), now=now(), id="i", nonce="n"
+        )
         terms = {
             "holderDid": hana["did"],
             "agentDid": aki["did"],
@@ -83,7 +85,7 @@ def test_the_issuers_key_from_wherever(remote: Commands, server: LocalServer, he
         assert body["verificationMethod"].startswith(made.issuer + "#")
         assert body["unchecked"] == ["verificationMethod", "header", "proofId", "capability"]
         wrong = remote.refused("proof", "verify", made.file, *source, "--challenge", "d" * 16)
-        assert "bound to another nonce" in wrong[0]
+        assert "not bound to the expected nonce" in wrong[0]
     # Another document does not speak for the key, and an edited log for nothing.
     document.write_text(remote.ok("did", "resolve", json.loads(made.hana.read_text())["did"], "--json"))
     assert "does not assert" in remote.refused("proof", "verify", made.file, "--issuer-document", document)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from identity_core.use_cases.dids.rotate_key import Rotation
 from identity_core.use_cases.events.list import ListEvents
 from tests.rooms import Rooms, secret_of
 
+BEFORE = datetime(2001, 1, 1, tzinfo=UTC)
 FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))
 
 
@@ -74,6 +75,26 @@ async def test_own_keys_come_back_without_private_parts(rooms: Rooms) -> None:
         recovery_key=False, public_keys=(KeyWish("Ed25519", ("authentication",), pair.public),)
     )
     assert [(key.public, key.secret) for key in created.keys] == [(pair.public, None)]
+
+
+@on_rooms
+async def test_own_keys_need_no_word_on_private_parts(rooms: Rooms) -> None:
+    pair, successor = keys.generate("Ed25519", os.urandom), keys.generate("Ed25519", os.urandom)
+    own = KeyWish("Ed25519", ("authentication",), pair.public)
+    created = await rooms.new_did(recovery_key=False, public_keys=(own,), return_secrets=False)
+    did = created.version.state.did
+    wish = Rotation(
+        created.keys[0].key_id, "Ed25519", ("authentication",), None, successor.public, return_secrets=False
+    )
+    signed = await rooms.signed(did, pair.secret, "rotate")
+    rotated = await rooms.rotate(did, wish, signed, rooms.occasion(did, signed), if_match=None)
+    assert rotated.new_key.secret is None
+
+
+@on_rooms
+async def test_a_key_type_without_a_name_is_no_key_type(rooms: Rooms) -> None:
+    with pytest.raises(InvalidDocument):
+        await rooms.new_did(key_type="")
 
 
 @on_rooms
@@ -218,6 +239,10 @@ async def test_a_deactivated_did_is_gone_but_for_its_history(rooms: Rooms) -> No
     signed = await rooms.signed(did, secret_of(created), "deactivate")
     await rooms.deactivate(did, confirm=True, authorization=signed, occasion=rooms.occasion(did, signed), if_match=None)
     assert (await rooms.resolve(did, version_id=None, version_time=None)).deactivated
+    for never in ({"version_id": 3, "version_time": None}, {"version_id": None, "version_time": BEFORE}):
+        with pytest.raises(DidDeactivated) as gone:
+            await rooms.resolve(did, **never)
+        assert gone.value.details["versionId"] == 2
     with pytest.raises(DidDeactivated):
         await rooms.challenge(did, purpose=None, body_hash=None)
     page = await rooms.history(did, after=None, limit=1, descending=True)

@@ -117,6 +117,13 @@ def test_an_issuer_without_a_key_here(office: Office) -> None:
     assert "storeSecrets" in str(refused.value.details["reason"])
 
 
+def test_a_key_that_was_named_and_is_none_of_the_issuers_here(office: Office) -> None:
+    new = office.new(verification_method=f"{office.ivo}#other")
+    with pytest.raises(InvalidCredential) as refused:
+        run(office.issue(new, occasion(office.as_(office.ivo))))
+    assert str(refused.value.details["reason"]).startswith("verificationMethod names no ")
+
+
 def test_a_signature_from_elsewhere_is_imported(office: Office) -> None:
     secret = office.rooms.custodian.imported[office.key_id][1]
     pair = keys.KeyPair("Bls12381G2Key2020", office.key_id.partition("#")[2], "", secret)

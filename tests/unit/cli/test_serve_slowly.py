@@ -1,0 +1,22 @@
+"""identity serve on a machine where a process takes its time to start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.unit.cli.test_serve import serving
+
+# Python runs this at the start of every process; the workers are the ones that multiprocessing starts.
+SLOW_WORKERS = """
+import sys, time
+if "--multiprocessing-fork" in sys.orig_argv:
+    time.sleep(8)
+"""
+
+
+def test_a_worker_that_starts_slowly_is_not_taken_for_hung(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(SLOW_WORKERS)
+    environment = {"API_KEY": "k" * 40, "PYTHONPATH": str(tmp_path)}
+    with serving(tmp_path / "data", "--workers", "2", environment=environment) as running:
+        assert running.stop() == 0
+        assert "died" not in running.log.read_text()
