@@ -152,7 +152,7 @@ def test_a_signature_is_no_api_key(party: Party, form: str) -> None:
         ("authorization: bearer    {key}", (201, None)),
         ("X_API_Key: {key}", REQUIRED),
         ("X-API-Key2: {key}", REQUIRED),
-        ("X-Api-Key : {key}", (400, None)),
+        ("X-Api-Key : {key}", (400, "INVALID_REQUEST")),
         ("Api-Key: {key}", REQUIRED),
         ("Cookie: X-API-Key={key}", REQUIRED),
         ("Proxy-Authorization: ApiKey {key}", REQUIRED),
@@ -189,12 +189,11 @@ def test_a_signature_is_no_api_key(party: Party, form: str) -> None:
 )
 def test_headers_of_an_api_key(party: Party, template: str, expected: tuple[int, str | None]) -> None:
     import hashlib
-    from urllib.parse import quote
 
     key = party.key
     line = template.format(
         key=key,
-        quoted=quote(key).replace("-", "%2D").replace("_", "%5F").replace("a", "%61"),
+        quoted="".join(f"%{ord(character):02X}" for character in key),
         swapped=key.swapcase(),
         short=key[:-1],
         digest=hashlib.sha256(key.encode()).hexdigest(),

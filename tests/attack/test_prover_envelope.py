@@ -186,9 +186,9 @@ def test_reasons_say_what_differs(cheap, proof):
     text = unb64(proof.proof).decode()
     found = dict(edits(text))
     for name, reason in (
-        ("another bound", "another predicates"),
-        ("another method", "another issuer"),
-        ("another header", "another schema"),
+        ("another bound", "the expected predicates"),
+        ("another method", "the expected issuer"),
+        ("another header", "the expected schema"),
         ("another disclosed value", "discloses something else"),
         ("a stripped sub-proof", "sub-proofs"),
         ("a duplicate member", "same name"),
