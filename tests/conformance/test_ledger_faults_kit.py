@@ -104,6 +104,25 @@ class HoldsItsLockWhileItWaits(Sound):
                 return self.put(did, entry, expected_version)
 
 
+class ReadsFirst(Sound):
+    """Learns of an outage when it reads, so that none comes in the middle of an append."""
+
+    is_away = False
+
+    async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
+        if self.is_away:
+            raise LedgerUnavailable
+        with self.locked():
+            return self.put(did, entry, expected_version)
+
+    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+        await asyncio.sleep(0.001)
+        self.is_away = (self.folder / "away").exists()
+        if self.is_away:
+            raise LedgerUnavailable
+        return [line for line in self.read() if line.did == did]
+
+
 class AcknowledgesBeforeItWrites(Sound):
     """The disk gets it when the ledger is closed."""
 
@@ -298,6 +317,10 @@ def test_a_sound_ledger_passes(promise: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("promise", [promise for promise in PROMISES if "outage" in promise])
 def test_an_outage_may_wait_for_the_ledger(promise: str, tmp_path: Path) -> None:
     examine(HoldsItsLockWhileItWaits, promise, tmp_path, locked_away)
+
+
+def test_an_outage_is_told_also_where_nobody_was_appending(tmp_path: Path) -> None:
+    examine(ReadsFirst, "test_an_outage_is_told_and_nothing_is_guessed", tmp_path)
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
