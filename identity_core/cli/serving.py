@@ -39,7 +39,7 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 CLOSING_SECONDS = 10.0
 # How long a worker may be silent, its start included, before its parent takes it for hung and kills it. Uvicorn's five seconds
 # are less than a start takes on a busy machine, which then never gets its workers.
-SILENT_SECONDS = 60
+SILENT_SECONDS = 30
 
 log = logging.getLogger("identity")
 
@@ -103,6 +103,13 @@ class Workers(Multiprocess):
         failed = any(worker.exitcode == STARTUP_FAILURE for worker in self.processes)
         log.info("stopped")
         return STARTUP_FAILURE if failed else 0
+
+    def keep_subprocess_alive(self) -> None:
+        """Replaces who died or hangs. Our copy of a worker's end of the pipe is closed first: else who dies before it has answered
+        looks like one who takes his time."""
+        for worker in self.processes:
+            worker.child_conn.close()
+        super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
         """Tells the workers to stop. Our own hold on the socket ends first: else new connections would wait in it for
