@@ -32,12 +32,22 @@ FAULTS = {
     "IDENTITY_LEDGER_BACKEND": "faulty",
     "IDENTITY_PROVER_BACKEND": "faulty",
 }
-# What is held up goes on when the story lets it, and not before.
+# What is held up goes on when the story lets it, and not before; what works may wait for a slow disk.
 PATIENT = {
+    "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
     "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
     "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
     "IDENTITY_PROVER_DEADLINE_SECONDS": "60",
 }
+BREAKABLE = (
+    GENEROUS
+    | FAULTS
+    | {
+        "IDENTITY_KEY_STORES": "faulty,sql,env",
+        "IDENTITY_CUSTODIAN_BACKEND": "faulty",
+        "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
+    }
+)
 KINDS = {
     "ordinary": GENEROUS,
     # An address has one token, and no second for a long while; a story gets further addresses from the trusted proxy.
@@ -50,17 +60,14 @@ KINDS = {
         "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8",
     },
     "hidden": GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},
-    "faulty": GENEROUS
-    | FAULTS
+    "faulty": BREAKABLE | PATIENT,
+    # What a story needs before the fault has these deadlines too (``World.prepared``).
+    "hanging": BREAKABLE
     | {
-        "IDENTITY_KEY_STORES": "faulty,sql,env",
-        "IDENTITY_CUSTODIAN_BACKEND": "faulty",
-        # Soon, and yet later than a slow disk and a busy processor: what a story needs before the fault has these deadlines too.
-        "IDENTITY_LEDGER_DEADLINE_SECONDS": "1",
         "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "1",
-        "IDENTITY_PROVER_DEADLINE_SECONDS": "3",
+        "IDENTITY_LEDGER_DEADLINE_SECONDS": "1",
         "IDENTITY_PLUGINS_DEADLINE_SECONDS": "1",
-        "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
+        "IDENTITY_PROVER_DEADLINE_SECONDS": "3",
     },
     "web": GENEROUS
     | {

@@ -26,7 +26,7 @@ def raising(world: World) -> None:
 
 @given("a service whose plugins hang")
 def hanging(world: World) -> None:
-    world.kind, world.notes["fault"] = "faulty", "keys:hang ledger:hang"
+    world.kind, world.notes["fault"] = "hanging", "keys:hang ledger:hang"
 
 
 @given("a service whose custodian raises")
@@ -36,7 +36,7 @@ def custodian_raises(world: World) -> None:
 
 @given("a service whose custodian hangs")
 def custodian_hangs(world: World) -> None:
-    world.kind, world.notes["fault"] = "faulty", "custodian:hang"
+    world.kind, world.notes["fault"] = "hanging", "custodian:hang"
 
 
 @given("a service whose prover raises")
@@ -46,7 +46,7 @@ def prover_raises(world: World) -> None:
 
 @given("a service whose prover hangs")
 def prover_hangs(world: World) -> None:
-    world.kind, world.notes["fault"] = "faulty", "prover:hang"
+    world.kind, world.notes["fault"] = "hanging", "prover:hang"
 
 
 @given("a service whose proofs take a while")

@@ -22,7 +22,7 @@ def strict(world: World) -> None:
 
 @given(parsers.parse("a good request for {operation_id}"))
 def good(world: World, operation_id: str) -> None:
-    world.notes["draft"] = world.draft(operation_id)
+    world.notes["draft"] = world.prepared(operation_id)
 
 
 @when("it is sent")
