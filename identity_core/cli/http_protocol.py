@@ -12,7 +12,10 @@ import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from identity_core.api.errors import error_answer
+from identity_core.api.guard import request_ids
 from identity_core.domain.errors import InvalidRequest
+
+_identify = request_ids(secrets.token_hex(4))
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -20,7 +23,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answers and closes: where the next request would begin is unknown."""
-        request_id = secrets.token_hex(8)
+        request_id = _identify()
         answer = error_answer(InvalidRequest("The octets are no valid HTTP/1.1 request."), request_id)
         body = orjson.dumps(answer.body)
         headers = [

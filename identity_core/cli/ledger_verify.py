@@ -127,13 +127,14 @@ def _in_checkpoint(kept: History, key: VerifierKey, path: Path | None) -> Histor
     if path is None:
         return kept
     own = opened_checkpoint(kept.checkpoint, key, kept.did).checkpoint
-    given = opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint
+    note = path.read_bytes()
+    given = opened_checkpoint(note, key, str(path)).checkpoint
     if given.size != own.size:
         says = f"the checkpoint covers {given.size} entries, the history was proven in a log of {own.size}"
         fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
     if given.root != own.root:
         raise Refuted(f"two trees of {own.size} entries have different roots")
-    return dataclasses.replace(kept, checkpoint=path.read_bytes())
+    return dataclasses.replace(kept, checkpoint=note)
 
 
 def _fetched(http: Session, did: str, key: VerifierKey, path: Path | None) -> History:

@@ -70,7 +70,7 @@ def _bordered_call(name: str, check: Check, wrap: type[Any] | None, bulkhead: Bu
 
 def border(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:
     """One function behind the border."""
-    let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
+    let_through = bulkhead.let_through
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> T:

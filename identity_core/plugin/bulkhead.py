@@ -113,6 +113,11 @@ class Bulkhead:
         else:
             self.logger.warning("plugin %s: %s %s", self.name, method, reason)
 
+    @property
+    def let_through(self) -> tuple[type[BaseException], ...]:
+        """What a synchronous call may raise: the errors of its port, and an interrupt, which is nobody's fault."""
+        return (*self.contract.errors, KeyboardInterrupt)
+
     def stand_in(self) -> IdentityError:
         """The error that the caller gets instead of a foreign one."""
         return self.contract.otherwise(details={"plugin": self.name})
@@ -222,7 +227,7 @@ def _admit(bulkhead: Bulkhead, circuit: Circuit) -> None:
 def _reader(thing: Any, name: str, member: Any, bulkhead: Bulkhead) -> Callable[[object], Any]:
     getter = member.fget if isinstance(member, property) else None
     check = check_for(get_type_hints(getter).get("return") if getter else Any)
-    let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
+    let_through = bulkhead.let_through
 
     def read(self: object) -> Any:
         try:

@@ -50,7 +50,10 @@ class TransparencyTree:
     async def named(self, origin: str) -> str:
         """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
         with translated:
-            return await self._database.write(lambda transaction: _named(transaction, origin))
+            # Only the first start has anything to write.
+            return await self._database.read(_origin) or await self._database.write(
+                lambda writing: _named(writing, origin)
+            )
 
     async def frontier(self) -> Frontier:
         """See ``StoredTree.frontier``."""
@@ -89,9 +92,13 @@ class TransparencyTree:
         return [row[0] for row in rows]
 
 
+def _origin(transaction: Transaction) -> str:
+    return str(transaction.execute(_ORIGIN).fetchone()[0] or "")
+
+
 def _named(transaction: Transaction, origin: str) -> str:
     transaction.execute(_NAME, {"origin": origin})
-    return str(transaction.execute(_ORIGIN).fetchone()[0])
+    return _origin(transaction)
 
 
 def _frontier(transaction: Transaction, sql: str) -> Frontier:
