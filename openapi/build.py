@@ -73,11 +73,11 @@ def read(name: str) -> Json:
     return copied
 
 
-def bundle(parts: tuple[str, ...] = PARTS) -> Json:
+def bundle() -> Json:
     """The whole document as JSON."""
     document = read("identity.yaml")
     document.setdefault("paths", {})
-    for name in parts:
+    for name in PARTS:
         part = read(f"paths/{name}.yaml")
         document["tags"] += part.get("tags", [])
         _join(document["paths"], part["paths"], name)
@@ -98,7 +98,7 @@ def bundle(parts: tuple[str, ...] = PARTS) -> Json:
         code: {"status": entry["status"], "message": entry["message"], "meaning": entry["meaning"]}
         for code, entry in codes.items()
     }
-    for name in parts:
+    for name in PARTS:
         _show_examples(document, read(f"examples/{name}.yaml"))
     return document
 

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: d9c9df920b1d0f894b5f177c209e6927ae94620b6397cce73053aaaa33c2dd87
+SHA-256 of identity.json: 6c54ccb78b5d3b216c294d63fdd18e4b7d23c4fd1e2c029a5a1b756c36c32f67
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "d9c9df920b1d0f894b5f177c209e6927ae94620b6397cce73053aaaa33c2dd87"
+DOCUMENT_SHA256 = "6c54ccb78b5d3b216c294d63fdd18e4b7d23c4fd1e2c029a5a1b756c36c32f67"
 
 AlsoKnownAs = list[str]
 

@@ -1,5 +1,7 @@
 """``identity did create``: keys made at this machine, on disk before the service hears of them.
 
+With ``--store-secrets`` the service makes them, because its custodian keeps them too; the file gets them from the answer.
+
 A creation that was broken off is finished by running the same command again: the keys file remembers the request and its
 Idempotency-Key, so the service answers with the DID that it may already have made.
 """
@@ -41,7 +43,12 @@ METHODS_WITHOUT_RECOVERY = ("key",)
     help="Make a recovery key.  [default: yes, where the method knows them]",
 )
 @click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
-@click.option("--show-secrets", is_flag=True, help="Print the private keys instead; they are kept nowhere.")
+@click.option("--show-secrets", is_flag=True, help="Print the private keys instead; no file keeps them.")
+@click.option(
+    "--store-secrets",
+    is_flag=True,
+    help="Let the service make the keys and its custodian keep them too, so that it can issue credentials as this DID.",
+)
 @as_json
 def create(
     url: str,
@@ -54,30 +61,40 @@ def create(
     recovery_key: bool | None,
     path: Path | None,
     show_secrets: bool,
+    store_secrets: bool,
     json_output: bool,
 ) -> None:
     """Create a DID with keys that are made here. Say where they shall go: --keys FILE, or --show-secrets."""
     if sum((path is not None, show_secrets, bool(foreign))) != 1:
         remedy = "--keys FILE, --show-secrets, or your own with --public-key"
         fail("say where the private keys shall go", "identity did create", remedy, status=2)
+    if foreign and store_secrets:
+        fail(
+            "a key of your own stays with you", "--store-secrets", "leave out --public-key or --store-secrets", status=2
+        )
+    wants_recovery = method not in METHODS_WITHOUT_RECOVERY if recovery_key is None else recovery_key
+    made: list[tuple[str, dict[str, Any]]] = []
+    options: dict[str, Any]
     if foreign:
-        made: list[tuple[str, dict[str, Any]]] = []
         public = [{"type": kind, "publicKeyMultibase": key, "purpose": [use]} for kind, key, use in foreign]
+        key_type, options = foreign[0][0], {"publicKeys": public}
+    elif store_secrets:
+        wished = [{"type": kind, "purpose": [purpose]} for kind, purpose in additional]
+        options = {"storeSecrets": True, "recoveryKey": wants_recovery, "additionalKeys": wished}
     else:
-        wants_recovery = method not in METHODS_WITHOUT_RECOVERY if recovery_key is None else recovery_key
         made = _make(key_type, additional, with_recovery=wants_recovery)
         public = [_asked(place, purpose, key) for place, (purpose, key) in enumerate(made)]
-    options: dict[str, Any] = {"publicKeys": public}
+        key_type, options = str(public[0]["type"]), {"publicKeys": public}
     if services:
         options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
-    body = {"method": method, "keyType": public[0]["type"], "options": options}
+    body = {"method": method, "keyType": key_type, "options": options}
     with session(url, api_key) as opened:
         if path is not None:
             created = _create_and_keep(opened, body, made, path)
         else:
             created = opened.create(body, idempotency_key=secrets.token_urlsafe(16))
     if show_secrets:
-        created["keys"] = _filed(made, created["did"])
+        created["keys"] = _filed(made or _returned(created["keys"]), created["did"])
     show(created, json_output=json_output or show_secrets, text=lambda body: _text(body, path))
 
 
@@ -117,6 +134,21 @@ def _filed(made: list[tuple[str, dict[str, Any]]], did: str | None) -> dict[str,
     return filed
 
 
+def _returned(keys: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(purpose, key) of the keys that the service made, from its answer."""
+    from identity_core.codec.multikey import decode_public
+
+    named = [(purpose, key) for purpose, key in keys.items() if purpose != "additional"]
+    named += [(key["purpose"], key) for key in keys.get("additional", ())]
+    return [
+        (
+            purpose,
+            {"type": decode_public(key["publicKey"])[0]} | {part: key[part] for part in ("publicKey", "privateKey")},
+        )
+        for purpose, key in named
+    ]
+
+
 def _create_and_keep(
     opened: Session, body: dict[str, Any], made: list[tuple[str, dict[str, Any]]], path: Path
 ) -> dict[str, Any]:
@@ -140,9 +172,17 @@ def _create_and_keep(
     except Unreachable as error:
         fail(str(error), opened.url, "run the same command again when it answers: it finishes what it began")
     did = created["did"]
+    if not wallet.keys:
+        wallet.keys = _filed(_returned(created["keys"]), did)
     for filed in wallet.keys.values():
         for key_of_did in filed if isinstance(filed, list) else [filed]:
             key_of_did["keyId"] = f"{did}#{key_of_did['publicKey']}"
     wallet.did, wallet.pending = did, None
     wallet.save()
-    return created
+    return created | {"keys": {purpose: _without_secrets(filed) for purpose, filed in created["keys"].items()}}
+
+
+def _without_secrets(filed: Any) -> Any:
+    if isinstance(filed, list):
+        return [_without_secrets(key) for key in filed]
+    return {name: value for name, value in filed.items() if name != "privateKey"}

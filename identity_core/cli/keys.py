@@ -115,7 +115,7 @@ def _end(days: float | None) -> datetime | None:
 @of_installation
 @click.option("--name", required=True, help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything.")
-@click.option("--scopes", help="Comma-separated, such as dids:create,dids:list.")
+@click.option("--scopes", help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.")
 @click.option("--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; default all.")
 @click.option("--requests-per-second", type=click.FloatRange(0.001, 1e6), help="Its rate; the setting's by default.")
 @click.option("--burst", type=click.IntRange(1, 1_000_000), help="Requests at once; the setting's by default.")

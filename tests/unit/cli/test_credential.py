@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer
-from identity_core.client import Session
 from tests.unit.cli.conftest import Commands
 
 ATTRIBUTES = [
@@ -111,12 +109,8 @@ def test_a_credential_is_checked_without_the_service(
     assert (said.exit_code, "CREDENTIAL_MALFORMED" in said.stdout) == (1, True)
 
 
-def test_the_service_issues_with_a_key_that_it_holds(
-    remote: Commands, server: LocalServer, here: Path, schema: Path, wallet: Path
-) -> None:
-    key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
-    with Session(server.url, api_key=server.api_key) as session:
-        ivo = session.create({"method": "ids", "options": {"additionalKeys": [key], "storeSecrets": True}})
+def test_the_service_issues_with_a_key_that_it_holds(remote: Commands, here: Path, schema: Path, wallet: Path) -> None:
+    ivo = remote.json("did", "create", "--store-secrets", "--keys", here / "ivo.json", *BLS)
     values = here / "values.json"
     values.write_text(json.dumps({"age": 24, "name": "Hana", "born": None}))
     said = ("--holder", did_of(wallet), "--schema", json.loads(schema.read_text())["id"], "--values", values)

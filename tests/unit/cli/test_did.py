@@ -50,6 +50,26 @@ def test_create_with_a_key_from_elsewhere(remote: Commands) -> None:
     assert body["didDocument"]["authentication"] == [f"{body['did']}#{key['publicKey']}"]
 
 
+def test_keys_that_the_service_makes_and_keeps(remote: Commands, here: Path) -> None:
+    path = here / "ivo.json"
+    more = ("--key", "Bls12381G2Key2020", "assertionMethod", "--key", "Bls12381G2Key2020", "assertionMethod")
+    said = remote.ok("did", "create", "--store-secrets", "--keys", path, *more, "--json")
+    held = json.loads(path.read_text())
+    assert "privateKey" not in said
+    assert set(held["keys"]) == {"authentication", "assertionMethod", "additional", "recovery"}
+    assert held["keys"]["assertionMethod"] == make_key("Bls12381G2Key2020") | held["keys"]["assertionMethod"]
+    assert "pending" not in held
+    remote.ok("did", "update", "--keys", path, "--also-known-as", "https://ivo.example/")
+    shown = json.loads(remote.ok("did", "create", "--store-secrets", "--show-secrets", "--no-recovery-key"))
+    assert list(shown["keys"]) == ["authentication"]
+    assert shown["keys"]["authentication"]["privateKey"].startswith("z3u2")
+
+
+def test_a_key_from_elsewhere_is_not_kept_by_the_service(remote: Commands) -> None:
+    given = ("--public-key", "Ed25519VerificationKey2020", make_key("Ed25519")["publicKey"], "authentication")
+    assert "--store-secrets" in remote.refused("did", "create", "--store-secrets", *given, status=2)[1]
+
+
 def test_create_of_another_method(remote: Commands, here: Path) -> None:
     remote.ok("did", "create", "--method", "key", "--keys", here / "key.json")
     assert json.loads((here / "key.json").read_text())["did"].startswith("did:key:z6Mk")
@@ -68,8 +88,9 @@ def test_a_refused_creation_leaves_no_file(server: LocalServer, here: Path) -> N
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.parametrize("more", [(), ("--store-secrets",)])
 def test_a_creation_that_was_broken_off_is_finished(
-    remote: Commands, server: LocalServer, here: Path, monkeypatch: pytest.MonkeyPatch
+    remote: Commands, server: LocalServer, here: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
 ) -> None:
     path = here / "hana.json"
     with monkeypatch.context() as patched:
@@ -82,7 +103,7 @@ def test_a_creation_that_was_broken_off_is_finished(
             save(self, new=new)
 
         patched.setattr(Wallet, "save", dies_the_second_time)
-        remote.refused("did", "create", "--keys", path)
+        remote.refused("did", "create", "--keys", path, *more)
     half = json.loads(path.read_text())
     assert half["did"] is None
     remote.refused("did", "rotate", "--keys", path)
