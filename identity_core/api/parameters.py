@@ -89,7 +89,7 @@ class Query:
                 # A form-encoded space; a plus sign is %2B.
                 text = percent_decode(value_octets.replace(b"+", b" "))
             except ValueError:
-                raise InvalidRequest("The query is not percent-encoded UTF-8.") from None
+                raise InvalidRequest("The query is not percent-encoded UTF-8 without control characters.") from None
             parse = self._parsers.get(name)
             if parse is None:
                 raise InvalidRequest(

@@ -107,7 +107,10 @@ class Routes(Generic[T]):
         if broken == "did":
             raise InvalidDid(details={"reason": "encoding"})
         if broken is not None:
-            raise InvalidRequest("A path parameter is not percent-encoded UTF-8.", details={"parameter": broken})
+            raise InvalidRequest(
+                "A path parameter is not percent-encoded UTF-8 without control characters.",
+                details={"parameter": broken},
+            )
         return node.found, values
 
 
@@ -116,7 +119,9 @@ def _rest(name: str, segments: list[bytes]) -> dict[str, str]:
     try:
         return {name: "/".join(map(percent_decode, segments))}
     except ValueError:
-        raise InvalidRequest("A path parameter is not percent-encoded UTF-8.", details={"parameter": name}) from None
+        raise InvalidRequest(
+            "A path parameter is not percent-encoded UTF-8 without control characters.", details={"parameter": name}
+        ) from None
 
 
 def _escaped(node: _Node[T], segment: bytes) -> _Node[T] | None:
