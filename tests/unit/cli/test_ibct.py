@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from identity_core.cli.ibct import command
-from identity_core.cli.proof_request import request
+from identity_core.cli import main
 from identity_core.domain import keys
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
@@ -30,7 +29,7 @@ def wallet(tmp_path: Path) -> str:
 
 
 def run(*arguments: str, given: str | None = None) -> Result:
-    return CliRunner().invoke(command, arguments, input=given)
+    return CliRunner().invoke(main, ["ibct", *arguments], input=given)
 
 
 def issue(wallet: str, *more: str) -> Result:
@@ -146,6 +145,6 @@ def test_a_forged_token_does_not_hold(wallet: str) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{}", "no json", '{"action": "x", "invoker": "y"}'])
 def test_a_request_with_what_is_no_token(text: str) -> None:
-    result = CliRunner().invoke(request, ["--ibct", "-", "--credential", "urn:uuid:c"], input=text)
+    result = CliRunner().invoke(main, ["proof", "request", "--ibct", "-", "--credential", "urn:uuid:c"], input=text)
     assert result.exit_code == 1
     assert "no token" in result.output

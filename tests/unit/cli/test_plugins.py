@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from identity_core.cli import config as config_group
+from identity_core.cli import main
 from identity_core.cli import plugins as plugins_group
 from identity_core.settings import StartError, load
 
@@ -72,29 +72,27 @@ def test_what_stops_every_start_stops_the_list(toys: Path) -> None:
 
 def test_the_commands_speak_text_and_json(toys: Path) -> None:
     runner = CliRunner()
-    text = runner.invoke(plugins_group.command, ["list", "--config", str(toys)])
+    text = runner.invoke(main, ["plugins", "list", "--config", str(toys)])
     assert text.exit_code == 0
     assert "toy" in text.output
     assert text.output.startswith("NAME")
-    rows = json.loads(runner.invoke(plugins_group.command, ["list", "--config", str(toys), "--json"]).output)
+    rows = json.loads(runner.invoke(main, ["plugins", "list", "--config", str(toys), "--json"]).output)
     assert {"name": "toy", "hook": "identity_provide_custodian", "state": "chosen"}.items() <= next(
         row for row in rows if row["hook"] == "identity_provide_custodian" and row["name"] == "toy"
     ).items()
-    checked = runner.invoke(plugins_group.command, ["check", "--config", str(toys)])
+    checked = runner.invoke(main, ["plugins", "check", "--config", str(toys)])
     assert checked.exit_code == 0
     assert "can be had" in checked.output
     toys.write_text(toys.read_text().replace('ledger.backend = "toy"', 'ledger.backend = "gone"'))
-    checked = runner.invoke(plugins_group.command, ["check", "--config", str(toys)])
+    checked = runner.invoke(main, ["plugins", "check", "--config", str(toys)])
     assert checked.exit_code == 1
     assert "problem: ledger.backend is gone" in checked.output
 
 
 @pytest.mark.parametrize("arguments", [("plugins", "list"), ("plugins", "check"), ("config", "show")])
 def test_a_wrong_plugin_table_is_answered_in_its_own_three_lines(toys: Path, arguments: tuple[str, str]) -> None:
-    group, name = arguments
-    command = {"plugins": plugins_group.command, "config": config_group.command}[group]
     toys.write_text(toys.read_text() + "[plugins.sealed]\npasphrase = 1\n")
-    answer = CliRunner().invoke(command, [name, "--config", str(toys)])
+    answer = CliRunner().invoke(main, [*arguments, "--config", str(toys)])
     line = len(toys.read_text().splitlines())
     assert answer.exit_code == 2
     assert answer.output.splitlines() == [
@@ -105,7 +103,7 @@ def test_a_wrong_plugin_table_is_answered_in_its_own_three_lines(toys: Path, arg
 
 
 def test_config_show_writes_values_as_a_settings_file_holds_them(toys: Path) -> None:
-    text = CliRunner().invoke(config_group.command, ["show", "--config", str(toys)]).output
+    text = CliRunner().invoke(main, ["config", "show", "--config", str(toys)]).output
     lines = [line for line in text.splitlines() if not line.endswith("= (unset)")]
     shown = tomllib.loads("\n".join(lines))
     assert shown["key_stores"] == ["toy"]
@@ -116,10 +114,10 @@ def test_config_show_writes_values_as_a_settings_file_holds_them(toys: Path) -> 
 def test_config_show_masks_secrets_and_names_origins(toys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IDENTITY_THROTTLE_REDIS_URL", "redis://:hunter2@localhost/0")
     runner = CliRunner()
-    text = runner.invoke(config_group.command, ["show", "--origin", "--changed", "--config", str(toys)]).output
+    text = runner.invoke(main, ["config", "show", "--origin", "--changed", "--config", str(toys)]).output
     assert "hunter2" not in text
     assert 'throttle.redis_url = "redis://' in text
     assert "# environment IDENTITY_THROTTLE_REDIS_URL" in text
     assert f'ledger.backend = "toy"    # file {toys}:3' in text
-    rows = json.loads(runner.invoke(config_group.command, ["show", "--json", "--config", str(toys)]).output)
+    rows = json.loads(runner.invoke(main, ["config", "show", "--json", "--config", str(toys)]).output)
     assert {row["key"]: row["value"] for row in rows}["data_dir"] == "identity-data"
