@@ -3,8 +3,8 @@
     python -m openapi.build            writes identity_core/api/identity.json and identity_core/api/wire.py
     python -m openapi.build --check    writes nothing, fails when one of them is not fresh
 
-Joins the root and the parts, writes the error responses of every operation from ``errors.yaml`` and the examples of
-``examples/`` into it. The output depends on the sources alone, byte for byte. It resolves no references: those of the
+Joins the root and the parts, writes the error responses of every operation from ``errors.yaml``, the purpose of its challenge and
+the examples of ``examples/`` into it. The output depends on the sources alone, byte for byte. It resolves no references: those of the
 sources are already those of the whole, and the bundle keeps them, since inlined ones are useless to generators.
 """
 
@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import yaml
 
+from identity_core.api.security import PURPOSES
 from openapi.typed_dicts import write_types
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
@@ -87,6 +88,7 @@ def bundle() -> Json:
     used = set(errors["anywhere"])
     responses: Json = {}
     for operation in operations(document):
+        _say_purpose(operation)
         used |= _answer_errors(operation, errors, responses)
         operation["responses"] = dict(sorted(operation["responses"].items()))
     codes = {code: meaning for code, meaning in errors["codes"].items() if code in used}
@@ -116,6 +118,15 @@ def _join(whole: Json, part: Mapping[str, Any], name: str) -> None:
     if both:
         raise SourceError(f"{name}: {sorted(both)} is there already")
     whole.update(part)
+
+
+def _say_purpose(operation: Json) -> None:
+    """Ends the description of an operation that takes signatures with the purpose that their challenge may have."""
+    if operation["operationId"] in PURPOSES:
+        description = operation["description"].rstrip()
+        gap = "\n\n" if "\n\n" in description else " "
+        purpose = PURPOSES[operation["operationId"]]
+        operation["description"] = f"{description}{gap}A challenge with a purpose must say `{purpose}`.\n".rstrip()
 
 
 def _answer_errors(operation: Json, errors: Mapping[str, Any], responses: Json) -> set[str]:

@@ -67,6 +67,9 @@ DOCUMENT_SCHEMES: Final = {
     "RecoveryKeyAuth": RECOVERY_KEY,
 }
 
+# A valid credential of a kind that an operation does not take is as good as none.
+_OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authenticate says which."
+
 
 @dataclass(frozen=True, slots=True)
 class Credential:
@@ -184,8 +187,7 @@ class Gate:
         if credential.scheme == DID_AUTH and DID_AUTH in operation.schemes:
             did, signature = challenge.parse_header(credential.value)
             return await self._signer(operation, request, did, signature, DID_AUTH)
-        # A valid credential of a kind that this operation does not take is as good as none.
-        raise AuthRequired
+        raise AuthRequired(_OTHER_KIND)
 
     async def _controller(
         self, operation: Operation, request: Request, credential: Credential | None, refusal: IdentityError | None
@@ -193,7 +195,7 @@ class Gate:
         did = self.reader.parse(request.path["did"])
         if refusal is not None or credential is None or credential.scheme not in operation.schemes:
             await self.reader.active(did)
-            raise refusal or AuthRequired()
+            raise refusal or (AuthRequired() if credential is None else AuthRequired(_OTHER_KIND))
         signer, signature = challenge.parse_header(credential.value)
         if signer != did:
             await self.reader.active(did)

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 6c54ccb78b5d3b216c294d63fdd18e4b7d23c4fd1e2c029a5a1b756c36c32f67
+SHA-256 of identity.json: 498afed92b06617dd57f7112327052ce8e52d0dcb8d970eb26692a7c4ba90494
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "6c54ccb78b5d3b216c294d63fdd18e4b7d23c4fd1e2c029a5a1b756c36c32f67"
+DOCUMENT_SHA256 = "498afed92b06617dd57f7112327052ce8e52d0dcb8d970eb26692a7c4ba90494"
 
 AlsoKnownAs = list[str]
 

@@ -23,10 +23,12 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
 
     Raises ``InvalidCredential``, which names the attribute and never quotes a value.
     """
-    unknown = values.keys() - {attribute.name for attribute in schema.attributes}
-    if unknown:
-        # Their names are the caller's text, and may hold what belongs into a value.
-        raise InvalidCredential(details={"reason": "the schema does not have all of these attributes"})
+    names = [attribute.name for attribute in schema.attributes]
+    if values.keys() - set(names):
+        # What is too much is not named: it is the caller's text, and may hold what belongs into a value.
+        raise InvalidCredential(
+            details={"reason": "the schema does not have all of these attributes", "attributes": [*names]}
+        )
     canonical: dict[str, JsonValue] = {}
     for attribute in schema.attributes:
         if attribute.name not in values:

@@ -74,7 +74,7 @@ def _read_attribute(member: Mapping[str, Any]) -> tuple[Attribute, AttributePoli
     if name in RESERVED or name.startswith("@"):
         raise ValueRefused("id, type and names that begin with @ belong to the credential itself")
     if member["type"] not in {kind.value for kind in AttributeType}:
-        raise ValueRefused("unknown attribute type")
+        raise ValueRefused(f"unknown attribute type; there are {', '.join(kind.value for kind in AttributeType)}")
     kind = AttributeType(member["type"])
     widest = Attribute(name, kind, member.get("scale", 0))
     low, high = (_edge(widest, member.get(edge)) for edge in ("minimum", "maximum"))

@@ -1,7 +1,4 @@
-"""One signature, one change: replays in sequence, in parallel and over several processes, and signatures out of place.
-
-did-lifecycle.md §5.1; reliability-ux.md §2.4, A1, A2 and A4.
-"""
+"""One signature, one change: replays in sequence, in parallel and over several processes, and signatures out of place."""
 
 from __future__ import annotations
 
@@ -290,6 +287,20 @@ def test_a_body_is_kept(target: Target) -> None:
         answer = target.wire.call("PATCH", hana.path(), shuffled, {"Authorization": value})
         assert answer.status == (200 if purpose is None else 422), answer.body
     assert len(verify_lines(hana.log())) == 2
+
+
+def test_a_refusal_says_what_was_to_be_signed_and_not_what_was_wrong(target: Target) -> None:
+    hana, mallory = target.stranger.holder(), SigningKey.generate()
+    spent = hana.signed("update", service())
+    assert hana.send("update", service(), spent).status == 200
+    texts = (hana.challenge("deactivate"), hana.challenge("update", body_hash(service("another"))), "no challenge")
+    wrong = [header(hana.did, hana.key.sign(text.encode()).signature) for text in texts]
+    wrong.append(header(hana.did, mallory.sign(hana.challenge("update").encode()).signature))
+    for value in (spent, *wrong):
+        answer = hana.send("update", service(), value)
+        assert answer.outcome == FAILED
+        told = {name: text for name, text in answer.json["error"]["details"].items() if name != "requestId"}
+        assert told == {"purpose": "update", "bodyHash": body_hash(service())}
 
 
 def test_a_bound_body_cannot_be_smuggled_by_a_duplicate_name(target: Target) -> None:

@@ -48,3 +48,21 @@ def test_the_proof_is_bound_to_the_token_of_the_request(written: Any) -> None:
     assert presented.context.nonce == nonce
     assert presented.context.audience == request["domain"]
     assert presented.context.capability == capability_digest(nonce, token.octets)
+
+
+def test_what_is_verified_is_what_was_proven(written: Any) -> None:
+    proven = written["generateDelegatedProof"]["201"]["anchored"]["proof"]
+    request = written["generateDelegatedProof"]["request"]["forAShopAndAnchored"]
+    checks = yaml.safe_load((EXAMPLES / "proof_checks.yaml").read_text(encoding="utf-8"))
+    asked, record = checks["verifyProof"]["request"]["whatTheVerifierAsked"], checks["getProof"]["200"]["anchored"]
+    assert {name: asked[name] for name in proven} == proven == record["proof"]
+    same = ("predicate", "challenge", "domain")
+    assert (
+        {name: asked[name] for name in same}
+        == {name: request[name] for name in same}
+        == {name: record[name] for name in same}
+    )
+    parties = ("holderDid", "agentDid", "credentialId")
+    assert {name: record[name] for name in parties} == {name: request[name] for name in parties}
+    assert proven["publicSignals"][1].startswith(asked["issuerDid"] + "#")
+    assert proven["publicSignals"][2] == asked["schemaId"]

@@ -40,6 +40,8 @@ class AuthenticateDid:
             candidates = () if state.recovery_key is None else (state.recovery_key,)
         else:
             candidates = history.authentication_keys(state, now)
+        # What the signature should have been for is no secret, and what most clients get wrong; whether it was, is not said.
+        refused = AuthFailed(details={"purpose": purpose} | ({"bodyHash": body_hash} if body_hash else {}))
         live = await self.challenges.live(str(did), now, purpose=purpose, body_hash=body_hash)
         # The signature is checked first and the text read afterwards: a wrong one costs a verification a challenge, and no more.
         raw_keys = [(key, multikey.decode_public(key)[1]) for key in candidates]
@@ -50,8 +52,8 @@ class AuthenticateDid:
                 except ed25519.SignatureInvalid:
                     continue
                 if not challenge.Challenge.parse(text).fits(self.origin, purpose, body_hash):
-                    raise AuthFailed
+                    raise refused
                 if not await self.challenges.consume(text, now):
-                    raise AuthFailed
+                    raise refused
                 return Authorization(scheme, key, text, signature)
-        raise AuthFailed
+        raise refused

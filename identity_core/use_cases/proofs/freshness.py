@@ -1,4 +1,4 @@
-"""Challenges of verifiers: obtained here for one domain, good for one success (research/delegation.md §3.10).
+"""Challenges of verifiers: obtained here for one domain, good for one success.
 
 A verifier hands the text to the agent, who asks for a proof bound to it; the first verification that holds spends it. A verifier may
 as well use challenges of its own making: those are compared and nothing else, and their one use is the verifier's to watch.
@@ -21,7 +21,8 @@ PREFIX: Final = "vc1_"
 """Begins every challenge of ours, so that one that was forgotten is not mistaken for one of the verifier's own."""
 LIFETIME: Final = timedelta(hours=1)
 """Long enough for an agent who has to ask the holder first."""
-_NAME: Final = "challenge"
+_NAME: Final = "challengeUse"
+"""Beside the check ``challenge``, which compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,7 @@ class Freshness:
             return verdict
         if await self.challenges.spend(text, now):
             return verdict
-        checks = [check for check in verdict.checks if check.name != _NAME]
-        return replace(verdict, checks=(*checks, wrong(_NAME, Finding.CHALLENGE_SPENT)))
+        return replace(verdict, checks=(*verdict.checks, wrong(_NAME, Finding.CHALLENGE_SPENT)))
 
 
 def owner_of(caller: Caller) -> str:

@@ -76,7 +76,8 @@ def test_what_is_no_schema(attributes: list[dict[str, Any]]) -> None:
 def test_the_place_of_the_fault_is_named() -> None:
     with pytest.raises(InvalidSchema) as refused:
         schema_json.read("urn:x:1", [INTEGER, {"name": "b", "type": "float"}])
-    assert refused.value.details == {"attribute": 1, "reason": "unknown attribute type"}
+    reason = "unknown attribute type; there are integer, decimal, date, datetime, boolean, string"
+    assert refused.value.details == {"attribute": 1, "reason": reason}
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,7 @@ def test_every_attribute_is_named_and_no_other() -> None:
     with pytest.raises(InvalidCredential) as refused:
         canonical_values(SCHEMA, VALUES | {"passport L0123": "x"})
     assert "L0123" not in str(refused.value.details)
+    assert refused.value.details["attributes"] == list(CANONICAL)
     assert canonical_values(SCHEMA, VALUES | {"age": None})["age"] is None
 
 

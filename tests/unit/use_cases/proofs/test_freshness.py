@@ -48,6 +48,9 @@ def test_it_serves_one_success(tmp_path: Path) -> None:
             await rooms.verify_stored(made, question, caller=vera),
         ):
             assert again.errors == (Finding.CHALLENGE_SPENT,)
+            named = {check.name: check.ok for check in again.checks}
+            assert len(named) == len(again.checks)
+            assert (named["challenge"], named["challengeUse"]) == (True, False)
 
     tell(tmp_path, story)
 
