@@ -21,7 +21,7 @@ MAX_PREDICATES = 16
 
 
 class PredicateType(StrEnum):
-    """The six predicates of the specification."""
+    """The six predicates of the interface description."""
 
     GTE = "gte"
     GT = "gt"
@@ -94,7 +94,7 @@ class Predicate:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """The ``ZKPredicate`` of the specification."""
+        """The ``ZKPredicate`` of the interface description."""
         return {"attributeName": self.attribute, "type": self.type.value, "value": self.value}
 
 

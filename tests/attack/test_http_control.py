@@ -1,7 +1,4 @@
-"""Who may still sign: keys in grace, after it, removed, spent, of another kind or under the other scheme.
-
-did-lifecycle.md §5.1 and §5.7; contract.md §2, "rotate" and "recover".
-"""
+"""Who may still sign: keys in grace, after it, removed, spent, of another kind or under the other scheme."""
 
 from __future__ import annotations
 

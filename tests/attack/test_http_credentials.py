@@ -1,7 +1,4 @@
-"""Credentials: two on one request, API keys in the place of signatures, headers that only look right, scopes.
-
-did-lifecycle.md §5.9; reliability-ux.md §2.4, A5 and A6; contract.md §3, "API keys".
-"""
+"""Credentials: two on one request, API keys in the place of signatures, headers that only look right, scopes."""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """What a decision of the limiter costs, whether the bound holds, and what a frozen Redis costs a request.
 
-Run: ``python -m tests.bench.bench_limiter`` from the root. CPU time is that of this process and does not depend on
+Run: ``python -m tests.bench.bench_limiter [--rounds 7]`` from the root. CPU time is that of this process and does not depend on
 neighbours; wall time does. The bound is allowed ≤ burst + rate·t + 1 over four processes; targets: about 1 µs in memory,
 11 µs in SQLite, at most 60 ms for the one request that finds Redis frozen.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import logging
 import tempfile
@@ -30,11 +31,12 @@ from tests.attack.test_limiter import attack
 from tests.postgres_server import PostgresServer, programs
 from tests.redis_server import RedisServer, redis_server
 
-ROUNDS = 7
 DEADLINE_SECONDS = 0.05
 
 
-async def cost(decide: Callable[[], Awaitable[object]], count: int, together: int = 1) -> tuple[float, float]:
+async def cost(
+    decide: Callable[[], Awaitable[object]], count: int, together: int = 1, *, rounds: int
+) -> tuple[float, float]:
     """Median wall and CPU microseconds of one decision, ``together`` of them at once."""
 
     async def some() -> None:
@@ -42,7 +44,7 @@ async def cost(decide: Callable[[], Awaitable[object]], count: int, together: in
             await decide()
 
     walls, cpus = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         wall, cpu = time.perf_counter(), time.process_time()
         await asyncio.gather(*(some() for _ in range(together)))
         walls.append((time.perf_counter() - wall) / count * 1e6)
@@ -64,13 +66,14 @@ def guarded(shared: TokenBucketStorage, deadline: float | None) -> FallbackStora
     )
 
 
-async def decisions(directory: Path, redis_url: str, postgres_url: str | None) -> None:
+async def decisions(directory: Path, redis_url: str, postgres_url: str | None, rounds: int) -> None:
+    measured = partial(cost, rounds=rounds)
     memory = TokenBucketMemoryStorage(monotonic=time.monotonic)
     policy = Policy(memory)
     key = ApiKey("a", "a", "0" * 64, None, None, 1e6, 1_000_000, datetime.now(UTC))
-    line("memory, allowed", await cost(lambda: memory.acquire_token_bucket("a", 1e6, 1_000_000), 50_000))
-    line("memory, refused", await cost(lambda: memory.acquire_token_bucket("b", 0.001, 1), 50_000))
-    line("memory, policy with header fields", await cost(lambda: policy.spend_key(key), 50_000))
+    line("memory, allowed", await measured(lambda: memory.acquire_token_bucket("a", 1e6, 1_000_000), 50_000))
+    line("memory, refused", await measured(lambda: memory.acquire_token_bucket("b", 0.001, 1), 50_000))
+    line("memory, policy with header fields", await measured(lambda: policy.spend_key(key), 50_000))
     stores: list[tuple[str, TokenBucketStorage, float | None, int]] = [
         (
             "SQLite",
@@ -86,12 +89,12 @@ async def decisions(directory: Path, redis_url: str, postgres_url: str | None) -
     for name, shared, deadline, count in stores:
         # Without the fallback in between nothing can slip into a local bucket and look fast.
         passing = partial(shared.acquire_token_bucket, "a", 1e6, 1_000_000)
-        line(f"{name}, allowed", await cost(passing, count))
-        line(f"{name}, refused", await cost(partial(shared.acquire_token_bucket, "b", 0.001, 1), count))
-        line(f"{name}, 32 at once", await cost(passing, count, 32))
+        line(f"{name}, allowed", await measured(passing, count))
+        line(f"{name}, refused", await measured(partial(shared.acquire_token_bucket, "b", 0.001, 1), count))
+        line(f"{name}, 32 at once", await measured(passing, count, 32))
         storage = guarded(shared, deadline)
         passing = partial(storage.acquire_token_bucket, "a", 1e6, 1_000_000)
-        line(f"{name}, with deadline and fallback", await cost(passing, count))
+        line(f"{name}, with deadline and fallback", await measured(passing, count))
         if storage.local_decisions:
             print(f"  ({storage.local_decisions} of them were local)")
         await storage.close()
@@ -114,14 +117,14 @@ def bounds(directory: Path, redis_url: str, postgres_url: str | None) -> None:
         )
 
 
-async def frozen(server: RedisServer) -> None:
+async def frozen(server: RedisServer, rounds: int) -> None:
     async def timed(storage: FallbackStorage) -> float:
         started = time.perf_counter()
         await storage.acquire_token_bucket("a", 100.0, 200)
         return (time.perf_counter() - started) * 1e3
 
     firsts, seconds = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         storage = guarded(TokenBucketRedisStorage(f"async+tokenbucket+{server.url}"), DEADLINE_SECONDS)
         await timed(storage)
         server.freeze()
@@ -138,7 +141,14 @@ async def frozen(server: RedisServer) -> None:
     await storage.close()
 
 
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of which the median is printed [7]")
+    return parser.parse_args()
+
+
 def main() -> None:
+    rounds = options().rounds
     logging.getLogger("buckets").setLevel(logging.ERROR)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -148,10 +158,10 @@ def main() -> None:
             postgres = PostgresServer.create(Path(stack.enter_context(tempfile.TemporaryDirectory())))
             stack.callback(postgres.stop)
             postgres_url = postgres.new_database()
-        print(f"{'µs a decision, median of ' + str(ROUNDS):<44} {'wall':>8} {'CPU':>8}")
-        asyncio.run(decisions(directory, server.url, postgres_url))
+        print(f"{'µs a decision, median of ' + str(rounds):<44} {'wall':>8} {'CPU':>8}")
+        asyncio.run(decisions(directory, server.url, postgres_url, rounds))
         bounds(directory, server.url, postgres_url)
-        asyncio.run(frozen(server))
+        asyncio.run(frozen(server, rounds))
 
 
 if __name__ == "__main__":
