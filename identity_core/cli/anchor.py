@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_core.cli.configuration import refuse_absent
 from identity_core.cli.keys import of_installation
 from identity_core.cli.output import as_json, fail, show
 from identity_core.domain.times import printed
@@ -127,9 +128,7 @@ def in_office(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -
     """Runs ``job`` on the outbox of the installation."""
     from identity_core import bootstrap
 
-    if settings.database_url is None and not settings.data_dir.is_dir():
-        remedy = "name the one of the service with --data-dir; `identity serve` makes it"
-        fail("there is no such data directory", str(settings.data_dir), remedy, status=2)
+    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
 
     async def opened() -> T:
         async with bootstrap.anchor_office(settings) as office:

@@ -16,6 +16,7 @@ from typing import Any
 import click
 import orjson
 
+from identity_core.cli.configuration import refuse_absent
 from identity_core.cli.keys import of_installation
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session
@@ -96,9 +97,7 @@ def _lines(settings: Settings, url: str | None, api_key: str | None, *, after: i
         return
     from identity_core import bootstrap
 
-    if settings.database_url is None and not settings.data_dir.is_dir():
-        remedy = "name the one of the service with --data-dir, or a running service with --url"
-        fail("there is no such data directory", str(settings.data_dir), remedy, status=2)
+    refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
     with asyncio.Runner() as runner:
         opening = bootstrap.audit_log(settings)
         audit = runner.run(opening.__aenter__())

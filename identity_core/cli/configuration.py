@@ -8,13 +8,16 @@ from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.output import fail_start
+from identity_core.cli.output import fail, fail_start
 from identity_core.settings import Settings, SettingsError, load, shown_hosts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 config_option = click.option(
-    "--config", type=click.Path(path_type=Path, dir_okay=False), envvar="IDENTITY_CONFIG", help="Settings file (TOML)."
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="IDENTITY_CONFIG",
+    help="Settings file (TOML).  [env var: IDENTITY_CONFIG; default: ./identity.toml if it is there]",
 )
 data_dir_option = click.option(
     "--data-dir", type=click.Path(path_type=Path), help="Where files are stored.  [default: ./identity-data]"
@@ -28,6 +31,12 @@ def configured(config: Path | None, overrides: Mapping[str, object] | None = Non
         return load(file=config, overrides=overrides)
     except SettingsError as error:
         fail_start(error, "settings")
+
+
+def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
+    """Ends the command where its installation is not there. Opening it would make a new one, which knows nothing, at a misspelt name."""
+    if settings.database_url is None and not settings.data_dir.is_dir():
+        fail("there is no such data directory", str(settings.data_dir), remedy, status=status)
 
 
 def shown_database(settings: Settings) -> str:

@@ -49,7 +49,12 @@ def command() -> None:
 @click.option(
     "--pin", "pins", nargs=3, multiple=True, metavar="ATTRIBUTE TYPE VALUE", help="Only this value: age gte 18."
 )
-@click.option("--level", type=click.IntRange(0, 5), required=True, help="Autonomy: 2 for pinned values, 3 for any.")
+@click.option(
+    "--level",
+    type=click.IntRange(0, 5),
+    required=True,
+    help="Autonomy: 2 for pinned values, 3 for any; one more to anchor.",
+)
 @click.option(
     "--days", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, help="How long it lasts."
 )

@@ -62,11 +62,14 @@ def examine(settings: Settings) -> Iterator[Finding]:
     folder = settings.data_dir
     ours = folder.is_dir() and folder.stat().st_uid == os.geteuid() and any(folder.iterdir())
     tried = settings if ours else dataclasses.replace(settings, data_dir=folder / "nowhere")
-    yield from _plugins(tried)
+    plugins = list(_plugins(tried))
+    yield from plugins
     try:
         yield from _keys(settings, look_inside=ours)
     except StartError as error:
-        yield _stopped("API keys", error, "put it right, then look again")
+        stopped = _stopped("API keys", error, "put it right, then look again")
+        if all(stopped.says != one.says for one in plugins):
+            yield stopped
 
 
 def _stopped(check: str, error: StartError, remedy: str) -> Finding:
@@ -165,9 +168,9 @@ def _plugins(settings: Settings) -> Iterator[Finding]:
         yield _stopped("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
         return
     for problem in check.problems:
-        yield Finding("plugins", "fail", problem, "see `identity plugins check`")
+        yield _stopped("plugins", problem, "see `identity plugins check`")
     for one in check.plugins:
-        if one.state == "failed" and not any(one.reason in problem for problem in check.problems):
+        if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
             yield Finding("plugins", "warn", f"{one.name} failed: {one.reason}", "see `identity plugins list`")
     if not check.problems:
         active = [one.name for one in check.plugins if one.state == "active"]
@@ -179,8 +182,11 @@ def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Finding]:
 
     values = {row.key: row.value for row in show_settings(settings)}
     if settings.custodian.backend == "sealed" and values.get("plugins.sealed.passphrase") is None:
+        says = "a file beside the keys that it seals, without a passphrase"
         remedy = "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, and keep a copy of custodian.key until then"
-        yield Finding("master key", "warn", "a file beside the keys that it seals, without a passphrase", remedy)
+        if not settings.data_dir.exists():
+            says, remedy = f"the first start makes {says}", "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it"
+        yield Finding("master key", "warn", says, remedy)
     else:
         yield Finding("master key", "ok", f"custodian {settings.custodian.backend}")
     stores = ", ".join(settings.key_stores)

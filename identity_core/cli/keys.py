@@ -10,7 +10,13 @@ from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.configuration import config_option, configured, data_dir_option, database_url_option
+from identity_core.cli.configuration import (
+    config_option,
+    configured,
+    data_dir_option,
+    database_url_option,
+    refuse_absent,
+)
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import IdentityError
@@ -49,9 +55,8 @@ def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: b
     a misspelt one is seen."""
     from identity_core import bootstrap
 
-    if settings.database_url is None and not may_begin and not settings.data_dir.is_dir():
-        remedy = "name the one of the service with --data-dir; `identity serve` makes it"
-        fail("there is no such data directory", str(settings.data_dir), remedy)
+    if not may_begin:
+        refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
 
     async def opened() -> T:
         async with bootstrap.key_desk(settings) as desk:
@@ -115,7 +120,10 @@ def _end(days: float | None) -> datetime | None:
 @of_installation
 @click.option("--name", required=True, help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything.")
-@click.option("--scopes", help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.")
+@click.option(
+    "--scopes",
+    help="Comma-separated, such as dids:create,zkp:prove; the document lists them all; others are carried, not asked for.",
+)
 @click.option("--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; default all.")
 @click.option("--requests-per-second", type=click.FloatRange(0.001, 1e6), help="Its rate; the setting's by default.")
 @click.option("--burst", type=click.IntRange(1, 1_000_000), help="Requests at once; the setting's by default.")

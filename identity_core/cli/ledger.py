@@ -37,7 +37,12 @@ def command() -> None:
 
 @command.command(name="key")
 @click.option(
-    "--url", envvar="IDENTITY_URL", default="http://127.0.0.1:8080", show_default=True, help="A running service."
+    "--url",
+    envvar="IDENTITY_URL",
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    show_envvar=True,
+    help="A running service.",
 )
 @as_json
 def key(url: str, json_output: bool) -> None:

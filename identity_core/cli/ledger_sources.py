@@ -31,6 +31,7 @@ key_option = click.option(
     "--key",
     "key_text",
     envvar="IDENTITY_LEDGER_KEY",
+    show_envvar=True,
     help="The log's verifier key, or a file that holds it; see `identity ledger key`.",
 )
 witness_keys_option = click.option(
@@ -39,7 +40,7 @@ witness_keys_option = click.option(
 cosignatures_option = click.option(
     "--cosignatures", type=click.IntRange(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
-url_option = click.option("--url", envvar="IDENTITY_URL", help="A running service.")
+url_option = click.option("--url", envvar="IDENTITY_URL", show_envvar=True, help="A running service.")
 folder_option = click.option(
     "--dir",
     "folder",

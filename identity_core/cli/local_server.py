@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import httpx
 
@@ -21,6 +22,7 @@ from identity_core.cli.output import fail
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 _LISTENING = re.compile(r"^Listening at (\S+)", re.MULTILINE)
+_REASON = re.compile(r"^error: (.*)\n  at: (.*)\n  do: (.*)\Z", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,15 @@ def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
                     if http.get(f"{said[1]}/ready", timeout=START_SECONDS).status_code == 200:
                         return said[1]
             if time.monotonic() > deadline or process.poll() is not None:
-                tail = log.read_text(errors="replace")[-2000:].strip()
-                fail("the server did not become ready", tail or str(log), "run `identity serve` and read what it says")
+                _not_ready(log)
             time.sleep(0.02)
+
+
+def _not_ready(log: Path) -> NoReturn:
+    """In the three lines of the server where it has said why."""
+    tail = log.read_text(errors="replace")[-2000:].strip()
+    what = "the server did not become ready"
+    reason = _REASON.search(tail)
+    if reason is not None:
+        fail(f"{what}: {reason[1]}", reason[2], reason[3])
+    fail(what, tail or str(log), "run `identity serve` and read what it says")

@@ -29,12 +29,14 @@ def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
     sys.exit(status)
 
 
-def fail_start(error: StartError, where: str, remedy: str = "put it right and start again") -> NoReturn:
+def fail_start(
+    error: StartError, where: str, remedy: str = "put it right and start again", *, status: int = 1
+) -> NoReturn:
     """Ends the command for what keeps an installation from starting; a wrong setting knows its place and remedy
     itself."""
     if isinstance(error, SettingsError):
         fail(error.what, error.where, error.fix, status=2)
-    fail(str(error), where, remedy)
+    fail(str(error), where, remedy, status=status)
 
 
 def _flat(text: str) -> str:

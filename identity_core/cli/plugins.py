@@ -21,17 +21,17 @@ from identity_core.cli.configuration import config_option, configured
 from identity_core.cli.output import as_json, fail_start, show
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.plugin.inventory import InstalledPlugin
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings, SettingsError, StartError
 
 log = logging.getLogger("identity")
 
 
 @dataclass(frozen=True, slots=True)
 class PluginCheck:
-    """``problems`` holds one line for each thing that would stop a start; none means that it can be had."""
+    """``problems`` holds each thing that would stop a start; none means that it can be had."""
 
     plugins: list[InstalledPlugin]
-    problems: list[str]
+    problems: list[StartError]
 
 
 def list_plugins(settings: Settings) -> list[InstalledPlugin]:
@@ -65,12 +65,12 @@ async def _check(settings: Settings, logger: logging.Logger) -> PluginCheck:
         lambda: manager.custodian(settings.custodian.backend),
         lambda: manager.prover(settings.prover.backend),
     )
-    problems = []
+    problems: list[StartError] = []
     for choose in choices:
         try:
             choose()
         except StartError as error:
-            problems.append(str(error))
+            problems.append(error)
     plugins = manager.installed()
     await manager.close()
     return PluginCheck(plugins, problems)
@@ -110,14 +110,25 @@ def check_command(config: Path | None, json_output: bool) -> None:
         check = check_plugins(configured(config))
     except StartError as error:
         fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
-    show(dataclasses.asdict(check), json_output=json_output, text=lambda _: _report(check))
+    body = {
+        "plugins": [dataclasses.asdict(one) for one in check.plugins],
+        "problems": [" ".join(str(problem).split()) for problem in check.problems],
+    }
+    show(body, json_output=json_output, text=lambda _: _report(check))
     if check.problems:
         raise SystemExit(1)
 
 
 def _report(check: PluginCheck) -> str:
-    problems = "\n".join(f"problem: {problem}" for problem in check.problems)
+    problems = "\n".join(f"problem: {_told(problem)}" for problem in check.problems)
     return f"{as_table(check.plugins)}\n\n{problems or 'Everything that the settings choose can be had.'}"
+
+
+def _told(problem: StartError) -> str:
+    """A wrong setting knows its place and remedy."""
+    if isinstance(problem, SettingsError):
+        return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}"
+    return str(problem)
 
 
 def as_table(plugins: list[InstalledPlugin]) -> str:

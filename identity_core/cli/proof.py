@@ -10,9 +10,15 @@ from typing import Any
 
 import click
 
-from identity_core.cli.configuration import config_option, configured
+from identity_core.cli.configuration import (
+    config_option,
+    configured,
+    data_dir_option,
+    database_url_option,
+    refuse_absent,
+)
 from identity_core.cli.issuer_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.proof_anchor import Unreachable, check_anchor
 from identity_core.cli.proof_import import import_
 from identity_core.cli.proof_request import request
@@ -109,6 +115,8 @@ def command() -> None:
     "--ledger", "on_ledger", is_flag=True, help="Ask the configured ledger for the root of the proof's anchor too."
 )
 @config_option
+@data_dir_option
+@database_url_option
 @as_json
 def verify(
     file: Any,
@@ -119,6 +127,8 @@ def verify(
     at: str | None,
     on_ledger: bool,
     config: Path | None,
+    data_dir: Path | None,
+    database_url: str | None,
     json_output: bool,
     **expected: Any,
 ) -> None:
@@ -136,7 +146,9 @@ def verify(
         expectation = _expectation(**expected)
         now = datetime.now(UTC) if at is None else parse(at)
         find_key = _key_finder(issuer_key, issuer_document, issuer_log, url, now)
-        settings = configured(config)
+        settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
+        if on_ledger:
+            refuse_absent(settings, "name the one of the service with --data-dir, or its server with --database-url")
         body = verify_octets(
             file.read(),
             prover=installed_prover(settings),
@@ -153,7 +165,7 @@ def verify(
         reason = error.details.get("reason", error)
         fail(f"the proof is not valid: {reason}", getattr(file, "name", "standard input"), "do not rely on it")
     except StartError as error:
-        fail(str(error), "the installation", "see `identity plugins check`", status=2)
+        fail_start(error, "the installation", "see `identity plugins check`", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity proof verify --help`", status=2)
     show(body, json_output=json_output, text=_text)

@@ -10,7 +10,7 @@ from identity_core.domain.anchor_proof import AnchorPath, proof_commitment
 from identity_core.domain.errors import IdentityError, JsonValue, ProofInvalid
 from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.proof_record import NotARecord, read_zk_proof
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings, SettingsError, StartError
 
 
 class Unreachable(Exception):
@@ -61,6 +61,10 @@ async def _asked(settings: Settings, path: AnchorPath, commitment: bytes) -> dic
                 raise Unreachable(f"the settings name the ledger {ledger.anchor_ledger_name}, not {path.ledger}")
             anchored = await ledger.anchor_status(path.root)
             revoked = await ledger.revocation_status(commitment)
+            if anchored is None and not (await ledger.head()).sequence:
+                raise Unreachable("the ledger is empty, so it is not the one of the service: name that with --data-dir")
+    except SettingsError:
+        raise
     except (IdentityError, StartError) as error:
         raise Unreachable(str(error)) from error
     if anchored is None or anchored.state != "confirmed":

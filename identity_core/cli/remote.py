@@ -14,14 +14,25 @@ from identity_core.cli.output import fail
 from identity_core.cli.values import shown
 from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Unreachable
 
+
+def whole_key(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The text of an API key. One copied from a page (`idk_…`), or cut off at a line's end, cannot travel in a header field."""
+    if value is not None and not (value.isascii() and value.isprintable()):
+        raise click.BadParameter("an API key is printable ASCII: give the whole key as it was shown")
+    return value
+
+
 url_option = click.option(
     "--url",
     envvar="IDENTITY_URL",
     default="http://127.0.0.1:8080",
     show_default=True,
+    show_envvar=True,
     help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.",
 )
-api_key_option = click.option("--api-key", envvar="IDENTITY_API_KEY", help="API key; better in IDENTITY_API_KEY.")
+api_key_option = click.option(
+    "--api-key", envvar="IDENTITY_API_KEY", callback=whole_key, help="API key; better in IDENTITY_API_KEY."
+)
 keys_option = click.option(
     "--keys",
     "wallet",
@@ -29,6 +40,10 @@ keys_option = click.option(
     required=True,
     help="File with the DID's keys, as `identity did create --keys FILE` wrote it.",
 )
+
+
+# What commands call otherwise than the members of the requests that they send.
+_OPTIONS = {"autonomyLevel": "--level", "send anchor: false": "leave --anchor out"}
 
 
 @contextlib.contextmanager
@@ -43,7 +58,7 @@ def session(
     except Refused as error:
         details = {name: value for name, value in error.details.items() if name != "requestId"}
         where = f"{url}, request {error.details.get('requestId', '-')}"
-        fail(f"{error.code}: {error.message}", where, remedy(error, details))
+        fail(_as_options(f"{error.code}: {error.message}"), where, _as_options(remedy(error, details)))
     except ForeignOrigin as error:
         remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
         fail(f"nothing was signed: {error}", url, remedy_of)
@@ -67,16 +82,46 @@ def remedy(error: Refused, details: dict[str, Any]) -> str:
         "PROOF_NOT_FOUND": "check the id, and that you are the proof's holder or agent",
         "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
     }
-    return hints.get(error.code) or _told(details) or "see the message above"
+    return hints.get(error.code) or _told(details) or _usual(error.status)
 
 
 def _told(details: Mapping[str, Any]) -> str:
-    """What the service says further, in words: remedies, else the places of a body that are wrong, else name by name."""
+    """What the service says further, in words: remedies, else what it takes instead, else the places of a body that are wrong, else
+    name by name."""
     match details:
+        case {"supported": [*known], **given}:
+            instead = f" instead of {'; '.join(map(_listed, given.values()))}" if given else ""
+            return f"choose from {_listed(known)}{instead}" if known else f"nothing is there to take{instead}"
         case {"remedies": [*remedies]}:
             return "; or ".join(map(shown, remedies))
         case {"errors": [*errors]}:
             return "; ".join(
                 " ".join(map(shown, one.values())) if isinstance(one, dict) else shown(one) for one in errors
             )
-    return ", ".join(f"{name}: {shown(value)}" for name, value in details.items())
+    return "; ".join(f"{name}: {_listed(value)}" for name, value in details.items())
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(shown, value)) if isinstance(value, list) else shown(value)
+
+
+def _usual(status: int) -> str:
+    """Where the service says no more than its message."""
+    if status >= 500:
+        return "try again later; if it stays so, its log has the request"
+    if status == 403:
+        return "ask as somebody who may: the holder, the issuer, or another API key"
+    if status == 409:
+        return "look at what is there now, then decide"
+    context = click.get_current_context(silent=True)
+    return f"see `{context.command_path if context is not None else 'identity'} --help`"
+
+
+def _as_options(text: str) -> str:
+    """``text`` with the options of this command in place of the members of a request that they fill."""
+    context = click.get_current_context(silent=True)
+    options = {} if context is None else {one.name: one.opts[0] for one in context.command.params if one.name}
+    members = {name: option for name, option in options.items() if not name.islower()}
+    for member, option in {**members, **_OPTIONS}.items():
+        text = text.replace(member, option)
+    return text

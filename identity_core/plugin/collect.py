@@ -19,6 +19,7 @@ from identity_core.plugin import hookspecs
 from identity_core.plugin.provider import Provider
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.plugin.sources import ImportFailed, PluginSource, described, load_within
+from identity_core.settings import Settings, SettingsError
 from identity_core.settings.tables import did_you_mean
 from identity_core.settings.tree import PLUGIN_NAME, Plugins
 
@@ -51,20 +52,21 @@ class Collection:
     failed: list[tuple[PluginSource, str, str]] = field(default_factory=list)
 
 
-def collect(sources: Iterable[PluginSource], settings: Plugins) -> Collection:
-    """Loads what is not disabled. Raises ``PluginError``."""
+def collect(sources: Iterable[PluginSource], settings: Settings) -> Collection:
+    """Loads what is not disabled. Raises ``PluginError``, and ``SettingsError`` for an unknown name in ``plugins.disabled``."""
     sources = list(sources)
-    _refuse_unknown_names(sources, settings.disabled)
+    _refuse_unknown_names(sources, settings)
+    plugins = settings.plugins
     collection = Collection()
     manager = pluggy.PluginManager("identity")
     manager.add_hookspecs(hookspecs)
     registered: dict[str, PluginSource] = {}
     for source in sources:
-        if source.name in settings.disabled or source.distribution in settings.disabled:
+        if source.name in plugins.disabled or source.distribution in plugins.disabled:
             collection.disabled.append(source)
         elif source.name in registered:
             raise source.error(f"has the entry point name of {registered[source.name]}; disable one distribution")
-        elif _register(manager, source, settings.import_seconds, collection):
+        elif _register(manager, source, plugins.import_seconds, collection):
             registered[source.name] = source
     _refuse_misspelt(manager, registered)
     for hook in PROVIDE_HOOKS:
@@ -77,14 +79,13 @@ def collect(sources: Iterable[PluginSource], settings: Plugins) -> Collection:
     return collection
 
 
-def _refuse_unknown_names(sources: Sequence[PluginSource], disabled: Sequence[str]) -> None:
+def _refuse_unknown_names(sources: Sequence[PluginSource], settings: Settings) -> None:
     known = {source.name for source in sources} | {source.distribution for source in sources}
-    for name in disabled:
+    key = "plugins.disabled"
+    for name in settings.plugins.disabled:
         if name not in known:
-            from identity_core.settings import SettingsError
-
-            what = f"plugins.disabled names {name}, but no such plugin is installed."
-            raise SettingsError(what, "plugins.disabled", did_you_mean(name, known, "Remove the name."))
+            what = f"{key} names {name}, but no such plugin is installed."
+            raise SettingsError(what, f"{settings.origin(key)} ({key})", did_you_mean(name, known, "Remove the name."))
 
 
 def _register(

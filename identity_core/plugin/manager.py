@@ -2,8 +2,8 @@
 
 Block disabled → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object
 against its Protocol → put it behind its bulkhead. Settings choose by name; registration order never does. A choice that
-cannot be had ends the start-up with one line naming plugin, distribution and version; a failed plugin that nothing
-chosen needs is shown as failed and does no harm.
+cannot be had ends the start-up naming plugin, distribution and version, or where the name stands that nobody provides;
+a failed plugin that nothing chosen needs is shown as failed and does no harm.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PluginManager:
         """
         found = [*(installed_sources() if sources is None else sources)]
         found += [module_source(name) for name in settings.plugins.modules]
-        collection = collect(found, settings.plugins)
+        collection = collect(found, settings)
         for source, _, reason in collection.failed:
             logger.error("%s failed: %s", source, reason)
         known: dict[str, list[type[Any]]] = {}
@@ -108,7 +108,8 @@ class PluginManager:
         return methods
 
     def ledger(self, name: str) -> LedgerBackend:
-        """The ledger of this name. Raises ``PluginError``, as the other accessors do."""
+        """The ledger of this name. Raises ``PluginError``, and ``SettingsError`` for a name that nobody provides, as the other accessors
+        do."""
         ledger: LedgerBackend = self._chosen(sockets.LEDGER, name, "ledger.backend")
         return ledger
 

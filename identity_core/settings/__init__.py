@@ -8,7 +8,7 @@ Left out on purpose: reloading. A setting changes with a restart.
 """
 
 from identity_core.settings.errors import Origin, SettingsError, StartError
-from identity_core.settings.fields import as_toml, setting
+from identity_core.settings.fields import as_toml, places_of, setting
 from identity_core.settings.load import load
 from identity_core.settings.show import ShownSetting, show, shown_hosts
 from identity_core.settings.tables import PluginTables
@@ -49,6 +49,7 @@ __all__ = [
     "Tokens",
     "as_toml",
     "load",
+    "places_of",
     "setting",
     "show",
     "shown_hosts",

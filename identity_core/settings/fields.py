@@ -30,7 +30,7 @@ def setting(
     least: float | None = None,
     most: float | None = None,
     pattern: str | None = None,
-    check: Callable[[Any], None] | None = None,
+    check: Callable[[Any], object] | None = None,
     secret: bool = False,
     example: str | None = None,
 ) -> Any:
@@ -92,14 +92,14 @@ def build(table: type[T], given: Mapping[str, Given], at: str, origins: dict[str
                 origins[key] = last
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise SettingsError(
-                f"{key} must be set.", _variable_hint(key), f"Set it, for example: {example(field, kind, None, key)}"
+                f"{key} must be set.", places_of(key), f"Set it, for example: {example(field, kind, None, key)}"
             )
     try:
         return table(**values)
     except ValueError as error:
         where = str(last) if last is not None else "defaults"
         raise SettingsError(
-            f"[{at or 'settings'}] is not valid: {error}", where, f"Change the keys of [{at}]."
+            f"[{at or 'settings'}] is not valid: {error}.", where, f"Change the keys of [{at}]."
         ) from error
 
 
@@ -186,12 +186,18 @@ def example(field: dataclasses.Field[Any], kind: Any, given: Given | None, key: 
     """A line that sets the field as it should be, in the language of the place where it was set."""
     value = field.metadata.get("example")
     if value is None:
-        value = as_toml(field.default if field.default not in (dataclasses.MISSING, None) else _sample(kind))
+        value = as_toml(field.default if field.default not in (dataclasses.MISSING, None, ()) else _sample(kind))
     if given is not None and given.origin.kind == "environment":
-        return f"{variable(key)}={value.strip('[]').replace(chr(34), '')}"
+        return f"{_variable_of(given.origin, key)}={value.strip('[]').replace(chr(34), '')}"
     if given is not None and given.origin.kind == "command line":
         return f"{given.origin.place} {value.strip(chr(34))}"
     return f"{key.rpartition('.')[2]} = {value}"
+
+
+def _variable_of(origin: Origin, key: str) -> str:
+    """The variable that the value came from. One that names a file is not to hold the value."""
+    own = variable(key)
+    return own if origin.place.startswith(own) else origin.place.removesuffix("_FILE")
 
 
 def _sample(kind: Any) -> object:
@@ -201,7 +207,7 @@ def _sample(kind: Any) -> object:
     if get_origin(kind) is Literal:
         return members[0]
     if get_origin(kind) is tuple:
-        return ()
+        return (_sample(members[0]),)
     return {bool: True, int: 1, float: 1.0}.get(kind, "…")
 
 
@@ -219,5 +225,6 @@ def variable(key: str) -> str:
     return "IDENTITY_" + re.sub(r"[.-]", "_", key).upper()
 
 
-def _variable_hint(key: str) -> str:
+def places_of(key: str) -> str:
+    """Where a setting can be set that nobody has set."""
     return f"{key} in the settings file, or the environment variable {variable(key)}"

@@ -22,6 +22,7 @@ from identity_core.client import Exchange, Session
 
 LEDGERS: Final = ("sql", "memory", "evm")
 _EVM: Final = "IDENTITY_PLUGINS_EVM_"
+_PROVER: Final = "IDENTITY_PROVER_BACKEND"
 _CHAIN_SECONDS: Final = 30.0
 
 
@@ -32,10 +33,15 @@ def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tup
     with contextlib.ExitStack() as stack:
         if url is None:
             environment = stack.enter_context(_chain()) if ledger == "evm" else {}
-            settings = {"IDENTITY_LEDGER_BACKEND": ledger, **environment}
+            settings = {"IDENTITY_LEDGER_BACKEND": ledger, **_prover(), **environment}
             server = stack.enter_context(local_server(environment=settings))
             url, api_key = server.url, server.api_key
         yield stack.enter_context(connected(url, api_key, on_exchange=exchanges.append)), exchanges
+
+
+def _prover() -> Mapping[str, str]:
+    """The choice of the environment, where there is one: of several that are installed the server cannot choose."""
+    return {_PROVER: os.environ[_PROVER]} if _PROVER in os.environ else {}
 
 
 @contextlib.contextmanager

@@ -32,7 +32,7 @@ from identity_core.plugin.results import Check, check_for
 from identity_core.plugin.sockets import Socket, prover_socket
 from identity_core.plugin.sources import GROUP, PluginSource
 from identity_core.ports.prover import Prover
-from identity_core.settings import Plugins, StartError
+from identity_core.settings import Plugins, Settings, StartError
 
 METHODS: Final = ("prove", "read", "verify")
 _LONGEST_LINE: Final = 500
@@ -107,7 +107,7 @@ def _ready(order: Order, send: Callable[[bytes, bytes], None]) -> Built | None:
 def _build(order: Order, socket_: Socket) -> Built:
     logger = logging.getLogger("identity")
     source = PluginSource(order.source, order.distribution, order.version, _importing(order), order.reference)
-    collection = collect([source], Plugins(import_seconds=order.import_seconds))
+    collection = collect([source], Settings(plugins=Plugins(import_seconds=order.import_seconds)))
     for _, _, reason in collection.failed:
         raise source.error(reason)
     offers = [

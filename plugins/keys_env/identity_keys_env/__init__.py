@@ -1,4 +1,4 @@
-"""API keys from the settings and the environment (specification, "API keys", item 3; contract.md §3).
+"""API keys from the settings and the environment.
 
 The core's settings read the environment and fill ``EnvironmentKeysSettings``; this plugin reads neither.
 """
@@ -13,7 +13,7 @@ __all__ = ["EnvironmentKeys", "EnvironmentKeysSettings", "identity_provide_key_s
 
 
 def build(settings: EnvironmentKeysSettings, context: BuildContext) -> EnvironmentKeys:
-    """The store. Raises ``ValueError`` for an entry of the list that cannot be read."""
+    """The store."""
     return EnvironmentKeys(settings, created_at=context.clock.now(), logger=context.logger)
 
 

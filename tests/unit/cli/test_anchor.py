@@ -17,7 +17,9 @@ import pytest
 from identity_core.api.anchor_render import anchor, details
 from identity_core.bootstrap import LogDesk
 from identity_core.cli.proof_anchor import Unreachable, check_anchor
+from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
+from identity_core.conformance.credentials import BbsIssuer
 from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.errors import ProofInvalid
@@ -27,7 +29,7 @@ from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.outbox import LeaseLost
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.timeline import TimelineEntry, TimelineRow, TimelineWish
-from identity_core.settings import load
+from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from tests.anchoring import some_proof
 from tests.unit.cli.conftest import Commands
@@ -217,14 +219,38 @@ def test_an_anchor_of_something_else_is_refused(identity: Commands, data: Path, 
 
 def test_a_root_that_the_ledger_never_saw(identity: Commands, data: Path, here: Path) -> None:
     shown = anchored(data)
-    empty = here / "empty"
-    empty.mkdir()
+    other = here / "other"
+    other.mkdir()
+    # An empty ledger knows of nothing, so it refutes nothing.
+    with pytest.raises(Unreachable, match="is empty"):
+        check_anchor(shown, load(overrides={"data_dir": other}))
+    in_log(other, lambda desk: desk.ledger.append("did:key:zHana", b"entry", expected_version=0))
     with pytest.raises(ProofInvalid) as refusal:
-        check_anchor(shown, load(overrides={"data_dir": empty}))
+        check_anchor(shown, load(overrides={"data_dir": other}))
     assert "not confirmed" in str(refusal.value.details["reason"])
     shown["anchorDetails"]["ledger"] = "evm:1:0x00"
     with pytest.raises(Unreachable):
         check_anchor(shown, load(overrides={"data_dir": data}))
+
+
+def test_a_directory_that_is_not_there_is_no_ledger(identity: Commands, data: Path, here: Path) -> None:
+    """Not one that denies the proof, and none is made."""
+    pytest.importorskip("identity_prover_bbs")
+    file = lines(here / "proof.json", old())
+    key = multikey.encode_public(multikey.BLS12381G2, BbsIssuer().key.public_key)
+    words = ("proof", "verify", file, "--issuer-key", key, "--ledger")
+    said = identity.refused(*words, "--data-dir", "nowhere", status=2)
+    assert said[:2] == ["error: there is no such data directory", "  at: nowhere"]
+    assert "--data-dir" in said[2]
+    assert not (here / "nowhere").exists()
+    # Where it is there, the next thing is the proof itself, which is none.
+    assert "the proof is not valid" in identity.refused(*words, "--data-dir", data)[0]
+
+
+def test_a_ledger_that_cannot_be_chosen_leaves_the_proof_unchecked(data: Path) -> None:
+    shown = anchored(data)
+    with pytest.raises(SettingsError, match=r"ledger\.backend names nope"):
+        check_anchor(shown, load(overrides={"data_dir": data, "ledger.backend": "nope"}))
 
 
 def test_no_anchor_is_no_fault_unless_a_ledger_is_to_confirm_it(data: Path) -> None:

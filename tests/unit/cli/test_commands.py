@@ -118,6 +118,8 @@ def test_the_readme_names_commands_and_options_that_exist(line: str) -> None:
         (["did", "create", "--keys", "a", "--show-secrets"], 2, "say where the private keys shall go"),
         (["did", "create", "--show-secrets", "--key-type", "RSA"], 1, "INVALID_DOCUMENT"),
         (["did", "create", "--keys", "no/such/folder", "--url", "http://127.0.0.1:1"], 1, "No such file"),
+        (["did", "create", "--show-secrets", "--api-key", "idk_…"], 2, "printable ASCII"),
+        (["demo", "--api-key", "idk_live\n"], 2, "printable ASCII"),
         (["did", "update", "--keys", "none.json"], 2, "there is nothing to change"),
         (["did", "rotate", "--keys", "none.json"], 1, "there is no such keys file"),
         (["did", "deactivate", "--keys", "none.json"], 2, "final"),

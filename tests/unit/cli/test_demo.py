@@ -112,6 +112,34 @@ def test_a_server_of_its_own_on_the_ledger_in_memory(identity: Commands) -> None
     assert "all as promised." in identity.ok("demo", "--ledger", "memory")
 
 
+SECOND = """
+from identity_core.conformance.transparent_prover import TransparentProver
+from identity_core.plugin import Provider, hookimpl
+@hookimpl
+def identity_provide_prover():
+    return Provider("second", lambda settings, context: TransparentProver())
+"""
+
+
+def test_of_two_provers_the_environment_chooses(
+    identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("identity_prover_bbs")
+    (here / "second_prover.py").write_text(SECOND)
+    distribution = here / "second_prover-1.0.dist-info"
+    distribution.mkdir()
+    (distribution / "METADATA").write_text("Metadata-Version: 2.1\nName: second-prover\nVersion: 1.0\n")
+    (distribution / "entry_points.txt").write_text("[identity.plugins]\nsecond_prover = second_prover\n")
+    monkeypatch.setenv("PYTHONPATH", str(here))
+    lines = identity.refused("demo", "--ledger", "memory")
+    assert "prover.backend must be set" in lines[0]
+    assert "IDENTITY_PROVER_BACKEND" in lines[1]
+    assert lines[2] == "  do: Choose one that is installed: bbs, second."
+    # What names data is not passed on: the story does not happen in a database of somebody's.
+    chosen = Commands({"IDENTITY_PROVER_BACKEND": "bbs", "IDENTITY_DATABASE_URL": "postgresql://nowhere/x"})
+    assert "all as promised." in chosen.ok("demo", "--ledger", "memory")
+
+
 def test_a_chain_of_its_own(identity: Commands, anvil_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("eth_account")
     import os

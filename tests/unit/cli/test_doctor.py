@@ -69,6 +69,28 @@ def test_a_folder_that_is_none(identity: Commands, here: Path) -> None:
     assert findings(identity, "--data-dir", "file", status=1)["data directory"]["state"] == "fail"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("IDENTITY_PLUGINS_SEALED_NOPE", "1"), ("IDENTITY_API_KEYS", "ci:a:b:c:d"), ("IDENTITY_KEY_STORES", "nix")],
+)
+def test_what_is_wrong_is_said_once(here: Path, name: str, value: str) -> None:
+    (here / "data").mkdir(mode=0o700)
+    (here / "data" / "note").write_text("")
+    result = Commands({name: value})("doctor", "--data-dir", "data", "--json")
+    failed = [one for one in json.loads(result.stdout)["findings"] if one["state"] == "fail"]
+    assert [one["check"] for one in failed] == ["plugins"]
+    assert f"It is in: environment {name}" in failed[0]["says"]
+    assert failed[0]["remedy"].startswith(("Did you mean", "Unset", "Write for example", "Choose one"))
+
+
+def test_the_master_key_that_is_to_come(identity: Commands, here: Path) -> None:
+    before = findings(identity)["master key"]
+    assert before["says"].startswith("the first start makes a file beside the keys")
+    assert before["remedy"] == "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it"
+    (here / "identity-data").mkdir(mode=0o700)
+    assert findings(identity)["master key"]["says"].startswith("a file beside the keys")
+
+
 def test_a_passphrase_is_better(here: Path) -> None:
     given = Commands({"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "correct horse"})
     found = findings(given)

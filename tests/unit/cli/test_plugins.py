@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -61,7 +62,7 @@ def test_check_builds_what_is_chosen_and_leaves_nothing(toys: Path) -> None:
 def test_check_names_every_problem(toys: Path) -> None:
     settings = load(file=toys, overrides={"ledger.backend": "gone", "custodian.backend": "gone"})
     problems = plugins_group.check_plugins(settings).problems
-    assert [problem.split(" ")[0] for problem in problems] == ["ledger.backend", "custodian.backend"]
+    assert [str(problem).split(" ")[0] for problem in problems] == ["ledger.backend", "custodian.backend"]
 
 
 def test_what_stops_every_start_stops_the_list(toys: Path) -> None:
@@ -86,7 +87,17 @@ def test_the_commands_speak_text_and_json(toys: Path) -> None:
     toys.write_text(toys.read_text().replace('ledger.backend = "toy"', 'ledger.backend = "gone"'))
     checked = runner.invoke(main, ["plugins", "check", "--config", str(toys)])
     assert checked.exit_code == 1
-    assert "problem: ledger.backend is gone" in checked.output
+    gone = [
+        "problem: ledger.backend names gone, but no plugin provides the ledger gone.",
+        f"  at: file {toys}:3 (ledger.backend)",
+    ]
+    assert checked.output.splitlines()[-3:-1] == gone
+    assert re.fullmatch("  do: Choose one that is installed: .*toy.*", checked.output.splitlines()[-1])
+    (problem,) = json.loads(runner.invoke(main, ["plugins", "check", "--config", str(toys), "--json"]).output)[
+        "problems"
+    ]
+    assert "gone" in problem
+    assert "\n" not in problem
 
 
 @pytest.mark.parametrize("arguments", [("plugins", "list"), ("plugins", "check"), ("config", "show")])

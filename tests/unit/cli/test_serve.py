@@ -273,7 +273,7 @@ def test_a_folder_that_cannot_be_used(identity: Commands, here: Path) -> None:
             (workers, environment, says)
             for workers in ("1", "2")
             for environment, says in (
-                ({"IDENTITY_LEDGER_BACKEND": "nope"}, "ledger.backend is nope (environment IDENTITY_LEDGER_BACKEND)"),
+                ({"IDENTITY_LEDGER_BACKEND": "nope"}, "ledger.backend names nope"),
                 ({"IDENTITY_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/x"}, "DatabaseUnavailable"),
                 ({"IDENTITY_KEY_STORES": "env"}, "no key store can be written"),
             )
@@ -301,4 +301,6 @@ def test_a_server_of_ones_own_that_does_not_start(capsys: pytest.CaptureFixture[
         pass
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 3
-    assert "ledger.backend is nope" in said[1]
+    assert said[0].startswith("error: the server did not become ready: ledger.backend names nope")
+    assert said[1] == "  at: environment IDENTITY_LEDGER_BACKEND (ledger.backend)"
+    assert said[2].startswith("  do: Choose one that is installed: ")

@@ -58,6 +58,12 @@ def provides(hook: str, name: str, thing: Any) -> Any:
 METHOD = source("did_toy", provides("identity_provide_did_method", "toy", GoodMethod()))
 
 
+def three_lines(error: pytest.ExceptionInfo[SettingsError]) -> tuple[str, str, str]:
+    parts = (error.value.what, error.value.where, error.value.fix)
+    assert "\n" not in "".join(parts), "one line each"
+    return parts
+
+
 def line_of(error: pytest.ExceptionInfo[StartError]) -> str:
     text = str(error.value)
     assert "\n" not in text, "one line"
@@ -87,12 +93,12 @@ def test_each_accessor_builds_once_what_the_settings_name() -> None:
 
 def test_a_choice_that_nobody_provides_names_what_there_is() -> None:
     plugins = manager(source("ledger_toy", ledger_plugin("toy")), source("broken", lambda: 1 / 0))
-    with pytest.raises(PluginError) as refusal:
+    with pytest.raises(SettingsError) as refusal:
         plugins.ledger("sql")
-    text = line_of(refusal)
-    assert "ledger.backend is sql (default)" in text
-    assert "installed: toy" in text
-    assert "plugin broken (identity-broken 2.1): import failed: ZeroDivisionError" in text
+    what, where, fix = three_lines(refusal)
+    assert what.startswith("ledger.backend names sql, but no plugin provides the ledger sql; failed: ")
+    assert "plugin broken (identity-broken 2.1): import failed: ZeroDivisionError" in what
+    assert (where, fix) == ("default (ledger.backend)", "Choose one that is installed: toy.")
 
 
 def test_a_plugin_gets_its_own_settings() -> None:
@@ -125,7 +131,7 @@ def test_key_stores_come_in_the_order_of_the_settings() -> None:
     assert asyncio.run(stores[0].find(KEY.digest)) == KEY
     # Nobody has set key_stores: the default's "file" is not installed and is left out.
     assert len(manager(*sources).key_stores(("sql", "file", "env"))) == 2
-    with pytest.raises(PluginError, match="no plugin provides the key store file"):
+    with pytest.raises(SettingsError, match="key_stores names file, but no plugin provides the key store file"):
         plugins.key_stores(("sql", "file"))
 
 
@@ -136,8 +142,10 @@ def test_did_methods_go_by_their_own_names() -> None:
     hook = "identity_provide_did_method"
     settings = load(environment={}, overrides={"did.method": "other"})
     assert set(manager(source("a", provides(hook, "toy", Other())), settings=settings).did_methods()) == {"other"}
-    with pytest.raises(PluginError, match=r"did.method is toy \(command line --method\).*installed: other"):
+    with pytest.raises(SettingsError, match=r"did\.method names toy") as refusal:
         manager(source("a", provides(hook, "toy", Other()))).did_methods()
+    _, where, fix = three_lines(refusal)
+    assert (where, fix) == ("command line --method (did.method)", "Choose one that is installed: other.")
     two = (source("a", provides(hook, "x", Other())), source("b", provides(hook, "y", Other())))
     with pytest.raises(PluginError, match=r"plugin b \(identity-b 2.1\): is a second DID method other.*identity-a"):
         manager(*two, settings=settings).did_methods()
@@ -348,7 +356,7 @@ def test_a_hook_that_misbehaves_fails_its_plugin(provided: object, reason: str) 
     (row,) = [row for row in plugins.installed() if row.name == "odd"]
     assert (row.state, row.hook) == ("failed", hook)
     assert reason in row.reason
-    with pytest.raises(PluginError, match="odd"):
+    with pytest.raises(SettingsError, match="odd"):
         plugins.ledger("toy")
 
 
@@ -375,7 +383,7 @@ def test_a_disabled_plugin_is_not_imported(word: str) -> None:
     assert imported == []
     (row,) = plugins.installed()
     assert (row.name, row.state) == ("ledger_toy", "disabled")
-    with pytest.raises(PluginError, match="disabled: ledger_toy"):
+    with pytest.raises(SettingsError, match="disabled: ledger_toy"):
         plugins.ledger("toy")
 
 

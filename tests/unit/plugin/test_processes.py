@@ -27,6 +27,7 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module
 from identity_core.plugin.sources import module_source, object_source
 from identity_core.ports.prover import ProofWorkers
+from identity_core.settings import SettingsError, load
 from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, alive, context, crew, until
 from tests.unit.plugin.parts import HandClock, log, manager
 
@@ -451,7 +452,7 @@ def test_what_lives_in_one_process_only_cannot_be_built_in_another() -> None:
 def test_without_a_prover_there_are_no_workers_and_two_want_a_choice() -> None:
     async def scenario() -> None:
         assert manager().proof_workers(None, workers=1, deadline_seconds=1.0) is None
-        with pytest.raises(PluginError, match=r"prover\.backend is gone"):
+        with pytest.raises(SettingsError, match=r"prover\.backend names gone"):
             manager(module_source(MODULE)).proof_workers("gone", workers=1, deadline_seconds=1.0)
 
     asyncio.run(scenario())
@@ -459,8 +460,6 @@ def test_without_a_prover_there_are_no_workers_and_two_want_a_choice() -> None:
 
 def test_the_prover_in_this_process_is_another_one() -> None:
     """The command line verifies in its own process, beside workers or without."""
-    from identity_core.settings import load
-
     settings = load(environment={}, overrides={"did.method": "toy"})
     plugins = PluginManager.load(settings, clock=HandClock(), logger=log, sources=[module_source(MODULE)])
     prover = plugins.prover(None)
