@@ -26,7 +26,7 @@ Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
 # These operations answer whatever the load.
 ALWAYS_ANSWERED = ("getHealth", "getReadiness")
 
-# The paths at the root that are operations of the document.
+# The paths at the root that are operations of the document (contract.md §1).
 ROOT_ALIASES = {
     "/.well-known/jwks.json": "getJwks",
     "/auth/challenge": "getDidAuthChallenge",

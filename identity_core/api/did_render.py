@@ -95,7 +95,7 @@ def updated(version: IndexedVersion) -> Answer:
 
 
 def deactivated(version: IndexedVersion) -> Answer:
-    """200 as the interface description shows it."""
+    """200 as the specification shows it."""
     return Answer(
         200, {"did": str(version.state.did), "deactivated": True, **receipt(version)}, headers=[NO_STORE, etag(version)]
     )
@@ -119,7 +119,7 @@ def recovered(result: Recovered) -> Answer:
 
 
 def metadata(version: IndexedVersion, following: IndexedVersion | None) -> dict[str, JsonValue]:
-    """didDocumentMetadata in the shape of the interface description."""
+    """didDocumentMetadata in the specification's shape."""
     state = version.state
     shown: dict[str, JsonValue] = {
         "created": printed(state.created_at),

@@ -1,7 +1,7 @@
 """One pass from the raw path to the answer, compiled per operation when the application is built.
 
 Connexion loads the document, validates it and resolves the handlers; this ``SpecMiddleware`` stands where its routing,
-security and validation middlewares would (``README.md`` says why). The order: path, header
+security and validation middlewares would (``README.md`` says why). The order is that of contract.md §1: path, header
 rules and byte caps, then the gate (bucket and authentication), then parameters and body, then the handler.
 """
 

@@ -1,7 +1,7 @@
 """The one table from code to HTTP status, and the one shape of an error body.
 
-The shape is ``{"error": {"code", "message", "details"}}``, and ``details.requestId`` is always there. No other module of the
-project knows a status.
+The specification, §Errors: ``{"error": {"code", "message", "details"}}``; contract.md §1 adds ``details.requestId``. No
+other module of the project knows a status.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The outermost layer: nothing passes it unshaped, in or out.
 
-In: the rules for header fields that hold for every operation, a bound on requests in progress, the
+In: the rules for header fields that hold for every operation (contract.md §1), a bound on requests in progress, the
 request id. Out: a refusal becomes its error answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without
 secrets. A client that goes away is no error. What the HTTP parser of the server refuses before there is a request never
 arrives here; ``README.md`` lists it.

@@ -1,7 +1,7 @@
 """Query and path parameters, strictly.
 
-A repeated or unknown name, a number that is not in canonical form, a broken escape is 400 ``INVALID_REQUEST``.
-Header parameters have no place here: each belongs to whoever reads it.
+A repeated or unknown name, a number that is not in canonical form, a broken escape is 400 ``INVALID_REQUEST``
+(contract.md §1). Header parameters have no place here: each belongs to whoever reads it.
 
 Values leave here typed: int, bool, str. ``date-time`` stays text, its parser belongs to the domain. Arrays, objects and
 ``style`` are left out: no operation uses them.

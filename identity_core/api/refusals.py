@@ -1,4 +1,4 @@
-"""What was asked for and refused stands in the audit log like what was done.
+"""What was asked for and refused stands in the audit log like what was done (delegation.md §3.10).
 
 Only refusals of callers whose identity was established, and only of operations that change something: a stranger could fill
 the log, and a failed read changes nothing that an auditor asks about. Of the refusal the code is kept, neither its

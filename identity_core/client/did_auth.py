@@ -1,4 +1,4 @@
-"""Signing challenges: read what the text says, refuse what was not asked for, sign its UTF-8 bytes."""
+"""Signing challenges (contract §3): read what the text says, refuse what was not asked for, sign its UTF-8 bytes."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class ProverConformance:
         return prover.prove(asked, issuer.credential(SCHEMA, HANA), context=context())
 
     def test_it_is_a_prover(self, prover: Prover) -> None:
-        """It has the port's members and names predicates of the interface description."""
+        """It has the port's members and names predicates of the specification."""
         assert isinstance(prover, Prover)
         assert prover.suite
         assert prover.predicate_types <= {"gte", "gt", "lte", "lt", "eq", "set_member"}

@@ -1,4 +1,4 @@
-"""The compact receipt of a proof's anchor on a ledger, and how its status may change."""
+"""The compact receipt of a proof's anchor on a ledger, and how its status may change (contract.md §4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NEXT: Mapping[AnchorStatus, frozenset[AnchorStatus]] = {
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The ``Anchor`` of the interface description."""
+    """The ``Anchor`` of the specification."""
 
     status: AnchorStatus
     tx_hash: str | None

@@ -1,7 +1,7 @@
 """What becomes of commitments on their way to a ledger: the steps inside, and the public status that follows from them.
 
-A leaf is queued, then one of a batch; how far it is is how far its batch is. Only the revocation is the leaf's own.
-Nothing here knows a ledger: what one told comes in as arguments.
+A leaf is queued, then one of a batch; how far it is is how far its batch is. Only the revocation is the leaf's own
+(research/ledger.md §5.2). Nothing here knows a ledger: what one told comes in as arguments.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much an agent may do by itself.
+"""How much an agent may do by itself (research/delegation.md §3.2).
 
 Levels are integers from 0 to 5; a higher one means less involvement of people, as in SAE J3016. What a request needs is a table
 of the installation; what an agent has is the lowest level of its chain of delegations, under the installation's ceiling.

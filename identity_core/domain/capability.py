@@ -1,4 +1,4 @@
-"""The Invocation-Bound Capability Token (IBCT): one request of an agent, signed by the holder.
+"""The Invocation-Bound Capability Token (IBCT): one request of an agent, signed by the holder (contract.md §4).
 
 Members keep their wire names, also where UCAN uses a word the other way round: ``invoker`` is the holder who authorised, ``target``
 the agent who acts. The signature covers the JCS of the object exactly as it was received, without ``proofValue``; nothing is

@@ -1,4 +1,4 @@
-"""The challenge that a controller signs, and the header that carries the signature.
+"""The challenge that a controller signs, and the header that carries the signature (contract §3).
 
 One line, fields separated by one space::
 

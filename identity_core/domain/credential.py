@@ -1,4 +1,4 @@
-"""A credential as the service keeps it: everything but its secrets.
+"""A credential as the service keeps it: everything but its secrets (contract.md §4, research/delegation.md §3.9).
 
 Attribute values and signature are sealed beside it and come out as a ``Witness`` (``domain/proof.py``) where a proof, a
 view of the holder or a verification needs them. Left out on purpose: credentials without a schema, several subjects.

@@ -1,6 +1,6 @@
 """A registered schema: what the issuer signs (``domain/schema.py``) and what the service asks beside it.
 
-The policies limit what can be proved of an attribute: only at these thresholds, only by
+The policies limit what can be proved of an attribute (research/delegation.md §3.6): only at these thresholds, only by
 these predicates. They are rules of the service and stand in no signature. Immutable: a credential names its schema for
 good.
 """

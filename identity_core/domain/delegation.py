@@ -1,4 +1,4 @@
-"""Delegations: what a holder allows an agent, what that agent may pass on, and when it holds.
+"""Delegations: what a holder allows an agent, what that agent may pass on, and when it holds (research/delegation.md §3.1).
 
 A delegation is a ceiling; what happens under it the holder signs in an IBCT, one a use. A child descends from the delegation of
 the agent that grants it and is narrower in every dimension. What holds along a chain of them stands in ``delegation_chain``.

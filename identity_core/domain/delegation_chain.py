@@ -1,4 +1,4 @@
-"""A delegation with those that it descends from: what holds along the whole chain.
+"""A delegation with those that it descends from: what holds along the whole chain (research/delegation.md §3.1, §3.7).
 
 A child is narrower than its parent when it is made, and again whenever it is used, because a row may have been written by other
 hands. Revocation, suspension and budgets are those of every record, so that what happens to a delegation happens at once to

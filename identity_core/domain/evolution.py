@@ -1,4 +1,4 @@
-"""Which state a change leads to: every rule of a DID's life, as one pure function.
+"""Which state a change leads to: the rules of contract §2, as one pure function.
 
 Every way in goes through here: the use cases draft with it, the fold of a log runs it again and compares. Nothing is signed or
 hashed here; the state that comes back has no entry hash yet.

@@ -2,7 +2,7 @@
 
 ``evolution.evolve`` says which state a change leads to; ``domain.log`` folds the entries of a log into states. A key in grace
 stays in the document with ``revoked``; at that time the version without it exists by definition, whether or not anybody
-has written it, so ``due`` and ``expired`` are computed alike by every reader.
+has written it, so ``due`` and ``expired`` are computed alike by every reader (contract §2, "rotate").
 """
 
 from __future__ import annotations

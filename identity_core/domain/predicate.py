@@ -21,7 +21,7 @@ MAX_PREDICATES = 16
 
 
 class PredicateType(StrEnum):
-    """The six predicates of the interface description."""
+    """The six predicates of the specification."""
 
     GTE = "gte"
     GT = "gt"
@@ -94,7 +94,7 @@ class Predicate:
 
     @property
     def json(self) -> dict[str, JsonValue]:
-        """The ``ZKPredicate`` of the interface description."""
+        """The ``ZKPredicate`` of the specification."""
         return {"attributeName": self.attribute, "type": self.type.value, "value": self.value}
 
 

@@ -154,7 +154,7 @@ def _time(seconds: JsonValue) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ZkProof:
-    """The ``ZKProof`` of the interface description. ``proof`` is base64url of the canonical envelope."""
+    """The ``ZKProof`` of the specification. ``proof`` is base64url of the canonical envelope."""
 
     proof: str
     public_signals: tuple[str, ...]

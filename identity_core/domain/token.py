@@ -1,4 +1,4 @@
-"""Access tokens: what stands in one, and the checks that libraries for JWTs leave to their users.
+"""Access tokens: what stands in one, and the checks that libraries for JWTs leave to their users (contract §3, Bearer).
 
 The profile is RFC 9068. What is refused here and not by the usual libraries: a ``typ`` other than ``at+jwt`` (a token of
 another kind signed by the same key), a missing ``kid``, header members that name a key (``jku``, ``jwk``, ``x5u``) or

@@ -1,4 +1,4 @@
-"""Putting a commitment to a proof on a ledger, as the operation that makes proofs sees it.
+"""Putting a commitment to a proof on a ledger, as the operation that makes proofs sees it (research/delegation.md §3.11).
 
 That a proof is to be anchored is part of its row from the beginning (status ``pending``), so no crash loses it; ``request``
 only wakes whoever does the work, and may wait for the outcome.

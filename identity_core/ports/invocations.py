@@ -1,4 +1,4 @@
-"""What an IBCT may be used for once: the store that decides between parallel requests.
+"""What an IBCT may be used for once: the store that decides between parallel requests (research/delegation.md §3.5, §3.6).
 
 ``consume`` is one transaction: nonce and id are taken, revocations read anew, uses counted, limits of disclosure kept. Whether the
 predicate holds is said to it beforehand, so that a refusal counts in the very moment in which it becomes known; nothing is held while

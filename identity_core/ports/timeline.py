@@ -1,4 +1,4 @@
-"""What happened, for the people whom it concerns: the rows of ``/dashboard/timeline``.
+"""What happened, for the people whom it concerns: the rows of ``/dashboard/timeline`` (research/delegation.md §3.10).
 
 Beside the audit log, which is the operator's and complete, the timeline is what holder, agent and issuer may see. No
 attribute value, no predicate value, no secret ever stands in it.

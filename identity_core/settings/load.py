@@ -18,7 +18,7 @@ from identity_core.settings.tree import Settings
 
 DEFAULT_FILE = "identity.toml"
 
-# Variables with names of their own, and the keys that they set.
+# Variables with names of their own, and the keys that they set. The specification names the first.
 ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}
 
 

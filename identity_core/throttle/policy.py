@@ -1,4 +1,4 @@
-"""Whose bucket pays for a request, and what the answer says about it.
+"""Whose bucket pays for a request, and what the answer says about it (contract.md §3, "Limits").
 
 An API key draws on a bucket of its own rate and burst; a stranger on that of his address, an IPv6 address by its
 /64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address. ``X-Forwarded-For``

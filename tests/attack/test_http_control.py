@@ -1,4 +1,7 @@
-"""Who may still sign: keys in grace, after it, removed, spent, of another kind or under the other scheme."""
+"""Who may still sign: keys in grace, after it, removed, spent, of another kind or under the other scheme.
+
+did-lifecycle.md §5.1 and §5.7; contract.md §2, "rotate" and "recover".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Credentials: two on one request, API keys in the place of signatures, headers that only look right, scopes."""
+"""Credentials: two on one request, API keys in the place of signatures, headers that only look right, scopes.
+
+did-lifecycle.md §5.9; reliability-ux.md §2.4, A5 and A6; contract.md §3, "API keys".
+"""
 
 from __future__ import annotations
 

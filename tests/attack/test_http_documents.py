@@ -1,6 +1,6 @@
 """What goes into a document: canonical forms, placeholders, endpoints, and identifiers as they come over the wire.
 
-The corpus of bad requests as such is ``test_raw_socket``.
+did-lifecycle.md §5.4, §5.5 and §5.8. The corpus of bad requests as such is ``test_raw_socket``.
 """
 
 from __future__ import annotations

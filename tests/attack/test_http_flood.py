@@ -1,6 +1,6 @@
 """Lock-out by a flood of challenges: whatever a stranger asks for, the owner gets in, and a bad attempt stays cheap.
 
-``IDENTITY_ROUNDS`` multiplies the flood. What a bad attempt costs is printed; the limit that the
+reliability-ux.md §2.4, A3. ``IDENTITY_ROUNDS`` multiplies the flood. What a bad attempt costs is printed; the limit that the
 test holds is counted in signatures that this machine could have verified instead, so that it is the same on a slow one.
 """
 

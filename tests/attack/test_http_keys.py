@@ -1,6 +1,6 @@
 """Keys that are weak, or that are not what they are said to be, at every entry where a key is registered.
 
-Entries: creation, addVerificationMethod, rotation, recovery, and the recovery keys.
+did-lifecycle.md §5.2 and §5.3. Entries: creation, addVerificationMethod, rotation, recovery, and the recovery keys.
 """
 
 from __future__ import annotations

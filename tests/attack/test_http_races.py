@@ -1,6 +1,6 @@
 """Mixed writers on one DID: the chain has no gap, somebody is always in control, and the log verifies.
 
-With one process and with two; ``IDENTITY_ROUNDS`` sets how often.
+did-lifecycle.md §5.7. With one process and with two; ``IDENTITY_ROUNDS`` sets how often.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One entry has one form: whatever two readers could understand in two ways is refused, hash or no hash."""
+"""One entry has one form (did-lifecycle 5.4): whatever two readers could understand in two ways is refused, hash or no hash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service in the middle: it hands Hana the challenge of another one, to sign in there as her."""
+"""A service in the middle: it hands Hana the challenge of another one, to sign in there as her (delegation.md §3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes, table and document: each covers the others."""
+"""Classes, table and document: each covers the others (house.md §5)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,6 +1,6 @@
 """kill -9 of anchoring workers, two at a time, while proofs come in: every proof is anchored, once, and receipts say what the ledger says.
 
-``IDENTITY_ROUNDS`` sets the number of kills.
+research/ledger.md §5.1. ``IDENTITY_ROUNDS`` sets the number of kills.
 """
 
 from __future__ import annotations

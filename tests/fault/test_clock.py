@@ -1,6 +1,6 @@
 """The clock goes back by an hour, and comes back: no order is lost, no version is hidden, nothing has to be restarted.
 
-The service's clock is turned by a plugin (``turned_clock``), the monotonic one is left alone, as an
+reliability-ux.md §2.2. The service's clock is turned by a plugin (``turned_clock``), the monotonic one is left alone, as an
 operating system does it.
 """
 

@@ -1,6 +1,6 @@
 """The disk: a sync before every 201, and a disk that is full for a while.
 
-Both need tools that not every machine has: strace, and the right to mount a tmpfs.
+reliability-ux.md §2.2, F2 and F4. Both need tools that not every machine has: strace, and the right to mount a tmpfs.
 Where they are missing the test skips; in CI that is a failure.
 """
 

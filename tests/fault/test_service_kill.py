@@ -1,6 +1,6 @@
 """kill -9 while eight writers write: what was acknowledged is there afterwards, and every chain is whole.
 
-``IDENTITY_ROUNDS`` sets the number of kills. The times that the restarts took are printed.
+reliability-ux.md §2.2, F1. ``IDENTITY_ROUNDS`` sets the number of kills. The times that the restarts took are printed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A ledger or a key store that raises, hangs, or answers junk costs its own requests; resolving goes on.
 
-``test_plugins`` has every port and vice in one process; this is the running service.
+reliability-ux.md §2.2, F11. ``test_plugins`` has every port and vice in one process; this is the running service.
 """
 
 from __future__ import annotations

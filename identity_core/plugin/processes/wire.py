@@ -87,7 +87,7 @@ def refusal(error: IdentityError) -> bytes:
 
 
 def read_refusal(body: bytes, contract: Sequence[type[IdentityError]]) -> IdentityError:
-    """The error of a refusal. Raises ``AnswerRefused`` for one that the port does not have."""
+    """The error of a refusal. Raises ``AnswerRefused`` for one that the contract does not have."""
     try:
         said = strict_json.loads(body)
         known = {kind.__name__: kind for kind in contract}

@@ -1,7 +1,7 @@
 """The worker: one loop in every server process, or alone as ``identity anchor worker``; whoever holds the lease works.
 
 No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
-(``recheck``). Whatever dies on the way, the next one goes on where the tables say.
+(``recheck``). Whatever dies on the way, the next one goes on where the tables say (research/ledger.md §5.5).
 """
 
 from __future__ import annotations

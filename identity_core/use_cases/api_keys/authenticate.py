@@ -1,4 +1,4 @@
-"""From the text of an API key to the key that a store knows.
+"""From the text of an API key to the key that a store knows (contract.md §3, "API keys").
 
 The text is hashed at once and goes no further. What the stores said, a key or nothing, is remembered for two seconds,
 so that a busy key costs no look-up; a write by this process forgets it at once, and another process sees a revocation

@@ -1,4 +1,4 @@
-"""getDidAuthChallenge: the text that a controller signs."""
+"""getDidAuthChallenge: the text that a controller signs (contract §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""issueToken: from a DIDAuth signature or an API key to an access token (RFC 6749 §4.4, RFC 9068).
+"""issueToken: from a DIDAuth signature or an API key to an access token (contract §3, Bearer; RFC 6749 §4.4, RFC 9068).
 
 Both are the client-credentials grant: the client shows who it is and gets a token for itself. An API key may ask for
 less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh

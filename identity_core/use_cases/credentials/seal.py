@@ -1,4 +1,4 @@
-"""The seal on what a credential says: attribute values and signature, closed before they reach the store.
+"""The seal on what a credential says: attribute values and signature, closed before they reach the store (contract.md §5).
 
 The box belongs to one credential: id, issuer, holder, schema and key are associated data, so that a box which somebody moved
 to another row, or a row whose holder somebody changed, does not open. Status and version are not, because they change.

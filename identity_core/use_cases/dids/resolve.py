@@ -69,7 +69,7 @@ class ResolveDid:
                 # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
                 return await self._by_time(did, standing, version_time)
         except DidNotFound:
-            # A deactivated DID is gone, whatever version was asked for.
+            # A deactivated DID is gone, whatever version was asked for (contract §2, "deactivated").
             await self.reader.active(did)
             raise
         return standing.head

@@ -1,4 +1,4 @@
-"""Challenges of verifiers: obtained here for one domain, good for one success.
+"""Challenges of verifiers: obtained here for one domain, good for one success (research/delegation.md §3.10).
 
 A verifier hands the text to the agent, who asks for a proof bound to it; the first verification that holds spends it. A verifier may
 as well use challenges of its own making: those are compared and nothing else, and their one use is the verifier's to watch.

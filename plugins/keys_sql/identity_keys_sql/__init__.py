@@ -1,4 +1,4 @@
-"""API keys in SQLite or PostgreSQL: the ``WritableKeyStore`` behind the admin operations."""
+"""API keys in SQLite or PostgreSQL: the ``WritableKeyStore`` behind the admin operations (contract.md §3)."""
 
 from __future__ import annotations
 

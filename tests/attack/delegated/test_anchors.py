@@ -1,4 +1,4 @@
-"""``anchor: true`` cannot be unpublished: it needs a service that anchors, and one level of autonomy more."""
+"""``anchor: true`` cannot be unpublished: it needs a service that anchors, and one level of autonomy more (delegation.md §3.2, 3.11)."""
 
 from __future__ import annotations
 

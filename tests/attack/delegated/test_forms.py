@@ -1,4 +1,4 @@
-"""Octets, JSON and members: what a parser might read in two ways, what no honest signer writes."""
+"""Octets, JSON and members: what a parser might read in two ways, what no honest signer writes (delegation.md §3.4)."""
 
 from __future__ import annotations
 

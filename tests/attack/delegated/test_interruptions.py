@@ -1,4 +1,4 @@
-"""While a proof is being made: revoked, crashed, abandoned; and what a service remembers that was killed.
+"""While a proof is being made: revoked, crashed, abandoned; and what a service remembers that was killed (delegation.md §3.5).
 
 The prover is held by a fault; the service is killed with SIGKILL, and started again on what that leaves.
 """

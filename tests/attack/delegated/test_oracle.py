@@ -1,4 +1,4 @@
-"""The agent is the attacker: how much of a value it can search out, before it is stopped.
+"""The agent is the attacker: how much of a value it can search out, before it is stopped (delegation.md §3.6).
 
 Hana signs a token for every question that Aki comes with, and leaves the value open: the worst that a holder can do. What an agent
 learns is counted in values that are still possible; the bound is the one of §2 there.

@@ -1,4 +1,4 @@
-"""Who asks, for whom, with whose token: nobody becomes somebody else, and nobody learns what is not his."""
+"""Who asks, for whom, with whose token: nobody becomes somebody else, and nobody learns what is not his (delegation.md §3.7, 3.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One token, one evaluation: whatever is repeated, changed a little, sent at once, or sent to somebody else."""
+"""One token, one evaluation: whatever is repeated, changed a little, sent at once, or sent to somebody else (delegation.md §3.5)."""
 
 from __future__ import annotations
 

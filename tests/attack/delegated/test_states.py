@@ -1,4 +1,4 @@
-"""Time, keys and states: what was good once, and is not now."""
+"""Time, keys and states: what was good once, and is not now (delegation.md §3.5, 3.7)."""
 
 from __future__ import annotations
 

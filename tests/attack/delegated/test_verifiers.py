@@ -1,4 +1,4 @@
-"""Proofs in wrong hands: shown to another verifier, edited, mixed, asked for by strangers."""
+"""Proofs in wrong hands: shown to another verifier, edited, mixed, asked for by strangers (delegation.md §3.10)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Property: ``versionTime=t`` selects the version in force at ``t``, whether or not the end of a grace period is written.
 
-The model below knows rotations, expiries and services and nothing of the code: a version
+contract.md §2, "time" and "rotate". The model below knows rotations, expiries and services and nothing of the code: a version
 is in force from its time on, times compare in whole seconds, and a grace period ends at its second by definition.
 """
 

@@ -1,4 +1,4 @@
-"""Every row of the table of states, on a chain that does what the test says."""
+"""Every row of the table of states (research/ledger.md §5.2), on a chain that does what the test says."""
 
 from __future__ import annotations
 
