@@ -126,7 +126,7 @@ def _say_purpose(operation: Json) -> None:
         description = operation["description"].rstrip()
         gap = "\n\n" if "\n\n" in description else " "
         purpose = PURPOSES[operation["operationId"]]
-        operation["description"] = f"{description}{gap}A challenge with a purpose must say `{purpose}`.\n".rstrip()
+        operation["description"] = f"{description}{gap}A challenge with a purpose must say `{purpose}`."
 
 
 def _answer_errors(operation: Json, errors: Mapping[str, Any], responses: Json) -> set[str]:

@@ -107,10 +107,7 @@ class Routes(Generic[T]):
         if broken == "did":
             raise InvalidDid(details={"reason": "encoding"})
         if broken is not None:
-            raise InvalidRequest(
-                "A path parameter is not percent-encoded UTF-8 without control characters.",
-                details={"parameter": broken},
-            )
+            raise _not_text(broken)
         return node.found, values
 
 
@@ -119,9 +116,12 @@ def _rest(name: str, segments: list[bytes]) -> dict[str, str]:
     try:
         return {name: "/".join(map(percent_decode, segments))}
     except ValueError:
-        raise InvalidRequest(
-            "A path parameter is not percent-encoded UTF-8 without control characters.", details={"parameter": name}
-        ) from None
+        raise _not_text(name) from None
+
+
+def _not_text(name: str) -> InvalidRequest:
+    says = "A path parameter is not percent-encoded UTF-8 without control characters."
+    return InvalidRequest(says, details={"parameter": name})
 
 
 def _escaped(node: _Node[T], segment: bytes) -> _Node[T] | None:

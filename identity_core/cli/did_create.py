@@ -21,6 +21,9 @@ from identity_core.client import Refused, Session, Unreachable
 
 METHODS_WITHOUT_RECOVERY = ("key",)
 
+Keys = list[tuple[str, dict[str, Any]]]
+"""(purpose, key as it is filed), the primary key first."""
+
 
 @click.command()
 @url_option
@@ -73,21 +76,10 @@ def create(
             "a key of your own stays with you", "--store-secrets", "leave out --public-key or --store-secrets", status=2
         )
     wants_recovery = method not in METHODS_WITHOUT_RECOVERY if recovery_key is None else recovery_key
-    made: list[tuple[str, dict[str, Any]]] = []
-    options: dict[str, Any]
-    if foreign:
-        public = [{"type": kind, "publicKeyMultibase": key, "purpose": [use]} for kind, key, use in foreign]
-        key_type, options = foreign[0][0], {"publicKeys": public}
-    elif store_secrets:
-        wished = [{"type": kind, "purpose": [purpose]} for kind, purpose in additional]
-        options = {"storeSecrets": True, "recoveryKey": wants_recovery, "additionalKeys": wished}
-    else:
-        made = _make(key_type, additional, with_recovery=wants_recovery)
-        public = [_asked(place, purpose, key) for place, (purpose, key) in enumerate(made)]
-        key_type, options = str(public[0]["type"]), {"publicKeys": public}
+    first_type, options, made = _wish(key_type, additional, foreign, with_recovery=wants_recovery, stored=store_secrets)
     if services:
         options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
-    body = {"method": method, "keyType": key_type, "options": options}
+    body = {"method": method, "keyType": first_type, "options": options}
     with session(url, api_key) as opened:
         if path is not None:
             created = _create_and_keep(opened, body, made, path)
@@ -98,14 +90,32 @@ def create(
     show(created, json_output=json_output or show_secrets, text=lambda body: _text(body, path))
 
 
+def _wish(
+    key_type: str,
+    additional: tuple[tuple[str, str], ...],
+    foreign: tuple[tuple[str, str, str], ...],
+    *,
+    with_recovery: bool,
+    stored: bool,
+) -> tuple[str, dict[str, Any], Keys]:
+    """The type of the first key, the options of the request, and the keys that were made here for it."""
+    if stored:
+        wished = [{"type": kind, "purpose": [purpose]} for kind, purpose in additional]
+        return key_type, {"storeSecrets": True, "recoveryKey": with_recovery, "additionalKeys": wished}, []
+    if foreign:
+        own = [{"type": kind, "publicKeyMultibase": key, "purpose": [use]} for kind, key, use in foreign]
+        return foreign[0][0], {"publicKeys": own}, []
+    made = _make(key_type, additional, with_recovery=with_recovery)
+    public = [_asked(place, purpose, key) for place, (purpose, key) in enumerate(made)]
+    return made[0][1]["type"], {"publicKeys": public}, made
+
+
 def _text(body: dict[str, Any], path: Path | None) -> str:
     note = f"\nkeys    {path}" if path is not None else ""
     return f"{body['did']}\nblock   {body['blockNumber']}\ntx      {body['transactionHash']}{note}"
 
 
-def _make(
-    key_type: str, additional: tuple[tuple[str, str], ...], *, with_recovery: bool
-) -> list[tuple[str, dict[str, Any]]]:
+def _make(key_type: str, additional: tuple[tuple[str, str], ...], *, with_recovery: bool) -> Keys:
     """(purpose, key) of the first key, the further ones and the recovery key."""
     from identity_core.domain import keys
 
@@ -122,7 +132,7 @@ def _asked(place: int, purpose: str, key: dict[str, Any]) -> dict[str, Any]:
     return {"type": key["type"], "publicKeyMultibase": key["publicKey"], "purpose": purposes}
 
 
-def _filed(made: list[tuple[str, dict[str, Any]]], did: str | None) -> dict[str, Any]:
+def _filed(made: Keys, did: str | None) -> dict[str, Any]:
     """The keys by purpose; several of one purpose go to ``additional``."""
     filed: dict[str, Any] = {}
     for purpose, key in made:
@@ -134,7 +144,7 @@ def _filed(made: list[tuple[str, dict[str, Any]]], did: str | None) -> dict[str,
     return filed
 
 
-def _returned(keys: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _returned(keys: dict[str, Any]) -> Keys:
     """(purpose, key) of the keys that the service made, from its answer."""
     from identity_core.codec.multikey import decode_public
 
@@ -149,9 +159,7 @@ def _returned(keys: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def _create_and_keep(
-    opened: Session, body: dict[str, Any], made: list[tuple[str, dict[str, Any]]], path: Path
-) -> dict[str, Any]:
+def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Path) -> dict[str, Any]:
     if path.exists():
         wallet = Wallet.read(path)
         if wallet.did is not None or wallet.pending is None:
@@ -172,8 +180,7 @@ def _create_and_keep(
     except Unreachable as error:
         fail(str(error), opened.url, "run the same command again when it answers: it finishes what it began")
     did = created["did"]
-    if not wallet.keys:
-        wallet.keys = _filed(_returned(created["keys"]), did)
+    wallet.keys = wallet.keys or _filed(_returned(created["keys"]), None)
     for filed in wallet.keys.values():
         for key_of_did in filed if isinstance(filed, list) else [filed]:
             key_of_did["keyId"] = f"{did}#{key_of_did['publicKey']}"

@@ -42,7 +42,7 @@ CLOSING_SECONDS = 10.0
 # are less than a start takes on a busy machine, which then never gets its workers.
 SILENT_SECONDS = 30
 # A request makes hundreds of objects and hardly a cycle. Python's own 700 has the collector look every few requests, which
-# is a tenth of a creation.
+# is a twentieth of a creation.
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
 
 log = logging.getLogger("identity")
