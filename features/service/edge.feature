@@ -86,6 +86,7 @@ Feature: The door is the same for every operation
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
+      | getMetrics          |
 
   @401:AUTH_FAILED
   Scenario Outline: A credential that nobody gave out is refused
@@ -108,6 +109,7 @@ Feature: The door is the same for every operation
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
+      | getMetrics          |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused

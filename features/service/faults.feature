@@ -107,6 +107,7 @@ Feature: What no client can cause is answered in the same shape
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
+      | getMetrics          |
 
   @504:PLUGIN_TIMEOUT
   Scenario Outline: A plugin that hangs is given up at its deadline
@@ -131,3 +132,4 @@ Feature: What no client can cause is answered in the same shape
       | updateApiKey        |
       | rotateApiKey        |
       | revokeApiKey        |
+      | getMetrics          |

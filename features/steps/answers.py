@@ -46,6 +46,11 @@ def no_store(world: World) -> None:
     assert world.answer.headers["cache-control"] == "no-store"
 
 
+@then(parsers.parse("the answer has only the member {name}"))
+def only_member(world: World, name: str) -> None:
+    assert set(body_of(world.answer)) == {name}
+
+
 @then("the refusal's body has nothing but the error")
 def only_error(world: World) -> None:
     assert set(body_of(world.answer)) == {"error"}

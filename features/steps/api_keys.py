@@ -6,7 +6,7 @@ from pytest_bdd import given, parsers, when
 
 from features.world import World
 
-SCOPES = {"list DIDs": "dids:list", "create DIDs": "dids:create"}
+SCOPES = {"list DIDs": "dids:list", "create DIDs": "dids:create", "read the state of the service": "service:read"}
 
 
 @given(parsers.parse("{name} has an API key that may only {what}"))

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -52,16 +54,36 @@ class Metrics:
             self._children[operation_id, status] = child
         child.observe(seconds)
 
-    def render(self) -> bytes:
-        """The text exposition, over all workers."""
+    def render(self, dependencies: Mapping[str, str]) -> bytes:
+        """The text exposition, over all workers; ``dependencies`` is the state of each in a word, as this worker finds it."""
         for copy in self._figures:
             copy()
+        own = CollectorRegistry()
+        own.register(_DependencyStates(dependencies))
+        return self._counted() + generate_latest(own)
+
+    def _counted(self) -> bytes:
         if self._shared is None:
             return generate_latest(self.registry)
         _forget_the_dead(self._shared)
         registry = CollectorRegistry()
         MultiProcessCollector(registry, path=self._shared)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
+
+
+class _DependencyStates(Collector):
+    """1 for the state that a dependency is in."""
+
+    def __init__(self, states: Mapping[str, str]) -> None:
+        self._states = states
+
+    def collect(self) -> Iterable[Metric]:
+        family = GaugeMetricFamily(
+            "identity_dependency_state", "1 for the state that it is in.", labels=["dependency", "state"]
+        )
+        for dependency, state in self._states.items():
+            family.add_metric([dependency, state], 1.0)
+        yield family
 
 
 def _forget_the_dead(folder: str) -> None:

@@ -135,7 +135,8 @@ class Gate:
         if isinstance(refusal, AuthAmbiguous):
             raise refusal
         if not operation.schemes:
-            return None, headers
+            # Nobody is asked for here, and a key that could not be checked is no refusal; one that is good may see more.
+            return (None if key is None else Caller(api_key=key)), headers
         if "{did}" in operation.path and operation.schemes & {DID_AUTH, RECOVERY_KEY}:
             return await self._controller(operation, request, credential, refusal), headers
         if refusal is not None:

@@ -14,11 +14,13 @@ from typing import Final
 
 from identity_core.api import metrics
 from identity_core.api.request import Answer, Request
-from identity_core.domain.errors import JsonValue
+from identity_core.domain.caller import Caller
+from identity_core.domain.errors import AuthRequired, JsonValue
 from identity_core.plugin.inventory import InUse
 
 PROBE_SECONDS: Final = 2.0
 OK: Final = "ok"
+SCOPE: Final = "service:read"
 NO_STORE: Final = (("cache-control", "no-store"),)
 
 Probe = Callable[[], Awaitable[str]]
@@ -33,13 +35,15 @@ class ServiceHandlers:
     ``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else
     for a dependency that must be up before requests can be served. A probe that raises or takes longer than
     ``PROBE_SECONDS`` counts as ``down``. ``plugins`` tells how everything does that the core calls, and ``version`` is what
-    getVersion shows.
+    getVersion shows. Unless ``is_public``, states and measurements are for API keys with the scope ``service:read``: they tell an
+    attacker what is installed, how loaded it is, and whether an attack works.
     """
 
     version: Mapping[str, str]
     probes: Mapping[str, Probe]
     plugins: Callable[[], Mapping[str, InUse]]
     measured: metrics.Metrics
+    is_public: bool
 
     async def get_health(self, request: Request) -> Answer:
         """200 as long as the process turns."""
@@ -47,22 +51,36 @@ class ServiceHandlers:
 
     async def get_readiness(self, request: Request) -> Answer:
         """200, or 503 with the state of every dependency."""
-        states = await asyncio.gather(*(_ask(name, probe) for name, probe in self.probes.items()))
-        ready = all(state in (OK, "degraded") for state in states)
-        body = {
-            "status": "ready" if ready else "unavailable",
-            "dependencies": dict(zip(self.probes, states, strict=True)),
-            "plugins": {name: _rendered(one) for name, one in self.plugins().items()},
-        }
+        states = await self._states()
+        ready = all(state in (OK, "degraded") for state in states.values())
+        body: dict[str, JsonValue] = {"status": "ready" if ready else "unavailable"}
+        if self.is_public or _may_observe(request.caller):
+            body["dependencies"] = dict(states)
+            body["plugins"] = {name: _rendered(one) for name, one in self.plugins().items()}
         return Answer(200 if ready else 503, body, headers=NO_STORE if ready else (*NO_STORE, ("retry-after", "1")))
 
     async def get_metrics(self, request: Request) -> Answer:
-        """The Prometheus text of all workers."""
-        return Answer(200, self.measured.render(), media_type=metrics.CONTENT_TYPE, headers=NO_STORE)
+        """The Prometheus text of all workers. Raises ``AuthRequired`` and ``Forbidden`` where it is not public."""
+        if not self.is_public:
+            if request.caller is None:
+                raise AuthRequired
+            request.caller.require_key(SCOPE)
+        return Answer(
+            200, self.measured.render(await self._states()), media_type=metrics.CONTENT_TYPE, headers=NO_STORE
+        )
 
     async def get_version(self, request: Request) -> Answer:
         """Versions of the service and its parts."""
         return Answer(200, dict(self.version), headers=(("cache-control", "public, max-age=60"),))
+
+    async def _states(self) -> dict[str, str]:
+        states = await asyncio.gather(*(_ask(name, probe) for name, probe in self.probes.items()))
+        return dict(zip(self.probes, states, strict=True))
+
+
+def _may_observe(caller: Caller | None) -> bool:
+    key = None if caller is None else caller.api_key
+    return key is not None and (key.scopes is None or SCOPE in key.scopes)
 
 
 def _rendered(one: InUse) -> JsonValue:

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 498afed92b06617dd57f7112327052ce8e52d0dcb8d970eb26692a7c4ba90494
+SHA-256 of identity.json: d104bf773528161168648358e389562d006ef12447586ad35b8454551f24c7cc
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "498afed92b06617dd57f7112327052ce8e52d0dcb8d970eb26692a7c4ba90494"
+DOCUMENT_SHA256 = "d104bf773528161168648358e389562d006ef12447586ad35b8454551f24c7cc"
 
 AlsoKnownAs = list[str]
 
@@ -667,8 +667,8 @@ class ProofRecord(TypedDict):
 
 class Readiness(TypedDict):
     status: Literal["ready", "unavailable"]
-    dependencies: DependencyStates
-    plugins: PluginConditions
+    dependencies: NotRequired[DependencyStates]
+    plugins: NotRequired[PluginConditions]
 
 
 class ReasonCount(TypedDict):

@@ -16,7 +16,9 @@ wallet_option = click.option(
     "--keys",
     "wallet",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Ask as the DID of this keys file; without it, with the API key.",
+    envvar="IDENTITY_KEYS",
+    show_envvar=True,
+    help="Ask as the DID of this keys file (- for standard input); without it, with the API key.",
 )
 
 

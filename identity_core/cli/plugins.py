@@ -20,6 +20,7 @@ import click
 from identity_core.cli.configuration import config_option, configured
 from identity_core.cli.output import as_json, fail_start, show
 from identity_core.cli.plugins_new import command as new_command
+from identity_core.cli.remote import api_key_option
 from identity_core.plugin.inventory import InstalledPlugin
 from identity_core.settings import Settings, SettingsError, StartError
 
@@ -87,8 +88,9 @@ command.add_command(new_command)
 @command.command(name="list")
 @config_option
 @click.option("--url", help="A running service, whose states are shown.")
+@api_key_option
 @as_json
-def list_command(config: Path | None, url: str | None, json_output: bool) -> None:
+def list_command(config: Path | None, url: str | None, api_key: str | None, json_output: bool) -> None:
     """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
     try:
         plugins = list_plugins(configured(config))
@@ -97,7 +99,7 @@ def list_command(config: Path | None, url: str | None, json_output: bool) -> Non
     if url is not None:
         from identity_core.cli.plugins_running import as_running, conditions
 
-        plugins = as_running(plugins, conditions(url))
+        plugins = as_running(plugins, conditions(url, api_key))
     show([dataclasses.asdict(one) for one in plugins], json_output=json_output, text=lambda _: as_table(plugins))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from identity_core.cli.output import fail
 from identity_core.cli.remote import session
 from identity_core.client import Exchange, Refused
 from identity_core.plugin.inventory import InstalledPlugin
@@ -15,15 +16,19 @@ from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}
 
 
-def conditions(url: str) -> Mapping[str, Any]:
-    """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not."""
+def conditions(url: str, api_key: str | None) -> Mapping[str, Any]:
+    """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. Ends the command where it does not show
+    them."""
     seen: list[Exchange] = []
     # 503 says that it is not ready, and still says how it is.
-    with session(url, on_exchange=seen.append) as opened, contextlib.suppress(Refused):
-        opened.call("GET", "/ready", signed_in=False)
+    with session(url, api_key, on_exchange=seen.append) as opened, contextlib.suppress(Refused):
+        opened.call("GET", "/ready")
     answer = seen[-1].answer if seen else None
     plugins = answer.get("plugins") if isinstance(answer, dict) else None
-    return plugins if isinstance(plugins, dict) else {}
+    if not isinstance(plugins, dict):
+        remedy = "give an admin's key or one with the scope service:read: IDENTITY_API_KEY or --api-key FILE"
+        fail("the service does not show how its plugins do", url, remedy)
+    return plugins
 
 
 def as_running(installed: list[InstalledPlugin], running: Mapping[str, Any]) -> list[InstalledPlugin]:

@@ -10,6 +10,7 @@ import click
 from identity_core.cli.asking import asks, wallet_option
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
+from identity_core.cli.secret_input import secret_option
 from identity_core.cli.values import predicate_value
 
 
@@ -22,9 +23,7 @@ from identity_core.cli.values import predicate_value
 @click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
 @click.option("--sync-wait-ms", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor.")
 @wallet_option
-@click.option(
-    "--token", "bearer", envvar="IDENTITY_TOKEN", help="An access token of the agent; better in IDENTITY_TOKEN."
-)
+@secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
 @api_key_option
 @url_option
 @as_json

@@ -17,7 +17,9 @@ _keys_option = click.option(
     "--keys",
     "wallet",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the keys of the holder's or the agent's DID; else --api-key.",
+    envvar="IDENTITY_KEYS",
+    show_envvar=True,
+    help="File with the keys of the holder's or the agent's DID (- for standard input); else --api-key.",
 )
 
 

@@ -11,16 +11,9 @@ from typing import Any
 import click
 
 from identity_core.cli.output import fail
+from identity_core.cli.secret_input import secret_option
 from identity_core.cli.values import shown
 from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Unreachable
-
-
-def whole_key(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    """The text of an API key. One copied from a page (`idk_…`), or cut off at a line's end, cannot travel in a header field."""
-    if value is not None and not (value.isascii() and value.isprintable()):
-        raise click.BadParameter("an API key is printable ASCII: give the whole key as it was shown")
-    return value
-
 
 url_option = click.option(
     "--url",
@@ -30,15 +23,15 @@ url_option = click.option(
     show_envvar=True,
     help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.",
 )
-api_key_option = click.option(
-    "--api-key", envvar="IDENTITY_API_KEY", callback=whole_key, help="API key; better in IDENTITY_API_KEY."
-)
+api_key_option = secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
 keys_option = click.option(
     "--keys",
     "wallet",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="File with the DID's keys, as `identity did create --keys FILE` wrote it.",
+    envvar="IDENTITY_KEYS",
+    show_envvar=True,
+    help="File with the DID's keys, as `identity did create --keys FILE` wrote it; - reads it from standard input.",
 )
 
 
@@ -69,7 +62,7 @@ def session(
 def remedy(error: Refused, details: dict[str, Any]) -> str:
     """One line that says what may help."""
     hints = {
-        "AUTH_REQUIRED": "give a credential: --api-key or IDENTITY_API_KEY, or --keys for an operation on a DID",
+        "AUTH_REQUIRED": "give a credential: IDENTITY_API_KEY or --api-key FILE, or --keys for an operation on a DID",
         "AUTH_FAILED": "check that the key is a current one of this DID, or that the API key is not revoked",
         "DID_NOT_FOUND": "check the DID; `identity did create` makes one",
         "CREDENTIAL_NOT_FOUND": "check the id, and that you hold or issued the credential: `identity credential list`",

@@ -14,15 +14,18 @@ import contextlib
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from identity_core.cli.output import fail
+from identity_core.cli.secret_input import read_private
 from identity_core.client import Session, Signer
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
+STANDARD_INPUT = Path("-")
 _LISTS = ("additional", "retired")
 
 
@@ -38,16 +41,15 @@ class Wallet:
     @classmethod
     def read(cls, path: Path) -> Wallet:
         """The file at ``path``; a missing or unreadable one ends the command."""
+        octets = sys.stdin.buffer.read() if path == STANDARD_INPUT else read_private(path, "keys file")
         try:
-            value = json.loads(path.read_text(encoding="utf-8"))
+            value = json.loads(octets)
             did, keys, pending = value.get("did"), value["keys"], value.get("pending")
             if not isinstance(keys, dict) or not isinstance(did, str | None) or not isinstance(pending, dict | None):
                 raise TypeError("its members are of other types")
-        except FileNotFoundError:
-            fail("there is no such keys file", str(path), "name the file that `identity did create --keys FILE` wrote")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-            fail(f"the keys file cannot be read: {reason}", str(path), "it holds {did, keys} as JSON, see the README")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            remedy = "it holds {did, keys} as JSON, as `identity did create --keys FILE` writes it"
+            fail(f"the keys file cannot be read: {type(error).__name__}", str(path), remedy)
         return cls(path, did, keys, pending)
 
     @classmethod
@@ -74,6 +76,8 @@ class Wallet:
 
     def save(self, *, new: bool = False) -> None:
         """Replaces the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
+        if self.path == STANDARD_INPUT:
+            fail("the new keys have no file to go to", "standard input", "name a keys file with --keys", status=2)
         value = {"did": self.did, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
         with _draft(self.path, (json.dumps(value, indent=2) + "\n").encode()) as draft:
             if new:

@@ -59,6 +59,9 @@ class Server:
     trusted_proxies: tuple[str, ...] = setting(
         (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
     )
+    public_metrics: bool = setting(
+        False, "Whether /metrics and the states in /ready are for everybody, or for API keys with service:read."
+    )
     max_body_bytes: int = setting(262_144, "The largest request body.", least=1_024, most=16_777_216)
     body_timeout_seconds: float = setting(10.0, "How long a client may take to send a body.", least=0.1, most=600)
     max_requests_in_flight: int = setting(1_024, "Requests at once in a process; more are 503.", least=1, most=100_000)

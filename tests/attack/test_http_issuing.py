@@ -388,7 +388,8 @@ def test_no_value_stands_in_a_file_a_log_a_metric_or_a_refusal(talkative: tuple[
     ask(office.ivo, "POST", f"/credentials/{record['id']}/status", {"purpose": "suspension", "value": True})
     ask(office.hana, "GET", f"/credentials/{record['id']}")
     signature = multibase.base64url_decode(shown["proof"]["proofValue"][1:])
-    metrics = office.wire.call("GET", "/metrics")
+    metrics = office.wire.call("GET", "/metrics", None, {"X-API-Key": office.stranger.api_key})
+    assert metrics.status == 200
     told = b"".join(answer.body for answer in [*refusals, *verdicts, metrics])
     files = b"".join(path.read_bytes() for path in data_dir.rglob("*") if path.is_file())
     for secret in (canary.encode(), signature, shown["proof"]["proofValue"].encode()):

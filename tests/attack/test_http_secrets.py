@@ -218,7 +218,7 @@ def test_no_log_line_holds_a_secret(story: Story) -> None:
 
 def test_no_metric_and_no_page_holds_a_secret(story: Story) -> None:
     for path in ("/metrics", "/health", "/ready", "/version", "/openapi.json", f"{PREFIX}/events?limit=200"):
-        answer = story.running.wire.call("GET", path)
+        answer = story.running.wire.call("GET", path, None, {"X-API-Key": API_KEY})
         assert answer.status == 200, path
         assert found_in(story, path, answer.body) == []
     listed = story.running.wire.call("GET", f"{PREFIX}/admin/api-keys?limit=200", None, {"X-API-Key": API_KEY})

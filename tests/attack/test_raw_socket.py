@@ -137,7 +137,8 @@ def test_a_client_that_goes_away_leaves_no_trace(target: Target) -> None:
 
 
 def test_the_service_has_given_no_5xx(target: Target) -> None:
-    text = httpx.get(f"{target.url}/metrics", trust_env=False, timeout=SECONDS).text
+    headers = {"X-API-Key": target.api_key}
+    text = httpx.get(f"{target.url}/metrics", headers=headers, trust_env=False, timeout=SECONDS).text
     counted = [line for line in text.splitlines() if line.startswith("identity_request_duration_seconds_count")]
     assert counted
     assert [line for line in counted if 'status="5' in line] == []

@@ -68,7 +68,7 @@ class Stage:
         assert self.hana.resolve("?versionId=1").status == 200
         assert self.hana.ask().status == 200
         assert wire.call("GET", self.hana.path() + "/history").status == 200
-        assert wire.call("GET", "/metrics").status == 200
+        assert wire.call("GET", "/metrics", None, {"X-API-Key": self.running.stranger.api_key}).status == 200
 
 
 @pytest.fixture(scope="module")

@@ -21,13 +21,13 @@ from tests.unit.plugin.crew import alive
 
 
 def ready(running: Running) -> tuple[int, Any]:
-    answer = running.wire.call("GET", "/ready")
+    answer = running.wire.call("GET", "/ready", None, {"X-API-Key": service_process.API_KEY})
     return answer.status, answer.json
 
 
 def metric(running: Running, line: str) -> float:
     """The value of a sample, 0 where there is none."""
-    text = running.wire.call("GET", "/metrics").body.decode()
+    text = running.wire.call("GET", "/metrics", None, {"X-API-Key": service_process.API_KEY}).body.decode()
     found = re.search(rf"^{re.escape(line)} (\S+)$", text, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
@@ -83,7 +83,8 @@ def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: 
         assert metric(running, 'identity_plugin_process_restarts_total{plugin="prover:bbs"}') == 1
         assert metric(running, 'identity_plugin_processes{plugin="prover:bbs"}') == 2
         command = [sys.executable, "-m", "identity_core", "plugins", "list", "--url", running.wire.url, "--json"]
-        listed = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+        environment = {**os.environ, "IDENTITY_API_KEY": service_process.API_KEY}
+        listed = json.loads(subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout)
         (row,) = [row for row in listed if row["name"] == "bbs"]
         assert (row["state"], row["reason"]) == ("active", "2 of 2 processes, 1 restarts")
         last = prover_processes(running.process.pid)

@@ -153,9 +153,10 @@ def test_a_prover(make: Callable[[str, str], Made]) -> None:
         assert "hides nothing" in page.read_text().lower()
     assert "hides nothing" in told, "it says so at start-up too"
     with served(environment, settings) as server:
-        story = ["demo", "--url", server.url, "--api-key", server.api_key]
-        assert "PREDICATE_NOT_SATISFIED" in str(environment.identity(*story, settings=settings))
-        counted = httpx.get(f"{server.url}/metrics", timeout=60, trust_env=False).text
+        story, key = ["demo", "--url", server.url], {"IDENTITY_API_KEY": server.api_key}
+        assert "PREDICATE_NOT_SATISFIED" in str(environment.identity(*story, settings={**settings, **key}))
+        headers = {"X-API-Key": server.api_key}
+        counted = httpx.get(f"{server.url}/metrics", headers=headers, timeout=60, trust_env=False).text
     calls = re.search(r'^identity_plugin_calls_total\{plugin="prover:tape"\} (\S+)', counted, re.MULTILINE)
     assert calls is not None
     assert float(calls[1]) >= 2, "the proofs of the story are its own"

@@ -36,7 +36,8 @@ def open_metrics(opened: Opened, stack: AsyncExitStack) -> Metrics:
 def service_handlers(opened: Opened, measured: Metrics) -> ServiceHandlers:
     """The handlers of the tag ``service``."""
     version = {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
-    return ServiceHandlers(version, _probes(opened), opened.plugins.in_use, measured)
+    is_public = opened.settings.server.public_metrics
+    return ServiceHandlers(version, _probes(opened), opened.plugins.in_use, measured, is_public)
 
 
 def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:

@@ -17,7 +17,7 @@ from identity_core.cli.demo.cast import Cast
 from identity_core.cli.demo.place import LEDGERS, somewhere
 from identity_core.cli.demo.telling import Story
 from identity_core.cli.output import as_json, fail, show
-from identity_core.cli.remote import whole_key
+from identity_core.cli.remote import api_key_option
 
 CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Cast], None]], ...]] = (
     ("A DID, and what its keys may do", did.tell),
@@ -38,7 +38,7 @@ the proof. Mallory takes what she can.
 
 @click.command(name="demo")
 @click.option("--url", help="Use this running service instead of an own one.")
-@click.option("--api-key", envvar="IDENTITY_API_KEY", callback=whole_key, help="API key for --url.")
+@api_key_option
 @click.option(
     "--ledger", type=click.Choice(LEDGERS), default="sql", show_default=True, help="What the own server writes to."
 )

@@ -10,7 +10,7 @@ def test_counts_and_times_by_operation_and_status() -> None:
     for seconds in (0.0002, 0.0002, 3.0):
         metrics.observe("resolveDid", 200, seconds)
     metrics.observe("", 404, 0.001)
-    text = metrics.render().decode()
+    text = metrics.render({}).decode()
     assert 'identity_request_duration_seconds_count{operation="resolveDid",status="200"} 3.0' in text
     assert 'identity_request_duration_seconds_bucket{le="0.00025",operation="resolveDid",status="200"} 2.0' in text
     assert 'identity_request_duration_seconds_count{operation="none",status="404"} 1.0' in text
@@ -19,7 +19,7 @@ def test_counts_and_times_by_operation_and_status() -> None:
 def test_two_applications_do_not_share() -> None:
     first, second = Metrics(shared=None), Metrics(shared=None)
     first.observe("resolveDid", 200, 0.1)
-    assert b'operation="resolveDid"' not in second.render()
+    assert b'operation="resolveDid"' not in second.render({})
 
 
 WORKER = """
@@ -28,7 +28,7 @@ os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
 from identity_core.api.metrics import Metrics
 metrics = Metrics(shared=sys.argv[1])
 metrics.observe("resolveDid", 200, 0.1)
-sys.stdout.buffer.write(metrics.render())
+sys.stdout.buffer.write(metrics.render({}))
 """
 
 

@@ -23,7 +23,7 @@ def test_what_is_counted_is_shown_at_each_scrape() -> None:
     metrics.before_render(PluginMetrics(metrics.registry, lambda: plugins, limiter).copy)
     bulk.calls, bulk.failures, bulk.timeouts, bulk.refused, bulk.in_flight = 9, 4, 2, 1, 5
     for _ in range(2):
-        text = metrics.render().decode()
+        text = metrics.render({}).decode()
         for line in (
             'identity_plugin_calls_total{plugin="ledger:toy"} 9.0',
             'identity_plugin_failures_total{plugin="ledger:toy"} 4.0',
@@ -39,7 +39,7 @@ def test_what_is_counted_is_shown_at_each_scrape() -> None:
             assert f"\n{line}\n" in text
     bulk.calls, limiter.degraded, limiter.local_decisions = 10, True, 7
     plugins["ledger:toy"] = InUse("shut off", bulk, Staff(2, 0, 4, "", waits=False))
-    text = metrics.render().decode()
+    text = metrics.render({}).decode()
     assert 'identity_plugin_calls_total{plugin="ledger:toy"} 10.0' in text
     assert 'identity_plugin_working{plugin="ledger:toy"} 0.0' in text
     assert "identity_limiter_degraded 1.0" in text
@@ -49,7 +49,7 @@ def test_what_is_counted_is_shown_at_each_scrape() -> None:
 def test_an_installation_without_a_shared_limiter_says_nothing_of_it() -> None:
     metrics = Metrics(shared=None)
     metrics.before_render(PluginMetrics(metrics.registry, dict, None).copy)
-    assert b"identity_limiter" not in metrics.render()
+    assert b"identity_limiter" not in metrics.render({})
 
 
 WORKER = """
@@ -66,7 +66,7 @@ PluginMetrics(metrics.registry, lambda: {"ledger:toy": InUse("active", bulk)}, N
 if len(sys.argv) > 2:
     print("up", flush=True)
     sys.stdin.readline()
-sys.stdout.buffer.write(metrics.render())
+sys.stdout.buffer.write(metrics.render({}))
 """
 
 

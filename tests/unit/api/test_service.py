@@ -1,4 +1,6 @@
 import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -6,10 +8,14 @@ from identity_core.api import service
 from identity_core.api.metrics import Metrics
 from identity_core.api.request import Request
 from identity_core.api.service import Probe, ServiceHandlers
+from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.errors import AuthRequired
 
 
-def handlers(**probes: Probe) -> ServiceHandlers:
-    return ServiceHandlers(version={"service": "1.0.0"}, probes=probes, plugins=dict, measured=Metrics(shared=None))
+def handlers(*, is_public: bool = True, **probes: Probe) -> ServiceHandlers:
+    return ServiceHandlers(
+        version={"service": "1.0.0"}, probes=probes, plugins=dict, measured=Metrics(shared=None), is_public=is_public
+    )
 
 
 async def up() -> str:
@@ -59,3 +65,32 @@ def test_health_asks_nobody() -> None:
 
 def test_version() -> None:
     assert asyncio.run(handlers().get_version(Request())).body == {"service": "1.0.0"}
+
+
+KEY = ApiKey("key_1", "Olu", "0" * 64, None, None, None, None, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("scopes", "sees"), [(None, True), (frozenset({"service:read"}), True), (frozenset({"dids:list"}), False)]
+)
+def test_states_are_for_keys_that_may_see_them(scopes: frozenset[str] | None, sees: bool) -> None:
+    request = Request()
+    request.caller = Caller(api_key=replace(KEY, scopes=scopes))
+    answer = asyncio.run(handlers(is_public=False, ledger=up).get_readiness(request))
+    assert answer.status == 200
+    assert ("dependencies" in answer.body, "plugins" in answer.body) == (sees, sees)
+
+
+def test_a_stranger_sees_the_status_alone() -> None:
+    assert asyncio.run(handlers(is_public=False, ledger=up).get_readiness(Request())).body == {"status": "ready"}
+
+
+def test_measurements_show_the_state_of_each_dependency() -> None:
+    text = asyncio.run(handlers(ledger=up, store=broken).get_metrics(Request())).body
+    assert b'identity_dependency_state{dependency="ledger",state="ok"} 1.0' in text
+    assert b'identity_dependency_state{dependency="store",state="down"} 1.0' in text
+
+
+def test_measurements_are_not_for_strangers() -> None:
+    with pytest.raises(AuthRequired):
+        asyncio.run(handlers(is_public=False).get_metrics(Request()))

@@ -21,7 +21,7 @@ SECRET = re.compile("z(3u2|3we|488)[1-9A-Za-z]{20,}|eyJhbGciOiJFZERTQSIs")
 
 
 def tell(server: LocalServer, *options: str) -> str:
-    return Commands({}).ok("demo", "--url", server.url, "--api-key", server.api_key, *options)
+    return Commands({"IDENTITY_API_KEY": server.api_key}).ok("demo", "--url", server.url, *options)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,80 @@
+"""Secrets that a command is given: from a file, the environment, standard input or a prompt, and never from its arguments, which
+every user of the machine can read (``ps``) and which shells remember."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from identity_core.cli.output import fail
+
+FROM_STANDARD_INPUT = "-"
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def read_private(path: Path, what: str) -> bytes:
+    """The octets of a file with secrets. Ends the command where it is missing, or where others than its owner can read it."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
+            if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
+                fail(
+                    f"others can read this {what}",
+                    str(path),
+                    f"chmod 600 {path}; if they may have, replace what it holds",
+                )
+            return file.read()
+    except FileNotFoundError:
+        fail(f"there is no such {what}", str(path), "name the right file, or - for standard input")
+    except OSError as error:
+        fail(f"the {what} cannot be read: {error.strerror}", str(path), "name a file that you can read")
+
+
+def typed_or_piped(what: str) -> str:
+    """One line of standard input; asked for without showing it where that is a terminal."""
+    if sys.stdin.isatty():
+        return str(click.prompt(what, hide_input=True, err=True))
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def secret_option(name: str, variable: str, *, what: str, parameter: str | None = None) -> Callable[[Command], Command]:
+    """An option whose argument is the place of a secret: a file, or ``-``. ``variable`` of the environment holds the secret itself."""
+
+    def read(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+        if value is None:
+            return None
+        source = None if option.name is None else context.get_parameter_source(option.name)
+        if source is not ParameterSource.ENVIRONMENT:
+            value = _from_place(value, name, variable, what)
+        if not (value and value.isascii() and value.isprintable()):
+            # One copied from a page (`idk_…`), or cut off at a line's end, cannot travel in a header field.
+            raise click.BadParameter(f"the {what} is printable ASCII: give the whole of it as it was shown")
+        return value
+
+    declarations = (name,) if parameter is None else (name, parameter)
+    help_text = f"File that holds the {what}, or - to type or pipe it.  [env var: {variable}, the {what} itself]"
+    return click.option(*declarations, metavar="FILE", envvar=variable, callback=read, help=help_text)
+
+
+def _from_place(place: str, name: str, variable: str, what: str) -> str:
+    if place == FROM_STANDARD_INPUT:
+        return typed_or_piped(what)
+    path = Path(place)
+    if not path.exists() and os.sep not in place:
+        # It may be the secret: it must not be repeated either.
+        remedy = f"put it into {variable} or into a file that only you can read, or give `{name} -` and type it"
+        fail(
+            f"{name} takes a file or -, because everyone on this machine can read arguments",
+            "the options",
+            remedy,
+            status=2,
+        )
+    return read_private(path, what).decode("utf-8", "replace").strip()
