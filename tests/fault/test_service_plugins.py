@@ -68,14 +68,14 @@ class Stage:
         assert self.hana.resolve("?versionId=1").status == 200
         assert self.hana.ask().status == 200
         assert wire.call("GET", self.hana.path() + "/history").status == 200
-        assert wire.call("GET", "/metrics", None, {"X-API-Key": self.running.stranger.api_key}).status == 200
+        assert wire.call("GET", "/metrics").status == 200
 
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("plugins")
     fault = folder / "fault"
-    environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault)}
+    environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault), "IDENTITY_SERVER_PUBLIC_METRICS": "true"}
     with service_process.service(folder / "data", environment=environment) as running:
         yield Stage(running, fault, running.stranger.holder())
 

@@ -24,6 +24,7 @@ PUBLIC = str(PAIR.public)
 def wallet(tmp_path: Path) -> str:
     path = tmp_path / "hana.json"
     key = {"type": "Ed25519", "keyId": f"{HANA}#{PUBLIC}", "publicKey": PUBLIC, "privateKey": PAIR.secret}
+    path.touch(mode=0o600)
     path.write_text(json.dumps({"did": HANA, "keys": {"authentication": key}}))
     return str(path)
 

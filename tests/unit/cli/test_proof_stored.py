@@ -32,6 +32,7 @@ class Made:
 def new_did(session: Session, path: Path | None = None, **options: Any) -> dict[str, Any]:
     created: dict[str, Any] = session.create({"method": "ids", "options": options})
     if path is not None:
+        path.touch(mode=0o600)
         path.write_text(json.dumps({"did": created["did"], "keys": created["keys"]}))
         path.chmod(0o600)
     return created
