@@ -14,7 +14,8 @@ from typing import Any, Final
 SCALARS: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 KNOWN: Final = {
     "type", "format", "description", "required", "properties", "items", "enum", "nullable", "additionalProperties",
-    "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "minItems", "maxItems", "minProperties",
+    "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "minItems", "maxItems",
+    "minProperties", "maxProperties",
     "$ref",
 }  # fmt: skip
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from identity_core.api.request import Request
 from identity_core.api.schemas import Schemas, check
 from identity_core.api.transport import Receive, read_body
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.domain.errors import InvalidRequest, UnsupportedMediaType
+
+MAX_CONTENT_TYPE: Final = 256
 
 _PARAMETER = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:([!#$%&\'*+.^_`|~0-9A-Za-z-]+)|"([^"\\]*)")\s*')
 
@@ -48,7 +50,7 @@ class Body:
         return value
 
     def _check_media(self, content_type: str) -> None:
-        media, *parameters = content_type.split(";")
+        media, *parameters = content_type.split(";") if len(content_type) <= MAX_CONTENT_TYPE else [""]
         if media.strip().lower() not in self._media:
             raise UnsupportedMediaType(details={"supported": list(self._media)})
         for text in parameters:

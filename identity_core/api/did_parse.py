@@ -6,7 +6,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 
 from identity_core.api.request import Request
 from identity_core.codec import multibase
@@ -31,6 +31,8 @@ from identity_core.use_cases.dids.create import Creation, KeyWish
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
 from identity_core.use_cases.dids.writer import Occasion
+
+MAX_IF_NONE_MATCH: Final = 2_048
 
 _ETAG_VERSION = re.compile(r'"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?"', re.ASCII)
 
@@ -82,8 +84,9 @@ def selection(query: Mapping[str, Any]) -> Selection:
 
 
 def etag_matches(header: str | None, etag: str) -> bool:
-    """If-None-Match (RFC 9110 §13.1.2): a list of tags, compared weakly, or ``*``."""
-    if header is None:
+    """If-None-Match (RFC 9110 §13.1.2): a list of tags, compared weakly, or ``*``. One that is longer than the document allows matches
+    nothing: the answer is sent."""
+    if header is None or len(header) > MAX_IF_NONE_MATCH:
         return False
     return header.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in header.split(",")]
 

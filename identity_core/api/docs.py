@@ -1,17 +1,16 @@
 """The document itself and a page to read it in the browser, both without any other server.
 
 ``/openapi.json`` is the bundle, octet for octet: what Connexion would serve has every reference inlined. ``/docs`` is
-Swagger UI from the package swagger-ui-bundle under a content security policy that lets nothing in from elsewhere.
+Swagger UI from the folder ``swagger_ui`` (``openapi/copy_swagger_ui.py`` says whence) under a content security policy that lets
+nothing in from elsewhere.
 """
 
 from __future__ import annotations
 
 import hashlib
 from functools import cache, partial
-from pathlib import Path
+from importlib import resources
 from typing import Final
-
-from swagger_ui_bundle import swagger_ui_path
 
 from identity_core.api.contract import Document
 from identity_core.api.request import Answer, Handler, Headers, Request
@@ -66,7 +65,7 @@ def docs_pages() -> dict[str, Handler]:
         "/docs/start.js": static_page(START, "text/javascript; charset=utf-8", policy),
     }
     for name, media_type in VENDORED.items():
-        pages[f"/docs/{name}"] = partial(_vendored, Path(swagger_ui_path) / name, media_type)
+        pages[f"/docs/{name}"] = partial(_vendored, name, media_type)
     return pages
 
 
@@ -83,10 +82,10 @@ def static_page(octets: bytes, media_type: str, headers: Headers) -> Handler:
 
 
 @cache
-def _file(path: Path) -> bytes:
-    return path.read_bytes()
+def _file(name: str) -> bytes:
+    return resources.files("identity_core.api").joinpath("swagger_ui", name).read_bytes()
 
 
-async def _vendored(path: Path, media_type: str, request: Request) -> Answer:
-    """A file of the installed bundle, read when somebody first asks for it."""
-    return Answer(200, _file(path), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])
+async def _vendored(name: str, media_type: str, request: Request) -> Answer:
+    """A file of Swagger UI, read when somebody first asks for it."""
+    return Answer(200, _file(name), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])

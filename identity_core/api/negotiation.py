@@ -1,6 +1,7 @@
 """Content negotiation: RFC 9110 §12.5.1.
 
-Parameters other than ``q`` are ignored, since no media type of ours has any.
+Parameters other than ``q`` are ignored, since no media type of ours has any. So is an ``Accept`` that is longer than any that somebody
+needs, as a server may.
 """
 
 from __future__ import annotations
@@ -8,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Final
 
 from identity_core.domain.errors import NotAcceptable
+
+MAX_LENGTH: Final = 4_096
 
 _RANGE = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*((?:;.*)?)", re.DOTALL)
 _QUALITY = re.compile(r"[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
@@ -20,7 +24,7 @@ def negotiate(accept: str | None, offered: tuple[str, ...]) -> str:
 
     Raises ``NotAcceptable`` with the offered types in its details.
     """
-    if not accept or accept == "*/*":
+    if not accept or accept == "*/*" or len(accept) > MAX_LENGTH:
         return offered[0]
     chosen = _choose(accept, offered) if len(accept) <= 256 else _choose.__wrapped__(accept, offered)
     if chosen is None:

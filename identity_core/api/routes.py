@@ -94,6 +94,7 @@ class Routes(Generic[T]):
                 node = literal
                 continue
             if node.rest is not None:
+                _refuse_broken(broken)
                 return node.rest[1], values | _rest(node.rest[0], segments[place:])
             if node.following is None or node.parameter is None or not segment:
                 raise NotFound
@@ -104,11 +105,16 @@ class Routes(Generic[T]):
             node = node.following
         if node.found is None:
             raise NotFound
-        if broken == "did":
-            raise InvalidDid(details={"reason": "encoding"})
-        if broken is not None:
-            raise _not_text(broken)
+        _refuse_broken(broken)
         return node.found, values
+
+
+def _refuse_broken(parameter: str | None) -> None:
+    """Raises the refusal of a parameter that is no text, when there is one."""
+    if parameter == "did":
+        raise InvalidDid(details={"reason": "encoding"})
+    if parameter is not None:
+        raise _not_text(parameter)
 
 
 def _rest(name: str, segments: list[bytes]) -> dict[str, str]:

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: d104bf773528161168648358e389562d006ef12447586ad35b8454551f24c7cc
+SHA-256 of identity.json: f54ed496bd2c0f5b392d0be176661405a659de7336432d61fe26d7e21f49c203
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "d104bf773528161168648358e389562d006ef12447586ad35b8454551f24c7cc"
+DOCUMENT_SHA256 = "f54ed496bd2c0f5b392d0be176661405a659de7336432d61fe26d7e21f49c203"
 
 AlsoKnownAs = list[str]
 

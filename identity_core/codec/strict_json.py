@@ -1,27 +1,34 @@
-"""JSON as RFC 8259 and I-JSON (RFC 7493) want it: one meaning or none.
+"""JSON as RFC 8259 and I-JSON (RFC 7493) want it: one meaning or none, for a bounded price.
 
 Python keeps the last of two members of one name, reads NaN, and takes any depth; two readers of one text may thus see two
 values. Refused here: duplicate names, NaN and infinities, numbers that overflow, integers beyond 64 bits, lone
-surrogates, a byte order mark, anything but UTF-8, more than 32 levels.
+surrogates, a byte order mark, anything but UTF-8, more than 32 levels. What a text costs goes by its values more than by its
+octets, so these are counted, most of them before the text is read.
+
+orjson decides the grammar. It cannot see duplicate names and turns long integers into fractions without a word; but there are
+then fewer members and more fractions in the value than stand between the strings of the text, which can be counted.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from typing import Any, Final
 
 import orjson
 
 MAX_DEPTH: Final = 32
-_CONTAINERS: Final = (dict, list)
+MAX_VALUES: Final = 20_000
+"""A schema with 64 attributes of 256 thresholds each, which is the largest request, has 17,000."""
+MAX_CONTAINERS: Final = 2_000
+"""Arrays and objects."""
+MAX_MEMBERS: Final = 2_000
+"""Of all objects together."""
+MAX_FRACTIONS: Final = 500
+"""Numbers with a fraction or an exponent, which are dear to write canonically; no request needs more than one."""
 
-# What ends a member's name. Inside strings the pattern can only be seen too often (`":x"`, `\":`), never too seldom.
-_NAME_END: Final = re.compile(rb'"[ \t\n\r]*:')
-# orjson turns an integer beyond 64 bits into a float without a word; a run of 19 digits may be one.
-_DIGITS_AS_ZERO: Final = bytes.maketrans(b"123456789", b"000000000")
-_LONG_NUMBER: Final = b"0" * 19
+_CONTAINERS: Final = frozenset((dict, list))
+# What tells a fraction from an integer, as one character; the rest of a number goes.
+_MARKS: Final = bytes.maketrans(b"eE", b"..")
+_UNMARKED: Final = b"0123456789+-"
 
 
 class JsonRefused(ValueError):
@@ -33,60 +40,86 @@ class JsonRefused(ValueError):
 
 
 def loads(octets: bytes) -> Any:
-    """The value of a JSON text. Raises ``JsonRefused``.
-
-    orjson decides the grammar. It cannot see duplicate names; but the names in the text and the members in the value can be
-    counted, and only when the counts differ is the text read again, by the slower parser that decides exactly.
-    """
+    """The value of a JSON text. Raises ``JsonRefused``."""
+    between = _check_size(octets)
     try:
         value = orjson.loads(octets)
     except orjson.JSONDecodeError as error:
         raise JsonRefused(f"not valid JSON: {error.msg}, line {error.lineno} column {error.colno}") from error
-    members = _measure(value)
-    if len(_NAME_END.findall(octets)) != members or _LONG_NUMBER in octets.translate(_DIGITS_AS_ZERO):
-        return _loads_exactly(octets)
+    members, fractions = _measure(value)
+    # Of colons that are counted with the strings there may be too many, never too few.
+    if octets.count(b":") != members:
+        between = between or _between_strings(octets)
+        if between.count(b":") != members:
+            raise JsonRefused("an object has two members of the same name")
+    # orjson reads an integer beyond 64 bits as a fraction.
+    if fractions and _fractions_in(between or _between_strings(octets)) != fractions:
+        raise JsonRefused("an integer does not fit into 64 bits")
     return value
 
 
-def _measure(value: Any) -> int:
-    """How many members all objects have together. Raises ``JsonRefused`` beyond the depth."""
-    members = 0
+def _check_size(octets: bytes) -> bytes:
+    """Raises ``JsonRefused`` for too many values. What stands between the strings, when it had to be looked at.
+
+    Each value but the outermost follows a comma or the beginning of a container.
+    """
+    if _excess(octets) is None:
+        return b""
+    between = _between_strings(octets)
+    excess = _excess(between)
+    if excess is not None:
+        raise JsonRefused(excess)
+    return between
+
+
+def _excess(octets: bytes) -> str | None:
+    containers = octets.count(b"[") + octets.count(b"{")
+    if containers > MAX_CONTAINERS:
+        return f"more than {MAX_CONTAINERS} arrays and objects"
+    if octets.count(b":") > MAX_MEMBERS:
+        return f"more than {MAX_MEMBERS} members"
+    return f"more than {MAX_VALUES} values" if octets.count(b",") + containers >= MAX_VALUES else None
+
+
+def _between_strings(octets: bytes) -> bytes:
+    """The text without its strings, the names of members among them. Raises ``JsonRefused`` when they are too many."""
+    if b"\\" in octets:
+        # A run of backslashes begins an escape with its first one, so that they pair from the left.
+        octets = octets.replace(rb"\\", b"").replace(rb"\"", b"")
+    if octets.count(b'"') > 2 * (MAX_VALUES + MAX_MEMBERS):
+        raise JsonRefused(f"more than {MAX_VALUES} values")
+    return b'""'.join(octets.split(b'"')[::2])
+
+
+def _measure(value: Any) -> tuple[int, int]:
+    """How many members all objects have together, and how many fractions there are. Raises ``JsonRefused`` beyond the depth and for too
+    many fractions."""
+    members, fractions = 0, int(type(value) is float)
     level = [value] if type(value) in _CONTAINERS else []
     for _ in range(MAX_DEPTH):
         if not level:
-            return members
+            return members, fractions
         below: list[Any] = []
         for item in level:
+            children = item
             if type(item) is dict:
                 members += len(item)
-                below += [child for child in item.values() if type(child) in _CONTAINERS]
-            else:
-                below += [child for child in item if type(child) in _CONTAINERS]
+                children = item.values()
+            # Most hold nothing but texts and integers, and this asks faster than a comprehension.
+            types = set(map(type, children))
+            if not _CONTAINERS.isdisjoint(types):
+                below += [child for child in children if type(child) in _CONTAINERS]
+            if float in types:
+                fractions += len([child for child in children if type(child) is float])
+        if fractions > MAX_FRACTIONS:
+            raise JsonRefused(f"more than {MAX_FRACTIONS} fractions")
         level = below
     if level:
         raise JsonRefused(f"nested deeper than {MAX_DEPTH} levels")
-    return members
+    return members, fractions
 
 
-def _loads_exactly(octets: bytes) -> Any:
-    return json.loads(octets, object_pairs_hook=_members, parse_int=_integer, parse_float=_fraction)
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise JsonRefused("an object has two members of the same name")
-    return found
-
-
-def _integer(text: str) -> int:
-    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
-        raise JsonRefused("an integer does not fit into 64 bits")
-    return number
-
-
-def _fraction(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise JsonRefused("a number is too large")
-    return number
+def _fractions_in(between: bytes) -> int:
+    """How many numbers of the text have a fraction or an exponent, or both."""
+    marks = between.replace(b"true", b"").replace(b"false", b"").translate(_MARKS, _UNMARKED)
+    return marks.replace(b"..", b".").count(b".")

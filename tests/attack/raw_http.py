@@ -173,6 +173,7 @@ def _media(valid: bytes) -> list[Row]:
         ("text/plain", (b"Content-Type: text/plain", valid), MEDIA),
         ("a form", (b"Content-Type: application/x-www-form-urlencoded", b"method=ids"), MEDIA),
         ("no media type", (None, valid), MEDIA),
+        ("10,000 parameters", (b"Content-Type: application/json" + b";a=b" * 8_000, valid), MEDIA),
         ("two media types in one", (b"Content-Type: application/json, text/plain", valid), MEDIA),
     ]
 
@@ -228,6 +229,13 @@ PATHS: list[Row] = [
     ("a bare CR", b"/api/v1/dids/a\rb", PARSER),
     ("a tab", b"/api/v1/dids/a\tb", PARSER),
     ("octets past ASCII", b"/api/v1/dids/\xc3\xa9", PARSER),
+    *(
+        (f"%{octet:02X} before a rest", b"/api/v1/ledger/tile/%%%02X/x" % octet, BAD_REQUEST)
+        for octet in (*range(32), 127)
+    ),
+    ("broken escape before a rest", b"/api/v1/ledger/tile/%zz/000", BAD_REQUEST),
+    ("not UTF-8 before a rest", b"/api/v1/ledger/tile/%FF/000", BAD_REQUEST),
+    ("%19 in a rest", b"/api/v1/ledger/tile/0/x%19", BAD_REQUEST),
 ]
 
 

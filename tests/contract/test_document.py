@@ -187,33 +187,74 @@ def test_requests_refuse_unknown_members(document: Json) -> None:
     assert [name for body in bodies for name in closed(body, set())] == []
 
 
-def test_request_texts_and_arrays_are_bounded(document: Json) -> None:
-    """Generously: the strict rules are the domain's. IBCT members are its to judge, too."""
+# A bad DID is INVALID_DID, whatever is wrong with it; the request line has at most 8 KiB.
+WITHOUT_A_BOUND = {"did"}
 
-    def unbounded(schema: Json, where: str, seen: set[str]) -> Iterator[str]:
-        if "$ref" in schema:
-            name = schema["$ref"].rpartition("/")[2]
-            if name not in seen and name != "IBCT":
-                yield from unbounded(dereference(document, schema), name, seen | {name})
-            return
-        bounded = {"maxLength", "enum", "format"} & schema.keys()
-        if schema.get("type") == "string" and not bounded:
-            yield where
-        if schema.get("type") == "array":
-            if "maxItems" not in schema:
-                yield f"{where}[]"
-            yield from unbounded(schema["items"], f"{where}[]", seen)
-        for name, member in schema.get("properties", {}).items():
-            yield from unbounded(member, f"{where}.{name}", seen)
 
-    found = [
-        each
-        for where, operation in operations(document)
-        if "requestBody" in operation
-        for content in operation["requestBody"]["content"].values()
-        for each in unbounded(content["schema"], where, set())
-    ]
+def unbounded(document: Json, schema: Json, where: str, seen: set[str]) -> Iterator[str]:
+    """Each string, array and map that ``schema`` reaches and that may be as long as it likes.
+
+    What has no type may be any of them. What stands inside of it is bounded by the number of values of a body.
+    """
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        if name not in seen:
+            seen.add(name)
+            yield from unbounded(document, dereference(document, schema), name, seen)
+        return
+    wanted = {
+        "string": {"maxLength"},
+        "array": {"maxItems"},
+        "object": set() if schema.get("additionalProperties") is False else {"maxProperties"},
+        None: {"maxLength", "maxItems", "maxProperties"},
+    }.get(schema.get("type"), set())
+    if "enum" not in schema:
+        yield from (f"{where}: {missing}" for missing in sorted(wanted - schema.keys()))
+    inner = dict(schema.get("properties", {}))
+    if schema.get("type") == "array":
+        inner["[]"] = schema["items"]
+    if wanted == {"maxProperties"}:
+        more = schema.get("additionalProperties", True)
+        inner["*"] = more if isinstance(more, dict) else {}
+    for name, member in inner.items():
+        yield from unbounded(document, member, f"{where}.{name}", seen)
+
+
+def test_everything_that_a_request_may_bring_is_bounded(document: Json) -> None:
+    """Generously: the strict rules are the domain's."""
+    found: list[str] = []
+    seen: set[str] = set()
+    for where, operation in operations(document):
+        for reference in operation.get("parameters", []):
+            parameter = dereference(document, reference)
+            if parameter["name"] not in WITHOUT_A_BOUND:
+                found += unbounded(document, parameter["schema"], f"{where} {parameter['name']}", seen)
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            found += unbounded(document, content["schema"], where, seen)
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "missing"),
+    [
+        ({"type": "string"}, ["x: maxLength"]),
+        ({"type": "string", "format": "date-time"}, ["x: maxLength"]),
+        ({"type": "string", "pattern": "^a{3}$"}, ["x: maxLength"]),
+        ({"type": "string", "enum": ["a"]}, []),
+        ({"type": "array", "maxItems": 2, "items": {"type": "string"}}, ["x.[]: maxLength"]),
+        ({"type": "array", "items": {"type": "integer"}}, ["x: maxItems"]),
+        ({"type": "object", "additionalProperties": False, "properties": {"a": {}}}, [
+            "x.a: maxItems", "x.a: maxLength", "x.a: maxProperties"
+        ]),
+        ({"type": "object", "maxProperties": 2}, ["x.*: maxItems", "x.*: maxLength", "x.*: maxProperties"]),
+        ({"type": "object", "additionalProperties": {"type": "boolean"}}, ["x: maxProperties"]),
+        ({"$ref": "#/components/schemas/Error"}, ["Error: maxProperties"]),
+    ],
+)  # fmt: skip
+def test_the_search_finds_what_is_unbounded(document: Json, schema: Json, missing: list[str]) -> None:
+    found = list(unbounded(document, schema, "x", set()))
+    assert found[: len(missing)] == missing
+    assert bool(found) == bool(missing)
 
 
 def test_only_what_generators_understand(document: Json) -> None:

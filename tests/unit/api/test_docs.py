@@ -26,5 +26,17 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     assert "<script>" not in page.body.decode()
 
 
+def test_swagger_ui_is_current_and_loads_nothing_from_elsewhere() -> None:
+    app = build_toy()
+    script = ask(app, target="/docs/swagger-ui-bundle.js")
+    found = re.search(rb'PACKAGE_VERSION:"([0-9]+)\.([0-9]+)\.', script.body)
+    assert found is not None
+    assert (int(found[1]), int(found[2])) >= (5, 35)
+    assert script.headers["content-type"] == "text/javascript; charset=utf-8"
+    style = ask(app, target="/docs/swagger-ui.css").body
+    assert re.findall(rb"url\((?![\"']?data:)", style) == []
+    assert b"@import" not in style
+
+
 def test_the_pages_are_not_gated() -> None:
     assert ask(build_toy(), target="/docs", headers=[("x-api-key", "flood")]).status == 200

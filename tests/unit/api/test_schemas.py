@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+
 import pytest
 from jsonschema_rs import ValidationError
 
@@ -64,6 +66,54 @@ def test_every_violation_is_listed_with_its_place() -> None:
 
 def test_the_list_is_capped() -> None:
     assert len(refusal({"name": "a", "children": [{}] * 50})) == MAX_VIOLATIONS
+
+
+def test_a_larger_body_gets_the_first_violation_only() -> None:
+    assert refusal({"name": "a", "children": [{}] * 127})[0]["path"].startswith("/children/")
+    assert len(refusal({"name": "a", "children": [{}] * 127})) == 1
+    assert len(refusal({"name": "a", "children": [{}] * 1_021})) == 1
+
+
+def test_a_large_body_is_not_searched() -> None:
+    (only,) = refusal({"name": "a", "children": [{}] * 1_023})
+    assert only["path"] == ""
+    assert "1024 values" in only["message"]
+
+
+class Told:
+    """Says what a validator was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def is_valid(self, value: object) -> bool:
+        self.asked.append("is_valid")
+        return False
+
+    def iter_errors(self, value: object) -> Iterator[ValidationError]:
+        self.asked.append("iter_errors")
+        return iter(())
+
+    def validate(self, value: object) -> None:
+        self.asked.append("validate")
+
+
+@pytest.mark.parametrize(
+    ("values", "asked"),
+    [
+        (127, ["is_valid", "iter_errors"]),
+        (128, ["is_valid", "validate"]),
+        (1_023, ["is_valid", "validate"]),
+        (1_024, ["is_valid"]),
+    ],
+)
+def test_the_work_of_an_explanation_is_bounded(values: int, asked: list[str]) -> None:
+    """The library makes every error before it gives out the first, and a copy of the whole value for it."""
+    for value in ([0] * values, {str(number): 0 for number in range(values)}, [[0] * (values - 1)]):
+        told = Told()
+        with pytest.raises(InvalidRequest):
+            check(told, value)  # type: ignore[arg-type]
+        assert told.asked == asked
 
 
 def test_values_are_never_quoted() -> None:

@@ -100,3 +100,78 @@ def test_the_depth_is_capped(opening: str, closing: str) -> None:
     for depth in (1_000, 100_000):
         with pytest.raises(JsonRefused):
             loads((opening * depth + "1" + closing * depth).encode())
+
+
+def elements(count: int, element: str = "0") -> bytes:
+    return ("[" + ",".join([element] * count) + "]").encode()
+
+
+def members(count: int, value: str = "0") -> bytes:
+    return ("{" + ",".join(f'"{number}":{value}' for number in range(count)) + "}").encode()
+
+
+@pytest.mark.parametrize(
+    ("most", "more", "reason"),
+    [
+        (elements(19_999), elements(20_000), "more than 20000 values"),
+        (elements(19_999, '"a"'), elements(20_000, '"a"'), "more than 20000 values"),
+        (elements(1_999, "[]"), elements(2_000, "[]"), "more than 2000 arrays and objects"),
+        (elements(1_999, '{"a":1}'), elements(2_000, '{"a":1}'), "more than 2000 arrays and objects"),
+        (members(2_000), members(2_001), "more than 2000 members"),
+        (elements(500, "0.5"), elements(501, "0.5"), "more than 500 fractions"),
+        (elements(500, "1e2"), elements(501, "1e2"), "more than 500 fractions"),
+    ],
+)
+def test_what_a_text_may_cost(most: bytes, more: bytes, reason: str) -> None:
+    assert loads(most) == json.loads(most)
+    with pytest.raises(JsonRefused, match=reason):
+        loads(more)
+
+
+@pytest.mark.parametrize("filling", ["[", "{", ",", ":", '\\"', "\\\\", '\\",\\":[', "\\u0022,", "0.5,", "true,"])
+def test_what_stands_in_a_text_is_not_counted(filling: str) -> None:
+    text = '{"a":"' + filling * 30_000 + '","b":["' + filling * 5 + '",1.5,18446744073709551615,true,false]}'
+    assert loads(text.encode()) == json.loads(text)
+    for broken in (',"a":0}', ',"c":18446744073709551616}'):
+        with pytest.raises(JsonRefused, match=r"two members|64 bits"):
+            loads(text[:-1].encode() + broken.encode())
+
+
+@pytest.mark.parametrize("octets", [b'"' * 200_000, b'["' + b'","' * 80_000 + b'"]', b"[" + b'""' * 80_000 + b"]"])
+def test_too_many_texts_are_refused_before_they_are_read(octets: bytes) -> None:
+    with pytest.raises(JsonRefused):
+        loads(octets)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-(2**66), 2**66).map(str),
+            st.floats(allow_nan=False, allow_infinity=False).map(repr),
+            st.sampled_from(
+                [
+                    "1e2",
+                    "1E+2",
+                    "0.5e-3",
+                    "true",
+                    "false",
+                    "null",
+                    '"1.5"',
+                    '"e"',
+                    "-0",
+                    "-0.0",
+                    "1e-0000000000000000000000001",
+                ]
+            ),
+        ),
+        max_size=12,
+    )
+)
+def test_integers_beyond_64_bits_are_found_among_all_other_numbers(written: list[str]) -> None:
+    text = f"[{','.join(written)}]"
+    value = json.loads(text)
+    if all(not isinstance(each, int) or -(2**63) <= each < 2**64 for each in value):
+        assert loads(text.encode()) == value
+    else:
+        with pytest.raises(JsonRefused, match="64 bits"):
+            loads(text.encode())
