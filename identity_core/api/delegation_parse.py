@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from identity_core.api import did_parse
 from identity_core.domain.action import MAX_TEXT, Grant, pin_of
-from identity_core.domain.delegation import DelegationState
+from identity_core.domain.delegation import MAX_GRANTS, DelegationState
 from identity_core.domain.did import Did
 from identity_core.domain.errors import InvalidRequest
-from identity_core.domain.predicate import PredicateType
+from identity_core.domain.predicate import MAX_SET_SIZE, PredicateType
 from identity_core.ports.delegations import IbctMember, Position
 from identity_core.use_cases.delegations.create import UNSAID, Limit, Listed, NewDelegation
 from identity_core.use_cases.delegations.list import DelegationQuery
@@ -86,10 +86,16 @@ def ibct_revocation(body: Body, parse_did: ParseDid) -> IbctRevocation:
 
 def _grants(actions: Sequence[str], predicates: Sequence[Body]) -> tuple[Grant, ...]:
     """The grants that are written out and those of the predicates, each once."""
-    grants = [_grant(text, place) for place, text in enumerate(actions)]
+    grants = dict.fromkeys(_grant(text, place) for place, text in enumerate(actions))
+    if sum(len(value) for each in predicates for value in each["values"] if isinstance(value, list)) > MAX_SET_SIZE:
+        says = f"The sets of a delegation have at most {MAX_SET_SIZE} elements in all."
+        raise InvalidRequest(says, details={"member": "predicates"})
     for place, predicate in enumerate(predicates):
-        grants += _compiled(predicate, place)
-    return tuple(dict.fromkeys(grants))
+        grants |= dict.fromkeys(_compiled(predicate, place))
+        # The rest would cost as much again, and there are too many already.
+        if len(grants) > MAX_GRANTS:
+            break
+    return tuple(grants)
 
 
 def _grant(text: str, place: int) -> Grant:
@@ -103,10 +109,11 @@ def _compiled(predicate: Body, place: int) -> list[Grant]:
     """One grant for each value."""
     try:
         kind = PredicateType(predicate["type"])
+        room = MAX_TEXT - len(f"{Grant(predicate['attributeName'], kind, None)}.")
         grants = [Grant(predicate["attributeName"], kind, pin_of(value)) for value in predicate["values"]]
         if any(isinstance(value, list) is not (kind is PredicateType.SET_MEMBER) for value in predicate["values"]):
             raise ValueError("the values of set_member are arrays, those of the other types are none")
-        if any(len(str(grant)) > MAX_TEXT for grant in grants):
+        if any(len(grant.pin or "") > room for grant in grants):
             raise ValueError("the name of the attribute is too long")
     except ValueError as error:
         raise _refused("predicates", place, str(error)) from error

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: f54ed496bd2c0f5b392d0be176661405a659de7336432d61fe26d7e21f49c203
+SHA-256 of identity.json: d6a76f7e6f41c746845a8e082b18fe3988f29439b5288bc129aae4fdfb515564
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "f54ed496bd2c0f5b392d0be176661405a659de7336432d61fe26d7e21f49c203"
+DOCUMENT_SHA256 = "d6a76f7e6f41c746845a8e082b18fe3988f29439b5288bc129aae4fdfb515564"
 
 AlsoKnownAs = list[str]
 

@@ -8,6 +8,8 @@ ASCII, which is that of UTF-16. A value that has one of them is put in order fir
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 import orjson
@@ -20,6 +22,7 @@ _OPTIONS: Final = (
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
 _SORTED: Final = _OPTIONS | orjson.OPT_SORT_KEYS
+_SCALAR: Final = partial(orjson.dumps, option=_OPTIONS)
 # A fraction, an exponent, or the null that orjson also writes for NaN.
 _UNSURE: Final = re.compile(rb"[0-9][.eE]|null")
 # Of a short text its octets tell sooner than its value that nothing is to be done.
@@ -45,6 +48,14 @@ def canonicalize(value: Any) -> bytes:
             return octets
         return octets if _is_plain(value) else orjson.dumps(_rewritten(value), option=_OPTIONS)
     except (TypeError, rfc8785.CanonicalizationError) as error:
+        raise ValueError(f"not canonicalizable: {error}") from error
+
+
+def canonicalize_each(values: Iterable[str | int]) -> list[bytes]:
+    """The canonical octets of each text, integer or boolean, for a fraction of the price of so many calls. Raises ``ValueError``."""
+    try:
+        return [*map(_SCALAR, values)]
+    except TypeError as error:
         raise ValueError(f"not canonicalizable: {error}") from error
 
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 import orjson
 
 MAX_DEPTH: Final = 32
-MAX_VALUES: Final = 20_000
-"""A schema with 64 attributes of 256 thresholds each, which is the largest request, has 17,000."""
+MAX_VALUES: Final = 10_000
+"""The largest set of a predicate has 4,096 elements."""
 MAX_CONTAINERS: Final = 2_000
 """Arrays and objects."""
 MAX_MEMBERS: Final = 2_000

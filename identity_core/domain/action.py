@@ -103,11 +103,11 @@ def pin_of(value: JsonValue) -> str:
     a string and is pinned as the integer. Raises ``ValueError`` for what is no value of a predicate.
     """
     if isinstance(value, list):
-        elements = {_octets(element) for element in value}
         if not 1 <= len(value) <= MAX_SET_SIZE:
             raise ValueError(f"a set is an array of 1 to {MAX_SET_SIZE} values")
+        elements = set(jcs.canonicalize_each(map(_canonical, value)))
         return _hashed(b"[" + b",".join(sorted(elements)) + b"]")
-    octets = _octets(value)
+    octets = jcs.canonicalize(_canonical(value))
     literal = value if isinstance(value, str) else octets.decode()
     # Only the one JSON form of an integer is its literal: the text "18" is not the number 18.
     return literal if literal_of(literal) == value else _hashed(octets)
@@ -129,11 +129,11 @@ def _admits(pin: str | None, value: JsonValue) -> bool:
         return False
 
 
-def _octets(value: JsonValue) -> bytes:
+def _canonical(value: JsonValue) -> str | int:
     if isinstance(value, str):
-        return jcs.canonicalize(unicodedata.normalize("NFC", value))
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
     if isinstance(value, int):
-        return jcs.canonicalize(value)
+        return value
     raise ValueError("a value is a string, an integer, a boolean, or an array of these")
 
 

@@ -149,9 +149,9 @@ class Document:
 def check(document: Document) -> None:
     """The invariants of a document: caps, unique ids, fragments that are the keys, references that resolve, types that may
     serve their purposes, endpoints that are harmless. Raises ``InvalidDocument``."""
-    _cap("verificationMethod", len(document.methods), MAX_KEYS)
-    _cap("service", len(document.services), MAX_SERVICES)
-    _cap("alsoKnownAs", len(document.also_known_as), MAX_ALIASES)
+    check_count("verificationMethod", len(document.methods), MAX_KEYS)
+    check_count("service", len(document.services), MAX_SERVICES)
+    check_count("alsoKnownAs", len(document.also_known_as), MAX_ALIASES)
     purposes: dict[str, list[str]] = {}
     for method in document.methods:
         keys.PublicKey.parse(method.type, method.multibase)
@@ -179,7 +179,8 @@ def check(document: Document) -> None:
     _unique("alsoKnownAs", document.also_known_as)
 
 
-def _cap(member: str, count: int, most: int) -> None:
+def check_count(member: str, count: int, most: int) -> None:
+    """Raises ``InvalidDocument`` when ``member`` has more than ``most`` entries."""
     if count > most:
         raise InvalidDocument(
             f"{member} has too many entries.", details={"member": member, "count": count, "max": most}

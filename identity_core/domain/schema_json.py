@@ -19,6 +19,8 @@ from identity_core.domain.schema import Schema
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 
+MAX_THRESHOLDS_IN_ALL: Final = 512
+
 # A subject's id is no claim about it, and JSON-LD keeps these names for itself.
 RESERVED: Final = frozenset({"id", "type"})
 
@@ -48,6 +50,12 @@ def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialS
         return CredentialSchema(schema, policies)
     except ValueRefused as refused:
         raise InvalidSchema(details={"reason": str(refused)}) from None
+
+
+def check_size(attributes: Sequence[Mapping[str, Any]]) -> None:
+    """Raises ``InvalidSchema`` for more thresholds than a new schema may have. Older ones are read however many they have."""
+    if sum(len(member.get("allowedThresholds", ())) for member in attributes) > MAX_THRESHOLDS_IN_ALL:
+        raise InvalidSchema(details={"reason": f"a schema has at most {MAX_THRESHOLDS_IN_ALL} thresholds in all"})
 
 
 def _attribute_json(attribute: Attribute, policy: AttributePolicy) -> dict[str, JsonValue]:

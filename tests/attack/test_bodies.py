@@ -7,6 +7,7 @@ so a busy machine changes little; a case that seems dear is tried again before i
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -96,6 +97,69 @@ def test_no_refused_body_is_dear(target: Target, method: str, path: str, operati
             found[name] = f"{seconds * 1000:.1f} ms, {seen[0].status} {seen[0].code}"
     assert found == {}
     assert tried >= 50
+
+
+def json_octets(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def lawful(did: str, other: str) -> Iterator[tuple[str, str, bytes]]:
+    """(name, path, body) of what fits the schema and is refused by a rule, after as much work as can be made before."""
+    for kind, value, wrong in (
+        ("integer", 7, "x"),
+        ("decimal", "-1.5", 1),
+        ("date", "2020-02-29", "x"),
+        ("datetime", "2020-02-29T00:00:00.123456+01:00", "x"),
+        ("string", "e\u0301", 1),
+    ):
+        for count in (8, 256):
+            attributes = [{"name": f"a{n}", "type": kind, "allowedThresholds": [value] * count} for n in range(64)]
+            attributes[-1]["allowedThresholds"] = [*[value] * (count - 1), wrong]
+            yield f"{count} thresholds, {kind}", "/credential-schemas", json_octets({"attributes": attributes})
+    head = {"holderDid": did, "agentDid": other, "autonomyLevel": 1, "expiresAt": "2027-01-01T00:00:00Z"}
+    last = {"attributeName": "b", "type": "set_member", "values": [1]}
+    for name, elements in (
+        ("numbers", [*range(64)]),
+        ("texts", [f"\u00e9{n}" for n in range(64)]),
+        ("large", [*range(4_095)]),
+    ):
+        pins = [
+            {"attributeName": f"a{n}", "type": "set_member", "values": [elements]}
+            for n in range(1 if len(elements) > 64 else 63)
+        ]
+        yield f"sets of {name}", "/delegations", json_octets(head | {"predicates": [*pins, last]})
+    for attribute in ("a" * 250, "\u00e9" * 160):
+        pins = [
+            {"attributeName": f"{attribute}{n}", "type": "eq", "values": [f"x{m}" for m in range(64)]}
+            for n in range(64)
+        ]
+        yield "4,096 grants", "/delegations", json_octets(head | {"predicates": pins})
+    actions = ["zkp.prove." + "%C3%A9" * 160 + f"{n}.gte" for n in range(63)]
+    yield "actions", "/delegations", json_octets(head | {"actions": [*actions, "x"]})
+    bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+    for count in (19, 63):
+        for more in ({"type": "x", "purpose": []}, bls | {"purpose": ["keyAgreement"]}, bls):
+            options = {"additionalKeys": [*[bls] * count, more]}
+            yield f"{count} keys and {more}", "/dids", json_octets({"method": "ids", "options": options})
+    services = [{"type": "LinkedDomains", "serviceEndpoint": "https://a.example/" + "%41" * 600}] * 64
+    yield "services", "/dids", json_octets({"method": "ids", "options": {"serviceEndpoints": services}})
+    own = [bls | {"publicKeyMultibase": "z" + "1" * 250}] * 64
+    yield "own keys", "/dids", json_octets({"method": "ids", "options": {"publicKeys": own}})
+
+
+def test_no_body_that_a_rule_refuses_is_dear(target: Target) -> None:
+    wire = Wire(f"http://{target.address[0]}:{target.address[1]}")
+    other = Stranger(wire, target.api_key).holder().did
+    wire.close()
+    found = {}
+    key = b"X-API-Key: " + target.api_key.encode()
+    for name, path, body in lawful(target.did, other):
+        seen: list[Response] = []
+        seconds = dear(target, request("POST", PREFIX + path, JSON, key, b"Connection: close", body=body), seen)
+        assert 400 <= seen[0].status < 500, f"{name}: {seen[0].status}"
+        if seconds is not None:
+            found[name] = f"{seconds * 1000:.1f} ms, {seen[0].status} {seen[0].code}"
+    assert found == {}
 
 
 LONG = 7_900  # The request line has at most 8 KiB,

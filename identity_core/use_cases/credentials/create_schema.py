@@ -38,6 +38,7 @@ class CreateCredentialSchema:
             schema_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
         elif _URI.fullmatch(schema_id) is None:
             raise InvalidSchema(details={"reason": "the id of a schema is an absolute URI of at most 252 characters"})
+        schema_json.check_size(attributes)
         now = self.clock.now()
         registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, occasion.caller.author)
         if not await self.schemas.add(registered):

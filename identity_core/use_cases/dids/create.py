@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from identity_core.domain import keys
 from identity_core.domain.change import Create, NewKey, NewService
+from identity_core.domain.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.echo import TERM, echoed
 from identity_core.domain.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.domain.keys import KeyPair, PublicKey
@@ -85,6 +86,7 @@ class CreateDid:
             )
         if not (wish.return_secrets or wish.store_secrets or wish.public_keys):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
+        self._check_counts(wish)
         new_keys, recovery, pairs = self._own(wish) if wish.public_keys else self._made(wish)
         change = Create(
             keys=new_keys,
@@ -108,15 +110,30 @@ class CreateDid:
         )
         return Created(version, issued)
 
+    @staticmethod
+    def _check_counts(wish: Creation) -> None:
+        """Before a key is made or a public one is read, which costs more than everything else. Raises ``InvalidDocument``."""
+        own = sum(RECOVERY not in key.purposes for key in wish.public_keys)
+        check_count("verificationMethod", own or 1 + len(wish.additional), MAX_KEYS)
+        check_count("service", len(wish.services), MAX_SERVICES)
+
     def _made(self, wish: Creation) -> tuple[tuple[NewKey, ...], str | None, tuple[tuple[str, KeyPair], ...]]:
         """Keys made here, the primary one first: for the document, the recovery key, and (purpose, pair) of all."""
         pairs: list[tuple[str, KeyPair]] = []
         new_keys: list[NewKey] = []
         primary = KeyWish("Ed25519" if wish.key_type is None else wish.key_type, ())
-        for place, key in enumerate((primary, *wish.additional)):
-            pair = keys.generate(key.type, self.random)
-            purposes = key.purposes or keys.default_purposes(key.type, primary=place == 0)
-            new_keys.append(NewKey(keys.verification_method_type(key.type), pair.public, purposes))
+        wanted = [
+            (
+                keys.verification_method_type(key.type),
+                key.purposes or keys.default_purposes(key.type, primary=place == 0),
+            )
+            for place, key in enumerate((primary, *wish.additional))
+        ]
+        for kind, purposes in wanted:
+            keys.check_purposes(kind, purposes)
+        for kind, purposes in wanted:
+            pair = keys.generate(kind, self.random)
+            new_keys.append(NewKey(kind, pair.public, purposes))
             pairs.append((purposes[0], pair))
         recovery = keys.generate("Ed25519", self.random) if wish.recovery_key else None
         if recovery is not None:
