@@ -1,0 +1,16 @@
+"""One service for the fuzzers, with limits that do not stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from identity_core.cli.local_server import LocalServer, local_server
+from tests.attack.stranger import GENEROUS
+
+
+@pytest.fixture(scope="session")
+def service() -> Iterator[LocalServer]:
+    with local_server(environment=GENEROUS) as server:
+        yield server

@@ -1,0 +1,47 @@
+"""Requests that the document describes, and near misses, by schemathesis: to strangers, and to those who hold a key."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from identity_core.cli.local_server import LocalServer
+
+ROUNDS: Final = max(1, int(os.environ.get("IDENTITY_ROUNDS", "100")) // 100)
+DOCUMENT: Final = Path(__file__).parents[2] / "identity_core" / "api" / "identity.json"
+CHECKS: Final = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+document: Any = schemathesis.openapi.from_dict(json.loads(DOCUMENT.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["stranger", "admin"])
+@document.parametrize()
+@settings(
+    max_examples=ROUNDS,
+    deadline=None,
+    database=None,
+    derandomize="IDENTITY_ROUNDS" not in os.environ,
+    suppress_health_check=list(HealthCheck),
+)
+def test_answers_are_those_of_the_document(case: Any, service: LocalServer, is_known: bool) -> None:
+    headers = {"X-API-Key": service.api_key} if is_known else {}
+    answer = case.call(base_url=f"{service.url}/api/v1", headers=headers)
+    case.validate_response(answer, checks=CHECKS)

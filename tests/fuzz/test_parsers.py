@@ -1,0 +1,149 @@
+"""Edited, spliced and random octets for every parser of ``parsers.py``."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.parsers import PARSERS, Parser
+
+ROUNDS: Final = int(os.environ.get("IDENTITY_ROUNDS", "50"))
+SEEDS: Final = Path(__file__).with_name("seeds")
+# A stranger's octets come in headers of 32 KiB and bodies of 256 KiB; a parser that needs longer than this for less is a lever.
+CPU_SECONDS: Final = 0.25
+PIECES: Final = (
+    *(
+        b"\x00",
+        b"\x7f",
+        b"\xff",
+        b"\xc3\x28",
+        b"\xed\xa0\x80",
+        b"\xef\xbb\xbf",
+        b"\xe2\x80\xae",
+        b"\r\n",
+        b"\n",
+        b"\t",
+        b" ",
+    ),
+    *(
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b'"',
+        b"\\",
+        b"\\u0000",
+        b"\\ud800",
+        b":",
+        b",",
+        b".",
+        b"..",
+        b"/",
+        b"%",
+        b"%00",
+        b"#",
+        b"?",
+        b"+",
+        b"-",
+    ),
+    *(
+        b"0",
+        b"00",
+        b"-0",
+        b"1e309",
+        b"1e-400",
+        b"NaN",
+        b"9" * 30,
+        b"18446744073709551616",
+        b"null",
+        b"true",
+        b"z",
+        b"u",
+        b"=",
+        b"==",
+    ),
+    *(
+        b"A" * 300,
+        b"1" * 5000,
+        b"[" * 40,
+        b'{"a":' * 40,
+        b"did:",
+        b"did:ids:",
+        b"did:key:z",
+        "ä".encode(),
+        "١".encode(),
+        b"\xe2\x80\x94 ",
+    ),
+)
+
+
+@st.composite
+def edited(draw: st.DrawFn, seeds: tuple[bytes, ...]) -> bytes:
+    """A valid input with up to six edits: cuts, repeats, flips, inserted pieces, and parts of another input."""
+    octets = bytearray(draw(st.sampled_from(seeds)))
+    for _ in range(draw(st.integers(0, 6))):
+        at = draw(st.integers(0, len(octets)))
+        end = min(len(octets), at + draw(st.integers(0, 24)))
+        match draw(st.integers(0, 5)):
+            case 0:
+                del octets[at:end]
+            case 1:
+                octets[at:at] = draw(st.sampled_from(PIECES))
+            case 2:
+                octets[at:end] = draw(st.binary(max_size=24))
+            case 3:
+                octets[at:at] = octets[at:end] * draw(st.integers(1, 50))
+            case 4:
+                octets[at:] = draw(st.sampled_from(seeds))[draw(st.integers(0, 60)) :]
+            case _:
+                if octets:
+                    octets[at % len(octets)] ^= 1 << draw(st.integers(0, 7))
+    return bytes(octets)
+
+
+def check(parser: Parser, octets: bytes) -> None:
+    began = time.thread_time()
+    try:
+        value = parser.call(octets)
+    except parser.raises:
+        return
+    finally:
+        assert time.thread_time() - began < CPU_SECONDS, f"{len(octets)} octets took too long"
+    if parser.write is not None and value is not None:
+        assert parser.write(value) == octets, "another text means the same"
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_what_once_failed_and_what_is_valid(name: str) -> None:
+    parser = PARSERS[name]
+    kept = sorted((SEEDS / name).glob("*")) if (SEEDS / name).is_dir() else []
+    for octets in (*parser.seeds, *(path.read_bytes() for path in kept), b""):
+        check(parser, octets)
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_edited_octets(name: str) -> None:
+    parser = PARSERS[name]
+
+    @settings(
+        max_examples=ROUNDS,
+        deadline=None,
+        database=None,
+        derandomize="IDENTITY_ROUNDS" not in os.environ,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(edited(parser.seeds) | st.binary(max_size=200))
+    def run(octets: bytes) -> None:
+        check(parser, octets)
+
+    run()
+
+
+def test_every_kept_seed_belongs_to_a_parser() -> None:
+    assert {path.name for path in SEEDS.iterdir() if path.is_dir()} <= PARSERS.keys()
