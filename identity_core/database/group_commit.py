@@ -86,15 +86,18 @@ class GroupCommit:
     _idle: asyncio.Future[None] | None = None
 
     def submit(self, job: Job[T], *, durable: bool) -> asyncio.Future[T]:
-        """Queues ``job``. Raises ``DatabaseOverloaded``, ``DatabaseClosed``."""
+        """Queues ``job``. ``DatabaseOverloaded`` and ``DatabaseClosed`` come out of the future, as every other failure does: who
+        looks in one place misses none."""
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._move_to(loop)
-        if self.closed:
-            raise DatabaseClosed("the database is closed")
-        if len(self._waiting) >= self.queue_limit:
-            raise DatabaseOverloaded(f"{len(self._waiting)} writes are waiting")
         future: asyncio.Future[T] = loop.create_future()
+        if self.closed:
+            future.set_exception(DatabaseClosed("the database is closed"))
+            return future
+        if len(self._waiting) >= self.queue_limit:
+            future.set_exception(DatabaseOverloaded(f"{len(self._waiting)} writes are waiting"))
+            return future
         self._waiting.append(Pending(job, durable, future))
         if not self.busy:
             self.busy = True

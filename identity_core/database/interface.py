@@ -80,8 +80,8 @@ class Database(Protocol):
 
         Jobs that wait at the same time share one transaction; one that raises is undone alone. ``durable=False`` lets the commit
         return before it is on the disk: it survives the death of the process, and may be lost, last commits first, when the machine
-        loses power. A job whose awaitable is cancelled before its turn is not run. Raises ``DatabaseOverloaded`` when too many
-        jobs wait, ``DatabaseClosed`` after ``close``.
+        loses power. A job whose awaitable is cancelled before its turn is not run. The awaitable raises ``DatabaseOverloaded`` when
+        too many jobs wait, ``DatabaseClosed`` after ``close``; the call itself raises neither.
         """
         ...
 

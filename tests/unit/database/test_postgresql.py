@@ -203,7 +203,7 @@ def test_it_serves_one_event_loop_after_the_other_and_closes_twice(postgres_url:
         await database.close()
         await database.close()
         with pytest.raises(DatabaseClosed):
-            database.write(lambda tx: tx.execute("SELECT 1"))
+            await database.write(lambda tx: tx.execute("SELECT 1"))
         with pytest.raises(DatabaseClosed):
             await database.read(lambda tx: tx.execute("SELECT 1"))
 

@@ -176,7 +176,7 @@ def test_too_many_waiting_jobs_are_pushed_back(database: Database) -> None:
         database._queue.queue_limit = 10
         jobs = [database.write(put(f"n{i}")) for i in range(10)]
         with pytest.raises(DatabaseOverloaded):
-            database.write(put("one too many"))
+            await database.write(put("one too many"))
         await asyncio.gather(*jobs)
         await database.write(put("room again"))
 
@@ -326,7 +326,7 @@ def test_close_finishes_what_is_queued_and_can_be_called_twice(path: Path) -> No
         await database.close()
         await asyncio.gather(*jobs)
         with pytest.raises(DatabaseClosed):
-            database.write(put("late"))
+            await database.write(put("late"))
         with pytest.raises(DatabaseClosed):
             await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
 

@@ -1,0 +1,141 @@
+"""A full writer's queue is 503 at every write of every repository, and never a fault of ours.
+
+The repositories are found, not listed, and their arguments are made from the types that they are declared with: what is added later
+is tried too. That every place which writes was reached is compared with the source.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import dataclasses
+import inspect
+import sys
+import typing
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import pytest
+
+import identity_core.store
+from identity_core.conformance.credentials import SCHEMA
+from identity_core.domain.credential_schema import CredentialSchema
+from identity_core.domain.did import Did
+from identity_core.domain.errors import IdentityError, Overloaded
+from identity_core.domain.schema import Schema
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.store import Store
+from tests.unit.store.test_documents import START, version
+
+FOLDER = Path(identity_core.store.__file__).parent
+CHALLENGE = "didauth:v1 https://id.example did:ids:hana - - AAAA 2026-01-01T00:00:00Z"
+MADE: dict[Any, Callable[[], Any]] = {
+    str: lambda: CHALLENGE,
+    int: lambda: 1,
+    bool: lambda: True,
+    bytes: lambda: bytes(32),
+    datetime: lambda: START,
+    Any: lambda: None,
+    Did: lambda: Did.parse("did:ids:hana"),
+    Schema: lambda: SCHEMA,
+    CredentialSchema: lambda: CredentialSchema(SCHEMA),
+    IndexedVersion: lambda: version("hana", 1, 1),
+}
+
+
+def made(kind: Any) -> Any:
+    """A value of a type; where several will do, the simplest."""
+    if kind in MADE:
+        return MADE[kind]()
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Literal:
+        return inner[0]
+    if origin is None and isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if dataclasses.is_dataclass(kind) and isinstance(kind, type):
+        return kind(**{name: made(hint) for name, hint in typing.get_type_hints(kind).items() if name in _fields(kind)})
+    if NoneType in inner:
+        return None
+    if origin is not None and issubclass(origin, Mapping):
+        return {}
+    if origin is Callable or origin is typing.get_origin(Callable[..., Any]):
+        return bytes if inner[0] == [int] else lambda *_: True
+    if origin is tuple and ... not in inner:
+        return tuple(map(made, inner))
+    if origin in (tuple, frozenset, list) or (origin is not None and hasattr(origin, "__iter__")):
+        return () if inner[0] is IndexedVersion else (made(inner[0]),)
+    return made(inner[0])
+
+
+def _fields(kind: type) -> set[str]:
+    return {field.name for field in dataclasses.fields(kind)}
+
+
+def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Every public method of every repository."""
+    for name in _fields(Store) - {"database"}:
+        repository = getattr(store, name)
+        for each, method in inspect.getmembers(repository, inspect.ismethod):
+            if not each.startswith("_"):
+                yield f"{name}.{each}", method
+
+
+def writers() -> set[str]:
+    """The functions of the store that hand a job to the writer, by the source: method or function within a method."""
+    found = set()
+    for path in FOLDER.glob("*.py"):
+        for kind in ast.walk(ast.parse(path.read_text())):
+            if isinstance(kind, ast.ClassDef):
+                for method in kind.body:
+                    calls = (ast.unparse(call.func) for call in ast.walk(method) if isinstance(call, ast.Call))
+                    if "self._database.write" in calls:
+                        found.add(f"{kind.name}.{method.name}")  # type: ignore[attr-defined]
+    return found
+
+
+async def outcome(method: Callable[..., Any]) -> str:
+    hints = typing.get_type_hints(method)
+    hints.pop("return")
+    required = inspect.signature(method).parameters
+    arguments = {name: made(hint) for name, hint in hints.items() if required[name].default is inspect.Parameter.empty}
+    try:
+        answer = method(**arguments)
+        if isinstance(answer, Awaitable):
+            await answer
+    except Overloaded:
+        return "overloaded"
+    except IdentityError as error:
+        return error.code
+    # What is not a refusal would be 500.
+    except Exception as error:  # noqa: BLE001
+        return repr(error)
+    return "done"
+
+
+def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        store = Store.open(tmp_path, url)
+        # A row that the cursor has not seen yet.
+        await store.documents.record([version("hana", 1, 1)])
+        reached: set[str] = set()
+        write = store.database.write
+
+        def spy(job: Any, *, durable: bool = True) -> Any:
+            frame = sys._getframe(1)
+            reached.add(".".join(frame.f_code.co_qualname.split(".")[:2]))
+            return write(job, durable=durable)
+
+        monkeypatch.setattr(store.database, "write", spy)
+        monkeypatch.setattr(store.database._queue, "queue_limit", 0)
+        found = {name: await outcome(method) for name, method in methods(store)}
+        assert {name: said for name, said in found.items() if said not in ("done", "overloaded")} == {}
+        assert reached == writers()
+        assert len(reached) > 25
+        assert list(found.values()).count("overloaded") >= len(reached)
+        await store.close()
+
+    asyncio.run(story())
