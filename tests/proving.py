@@ -30,10 +30,11 @@ from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.delegated_proof import Asked, DelegatedProof, ProofRequest, read_value
 from identity_core.domain.delegation import Delegation
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue
+from identity_core.domain.errors import JsonValue, PredicateNotSatisfied
 from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
 from identity_core.domain.schema import Schema
 from identity_core.ports.credentials import RegisteredSchema
+from identity_core.ports.invocations import Refused
 from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.seal import CredentialSeal
 from identity_core.use_cases.credentials.vault import CredentialVault
@@ -122,14 +123,14 @@ class Proving(Rooms):
         self.workers = workers or Workers()
         self.seal = CredentialSeal(os.urandom(32), os.urandom)
         store = self.store
-        self.policy = ProofPolicy(ORIGIN, timedelta(days=1), False, 8, timedelta(days=30), timedelta(seconds=60))
+        self.policy = ProofPolicy(ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60))
         vault = CredentialVault(store.credentials, store.credential_schemas, self.seal)
         self.generate = GenerateDelegatedProof(
-            AdmitCapability(self.reader, store.delegations, (DELEGATIONS,), timedelta(seconds=60), timedelta(days=90)),
+            AdmitCapability(self.reader, (DELEGATIONS,), timedelta(seconds=60), timedelta(days=90)),
             FindAuthority(store.delegations),
             AutonomyTable(),
             PoseQuestion(vault, self.workers),
-            MakeProof(self.workers, self.clock, os.urandom, self.policy),
+            MakeProof(self.workers, vault, self.clock, os.urandom, self.policy),
             store.invocations,
             anchoring,
             ProofJournal(store.audit, store.timeline),
@@ -225,10 +226,17 @@ class Proving(Rooms):
         }
         return body | change
 
-    async def ask(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
+    async def answered(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
         """Sends a body (a good one of its own, if none is given) as Aki, unless somebody else calls."""
         caller = caller or Caller(did=self.did(self.aki))
         return await self.generate(request_of(body or self.body()), Occasion("generateDelegatedProof", caller, "r-3"))
+
+    async def ask(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
+        """The same; raises refusals as the edge does, but for the answer no."""
+        answered = await self.answered(body, caller=caller)
+        if isinstance(answered.outcome, Refused) and answered.outcome.code != PredicateNotSatisfied.code:
+            raise answered.outcome.error()
+        return answered
 
     async def proven(self, body: dict[str, Any] | None = None) -> DelegatedProof:
         """The proof of a request that is answered well."""

@@ -11,7 +11,6 @@ from identity_core.api.auth import NO_STORE
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import Answer, Request
 from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.errors import PredicateNotSatisfied
 from identity_core.domain.proof import ZkProof
 from identity_core.ports.invocations import Refused
 from identity_core.use_cases.dids.reader import DidReader
@@ -31,7 +30,7 @@ class DelegatedProofHandlers:
         if answered.is_replay:
             request.answer_headers = (*request.answer_headers, REPLAYED)
         if isinstance(answered.outcome, Refused):
-            raise PredicateNotSatisfied(details=answered.outcome.details)
+            raise answered.outcome.error()
         return Answer(201, result(answered.outcome), headers=[NO_STORE])
 
 

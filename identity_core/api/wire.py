@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: d6a76f7e6f41c746845a8e082b18fe3988f29439b5288bc129aae4fdfb515564
+SHA-256 of identity.json: a8a585fc9b54143b64d389bcfb1d3b73689df88d8eb03241d8684045e32c8a22
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "d6a76f7e6f41c746845a8e082b18fe3988f29439b5288bc129aae4fdfb515564"
+DOCUMENT_SHA256 = "a8a585fc9b54143b64d389bcfb1d3b73689df88d8eb03241d8684045e32c8a22"
 
 AlsoKnownAs = list[str]
 

@@ -15,13 +15,11 @@ from identity_core.domain.action import Action, literal_of
 from identity_core.domain.delegation import MAX_DEPTH, Delegation, DelegationState, Suspension, broken
 from identity_core.domain.did import Did
 from identity_core.domain.errors import (
-    DelegationExhausted,
     DelegationExpired,
     DelegationInvalid,
     DelegationNotActive,
     DelegationNotNarrower,
     DelegationRevoked,
-    DelegationSuspended,
     InvalidRequest,
     JsonValue,
     ScopeMismatch,
@@ -95,8 +93,7 @@ class DelegationChain:
     def check_state(self, now: datetime) -> None:
         """Raises ``DelegationRevoked``, ``DelegationExpired`` or ``DelegationNotActive`` (not begun, suspended by hand).
 
-        What a limit has suspended or exhausted passes here and is refused by ``check_budget``: in between, an identical
-        repetition still gets the answer that reached the limit.
+        What a limit has suspended or exhausted passes here: that is decided in the transaction that spends.
         """
         if any(record.revoked_at is not None for record in self.records):
             raise DelegationRevoked
@@ -106,14 +103,6 @@ class DelegationChain:
             raise DelegationNotActive(details={"status": DelegationState.SUSPENDED.value})
         if any(now < record.not_before for record in self.records):
             raise DelegationNotActive(details={"status": DelegationState.SCHEDULED.value})
-
-    def check_budget(self) -> None:
-        """Raises ``DelegationSuspended`` where the limit of refusals was reached, ``DelegationExhausted`` without uses left."""
-        for record in self.records:
-            if record.suspended_reason is not None:
-                raise DelegationSuspended(details={"reason": record.suspended_reason.value})
-        if any(record.max_uses is not None and record.uses >= record.max_uses for record in self.records):
-            raise DelegationExhausted
 
     def check_covers(self, action: Action, value: JsonValue, credential_id: str) -> None:
         """Raises ``ScopeMismatch`` unless every record covers the action for this value and allows the credential. The credential's
@@ -133,12 +122,14 @@ class DelegationChain:
         if not all(record.verifiers is None or domain in record.verifiers for record in self.records):
             raise ScopeMismatch(details={"reason": "the delegation does not allow this verifier"})
 
-    def is_pinned(self, action: Action, value: JsonValue) -> bool:
-        """Whether the holder fixed the value: in the IBCT, or in a grant of the root. Pins that agents add further down narrow what
-        may be asked, but nobody approved the value by them."""
-        return action.pin is not None or any(
-            grant.pin is not None and grant.covers(action, value) for grant in self.root.grants
-        )
+    def is_pinned(self, action: Action) -> bool:
+        """Whether the holder left exactly one value: by the pin of the IBCT, or because all grants of the root that are about this
+        attribute and type have the same pin. Of several values the agent chooses one. Pins that agents add further down
+        narrow what may be asked, but nobody approved the value by them."""
+        if action.pin is not None:
+            return True
+        pins = {grant.pin for grant in self.root.grants if grant.names(action)}
+        return len(pins) == 1 and None not in pins
 
     def pins(self, action: Action) -> frozenset[str]:
         """The pins that apply to the action: its own, or those of the grants that are about its attribute and type."""

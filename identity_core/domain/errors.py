@@ -435,3 +435,9 @@ class LogRangeInvalid(IdentityError):
 
     code = "LOG_RANGE_INVALID"
     message = "The log has no such range of entries."
+
+
+def error_of(code: str, message: str, details: Mapping[str, JsonValue]) -> IdentityError:
+    """The error of a code that was stored, as it was; an ``InternalError`` for a code that no class has."""
+    found = next((kind for kind in IdentityError.__subclasses__() if kind.code == code), InternalError)
+    return found(message, details=details)

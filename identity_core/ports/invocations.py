@@ -1,20 +1,21 @@
 """What an IBCT may be used for once: the store that decides between parallel requests (research/delegation.md §3.5, §3.6).
 
-``consume`` is one transaction: nonce and id are taken, revocations read anew, uses counted, limits of disclosure kept. Whether the
-predicate holds is said to it beforehand, so that a refusal counts in the very moment in which it becomes known; nothing is held while
-a proof is made. ``finish`` is the other one: revocations once more, and the proof with its answer.
+``consume`` is one transaction: nonce and id are taken, revocations read anew, the limits of uses and of disclosure looked at, and only
+then the credential opened and the predicate evaluated. So a limit refuses alike whatever the answer would have been, and of
+parallel questions each meets what those before it have counted. ``refuse`` keeps every other refusal of a genuine token. Nothing is
+held while a proof is made; ``finish`` reads revocations once more and stores the proof with its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.anchor import Anchor
 from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.errors import JsonValue
+from identity_core.domain.errors import IdentityError, JsonValue, error_of
 from identity_core.ports.proofs import StoredProof
 
 
@@ -33,23 +34,22 @@ class Invocation:
 @dataclass(frozen=True, slots=True)
 class Question:
     """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
-    different ones may be asked about this attribute of a credential after ``since``, by all agents."""
+    different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None."""
 
     attribute: str
     digest: bytes
     most: int
-    since: datetime
+    since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
     """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``question`` is None where a pin fixed
-    the value, which limits nothing more; ``satisfied`` is whether the predicate holds."""
+    the value, which limits nothing more."""
 
     delegations: tuple[str, ...]
     credential_id: str
     question: Question | None
-    satisfied: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,27 @@ class Lease:
     token: bytes
 
 
+Holds = Callable[[bytes], bool]
+"""Opens the sealed values of the credential and says whether the predicate holds. It takes the same time for both answers, does no
+I/O, and may be called again when the database runs the transaction again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The predicate did not hold; ``details`` are those of the first answer."""
+    """A refusal that spent the IBCT: the code, message and details of the first answer."""
 
+    code: str
+    message: str
     details: Mapping[str, JsonValue]
+
+    @classmethod
+    def of(cls, error: IdentityError) -> Refused:
+        """The refusal that ``error`` is."""
+        return cls(error.code, str(error), error.details)
+
+    def error(self) -> IdentityError:
+        """The refusal, to be raised."""
+        return error_of(self.code, self.message, self.details)
 
 
 Outcome = DelegatedProof | Refused
@@ -89,15 +105,22 @@ class Invocations(Protocol):
         """
         ...
 
-    async def consume(self, invocation: Invocation, spending: Spending, now: datetime) -> Lease | Refused | Earlier:
-        """Spends the IBCT and counts the use.
+    async def consume(
+        self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
+    ) -> Lease | Refused | Earlier:
+        """Spends the IBCT. Where no limit refuses, opens the credential, counts the use and its answer; both answers cost the same
+        work and are durable.
 
-        A lease where the predicate holds, which need not be durable, because nothing has been told yet; ``Refused`` where it does
-        not, which is then stored, counted, and suspends what has no refusals left. A lease that ended is taken over without
-        counting again.
+        A lease where the predicate holds; else ``Refused``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
+        ``DelegationSuspended``, ``DelegationNotActive``, ``DisclosureLimit``, ``DelegationRevoked``, ``IbctRevoked``,
+        ``CredentialRevoked``. Only the first of these is a use and counts as one. A lease that ended is taken over
+        without asking or counting again. Raises what ``find`` raises.
+        """
+        ...
 
-        Raises what ``find`` raises; ``DelegationRevoked``, ``IbctRevoked``, ``CredentialRevoked``; ``DelegationExhausted``,
-        ``DelegationSuspended``, ``DisclosureLimit``. Whoever is refused so has spent nothing.
+    async def refuse(self, invocation: Invocation, refused: Refused, now: datetime) -> Refused | Earlier:
+        """Spends the IBCT of a request that is refused before it could be a use; durable. ``Earlier`` is the refusal that the
+        identical request got before. Raises what ``find`` raises.
         """
         ...
 
@@ -105,7 +128,7 @@ class Invocations(Protocol):
         """Stores proof and answer.
 
         Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked`` when that happened meanwhile; the proof is then not
-        stored and the use stays counted. Raises ``RequestInProgress`` when the lease was taken over.
+        stored, the refusal is, and the use stays counted. Raises ``RequestInProgress`` when the lease was taken over.
         """
         ...
 

@@ -157,9 +157,11 @@ class ProofSettings:
     shows_agent: bool = setting(False, "Whether proofs name the agent, which links all of its proofs.")
     ibct_lifetime_days: float = setting(90.0, "The longest life of an IBCT that is accepted.", least=0.001, most=90)
     disclosures: int = setting(
-        8, "Different unpinned questions about one attribute of a credential, of all agents.", least=1, most=1_000_000
+        3, "Different unpinned questions about one attribute of a credential, of all agents.", least=1, most=1_000_000
     )
-    disclosure_days: float = setting(30.0, "The time in which these are counted.", least=0.001, most=3_650)
+    disclosure_days: float | None = setting(
+        None, "Questions older than this count no more; unset: they count for ever.", least=0.001, most=36_500
+    )
 
 
 @dataclass(frozen=True, slots=True)

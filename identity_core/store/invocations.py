@@ -11,12 +11,18 @@ import orjson
 from identity_core.database import Database, Transaction
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.errors import IbctReplayed, IdentityError, InternalError, RequestInProgress
-from identity_core.ports.invocations import Earlier, Invocation, Lease, Outcome, Refused, Spending
+from identity_core.domain.errors import (
+    IbctReplayed,
+    IdentityError,
+    InternalError,
+    PredicateNotSatisfied,
+    RequestInProgress,
+)
+from identity_core.ports.invocations import Earlier, Holds, Invocation, Lease, Outcome, Refused, Spending
 from identity_core.ports.proofs import StoredProof
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.refusals import settled, translated
-from identity_core.store.spending import revoked, spend
+from identity_core.store.spending import count, limited, revoked, sealed_values
 from identity_core.store.times import micros
 
 LEASE: Final = timedelta(seconds=60)
@@ -46,6 +52,10 @@ _END = """
 UPDATE invocations SET outcome = :outcome, proof_id = :proof_id, details = :details, lease = NULL, lease_until = NULL
 WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease = :lease
 """
+_SETTLE = """
+UPDATE invocations SET outcome = :outcome, details = :details
+WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND lease = :lease
+"""
 _RELEASE = """
 UPDATE invocations SET lease_until = 0
 WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome IS NULL AND lease = :lease
@@ -71,74 +81,101 @@ class StoredInvocations:
         with translated:
             return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
 
-    async def consume(self, invocation: Invocation, spending: Spending, now: datetime) -> Lease | Refused | Earlier:
+    async def consume(
+        self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
+    ) -> Lease | Refused | Earlier:
         """See ``Invocations.consume``."""
         lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
-        # A lease is on the disk with the proof at the latest: commits reach it in their order.
-        written = self._database.write(
-            lambda transaction: self._consume(transaction, lease, now), durable=not spending.satisfied
-        )
-        return await settled(written)
+        # Durable whatever the answer: the disk must not tell what the limits keep.
+        return await settled(self._database.write(lambda transaction: self._consume(transaction, lease, holds, now)))
 
-    def _consume(self, transaction: Transaction, lease: Lease, now: datetime) -> Lease | Refused | Earlier:
+    def _consume(
+        self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
+    ) -> Lease | Refused | Earlier:
+        taken = self._take(transaction, lease.invocation, lease.token, now)
+        if isinstance(taken, Earlier):
+            return taken
+        spending = lease.spending
+        refusal = revoked(transaction, lease.invocation, spending)
+        if refusal is None and not taken:
+            # Whoever had the lease was counted, and only a predicate that holds gives a lease.
+            return lease
+        refusal = refusal or limited(transaction, spending)
+        if refusal is not None:
+            return _end_refused(transaction, lease.invocation, lease.token, Refused.of(refusal))
+        satisfied = holds(sealed_values(transaction, spending))
+        refused = Refused.of(
+            PredicateNotSatisfied(details=count(transaction, spending, micros(now), satisfied=satisfied))
+        )
+        # One statement for both answers, with other parameters.
+        transaction.execute(_SETTLE, _key(lease.invocation, lease.token) | _settled(refused, satisfied=satisfied))
+        return lease if satisfied else refused
+
+    async def refuse(self, invocation: Invocation, refused: Refused, now: datetime) -> Refused | Earlier:
+        """See ``Invocations.refuse``."""
+        token = self._random(_LEASE_OCTETS)
+
+        def refuse(transaction: Transaction) -> Refused | Earlier:
+            taken = self._take(transaction, invocation, token, now)
+            if not isinstance(taken, Earlier):
+                return _end_refused(transaction, invocation, token, refused)
+            # A proof that the identical request got in this moment is not for one that is refused.
+            return taken if isinstance(taken.outcome, Refused) else refused
+
+        return await settled(self._database.write(refuse))
+
+    def _take(self, transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> bool | Earlier:
+        """Takes nonce and id. True: nobody had them; False: a lease on them had ended, and is taken over."""
         self._lock(transaction)
-        invocation, spending = lease.invocation, lease.spending
         at = micros(now)
         transaction.execute(_PRUNE, {"now": at, "limit": PRUNED_AT_ONCE})
-        row = _key(lease) | {
+        row = _key(invocation, token) | {
             "id_digest": invocation.id_digest,
             "request_digest": invocation.request_digest,
             "lease_until": micros(now + LEASE),
             "delete_after": micros(invocation.delete_after),
             "now": at,
         }
-        is_new = transaction.execute(_TAKE, row).rowcount == 1
-        if not is_new:
-            outcome = _seen(transaction, invocation, at)
-            if outcome is not None:
-                return Earlier(outcome)
-            transaction.execute(_TAKE_OVER, row)
-        refusal = revoked(transaction, invocation, spending)
-        if refusal is not None:
-            raise refusal
-        counters = spend(transaction, spending, at) if is_new else {}
-        if spending.satisfied:
-            return lease
-        ending = {"outcome": REFUSED, "proof_id": None, "details": orjson.dumps(counters)}
-        transaction.execute(_END, _key(lease) | ending)
-        return Refused(counters)
+        if transaction.execute(_TAKE, row).rowcount == 1:
+            return True
+        outcome = _seen(transaction, invocation, at)
+        if outcome is not None:
+            return Earlier(outcome)
+        transaction.execute(_TAKE_OVER, row)
+        return False
 
     async def finish(self, lease: Lease, proof: StoredProof) -> None:
         """See ``Invocations.finish``."""
-        with translated:
-            refusal = await self._database.write(lambda transaction: self._finish(transaction, lease, proof))
+        refusal = await settled(self._database.write(lambda transaction: self._finish(transaction, lease, proof)))
         if refusal is not None:
             raise refusal
 
     def _finish(self, transaction: Transaction, lease: Lease, proof: StoredProof) -> IdentityError | None:
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
         self._lock(transaction)
-        refusal = revoked(transaction, lease.invocation, lease.spending)
+        invocation = lease.invocation
+        refusal = revoked(transaction, invocation, lease.spending)
         if refusal is not None:
-            transaction.execute(_RELEASE, _key(lease))
+            _end_refused(transaction, invocation, lease.token, Refused.of(refusal))
             return refusal
         ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}
-        if transaction.execute(_END, _key(lease) | ending).rowcount != 1:
+        if transaction.execute(_END, _key(invocation, lease.token) | ending).rowcount != 1:
             return RequestInProgress(details={"retryAfter": 1})
         add_proof(transaction, proof)
         return None
 
     async def release(self, lease: Lease) -> None:
         """See ``Invocations.release``."""
-        await self._update(_RELEASE, _key(lease))
+        await self._update(_RELEASE, _key(lease.invocation, lease.token))
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:
         """See ``Invocations.amend``."""
-        await self._update(_AMEND, _key(lease) | {"details": _anchor_json(anchor)})
+        await self._update(_AMEND, _key(lease.invocation, lease.token) | {"details": _anchor_json(anchor)})
 
     async def _update(self, sql: str, parameters: dict[str, object]) -> None:
-        with translated:
-            await self._database.write(lambda transaction: transaction.execute(sql, parameters).rowcount, durable=False)
+        await settled(
+            self._database.write(lambda transaction: transaction.execute(sql, parameters).rowcount, durable=False)
+        )
 
     def _lock(self, transaction: Transaction) -> None:
         if self._database.dialect == "postgresql":
@@ -168,16 +205,28 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
         return None
     read = orjson.loads(bytes(details))
     if outcome == REFUSED:
-        return Refused(read)
+        return Refused.of(PredicateNotSatisfied(details=read))
+    if outcome != PROVED:
+        return Refused(outcome, read["message"], read["details"])
     proof = find_proof(transaction, proof_id)
     if proof is None:
         raise InternalError("The proof of a finished invocation is not there.")
     return DelegatedProof(proof.delegation_id, proof.proof, _anchor(read))
 
 
-def _key(lease: Lease) -> dict[str, object]:
-    invocation = lease.invocation
-    return {"invoker": invocation.invoker, "nonce_digest": invocation.nonce_digest, "lease": lease.token}
+def _key(invocation: Invocation, token: bytes) -> dict[str, object]:
+    return {"invoker": invocation.invoker, "nonce_digest": invocation.nonce_digest, "lease": token}
+
+
+def _settled(refused: Refused, *, satisfied: bool) -> dict[str, object]:
+    return {"outcome": None if satisfied else REFUSED, "details": orjson.dumps(refused.details)}
+
+
+def _end_refused(transaction: Transaction, invocation: Invocation, token: bytes, refused: Refused) -> Refused:
+    details = orjson.dumps({"message": refused.message, "details": refused.details})
+    ending = {"outcome": refused.code, "proof_id": None, "details": details}
+    transaction.execute(_END, _key(invocation, token) | ending)
+    return refused
 
 
 def _anchor_json(anchor: Anchor | None) -> bytes:

@@ -1,7 +1,8 @@
 """The counting half of an invocation: revocations, uses, refusals, and how many questions an agent may choose itself.
 
-Everything here runs inside the transaction that takes the nonce. A use of a delegation is a use of every record of its chain, and
-so are its refusals and thresholds; else an agent could pass its limits on to itself, many times over.
+Everything here runs inside the transaction that takes the nonce, and such transactions run one after the other: what ``limited`` has
+read still holds when ``count`` writes. A use of a delegation is a use of every record of its chain, and so are its refusals and
+thresholds; else an agent could pass its limits on to itself, many times over.
 """
 
 from __future__ import annotations
@@ -27,34 +28,43 @@ from identity_core.ports.invocations import Invocation, Question, Spending
 from identity_core.store.times import micros
 
 ACTIVE: Final = "active"
+REMEDIES: Final = (
+    "ask again what was asked before",
+    "let the holder pin the value, in the action of the IBCT",
+)
 
-_DELEGATION = "SELECT revoked_at, suspended_reason, max_uses, uses FROM delegations WHERE id = :id"
+_DELEGATION = "SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds FROM delegations WHERE id = :id"
 # In one statement, because each costs the operation more in Python than in the database.
 _IBCT_AND_CREDENTIAL = """
 SELECT (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
 (SELECT status FROM credentials WHERE id = :credential_id)
 """
-# The guard and the increment are one statement, so that no two requests can have the last use.
+# Who suspends, resumes or revokes in this very moment comes after this use.
 _USE = """
 UPDATE delegations SET uses = uses + 1, refusals = refusals + :refused, suspended_reason = CASE
 WHEN :refused > 0 AND max_refusals IS NOT NULL AND refusals + :refused >= max_refusals THEN :reason
 ELSE suspended_reason END
-WHERE id = :id AND revoked_at IS NULL AND suspended_reason IS NULL AND (max_uses IS NULL OR uses < max_uses)
-RETURNING refusals, max_refusals, max_thresholds
+WHERE id = :id RETURNING refusals, max_refusals
+"""
+_THRESHOLDS = """
+SELECT count(*), count(CASE WHEN digest = :digest THEN 1 END) FROM delegation_thresholds WHERE delegation_id = :id
 """
 _ADD_THRESHOLD = """
 INSERT INTO delegation_thresholds (delegation_id, digest) VALUES (:id, :digest) ON CONFLICT DO NOTHING
 """
-_COUNT_THRESHOLDS = "SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id"
 _FORGET_DISCLOSURES = """
 DELETE FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND at <= :since
+"""
+_DISCLOSURES = """
+SELECT count(*), count(CASE WHEN digest = :digest THEN 1 END) FROM disclosures
+WHERE credential_id = :credential_id AND attribute = :attribute
 """
 _ADD_DISCLOSURE = """
 INSERT INTO disclosures (credential_id, attribute, digest, at) VALUES (:credential_id, :attribute, :digest, :at)
 ON CONFLICT (credential_id, attribute, digest) DO UPDATE SET at = excluded.at
 """
-_COUNT_DISCLOSURES = "SELECT count(*) FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute"
+_SEALED = "SELECT sealed FROM credentials WHERE id = :id"
 
 
 def revoked(transaction: Transaction, invocation: Invocation, spending: Spending) -> IdentityError | None:
@@ -79,63 +89,56 @@ def revoked(transaction: Transaction, invocation: Invocation, spending: Spending
     return None if status == ACTIVE else CredentialRevoked(details={"status": status})
 
 
-def spend(transaction: Transaction, spending: Spending, now: int) -> dict[str, JsonValue]:
-    """Counts one use and returns the counters that a refused agent may see.
-
-    Raises ``DelegationExhausted``, ``DelegationSuspended``, ``DelegationNotActive``, ``DisclosureLimit``; the caller's transaction is
-    then undone.
-    """
-    question = spending.question
-    refused = int(question is not None and not spending.satisfied)
-    counters: dict[str, JsonValue] = {}
-    limits: list[tuple[str, int | None]] = []
-    for delegation_id in spending.delegations:
-        parameters = {"id": delegation_id, "refused": refused, "reason": Suspension.REFUSALS.value}
-        row = transaction.execute(_USE, parameters).fetchone()
-        if row is None:
-            raise _unusable(transaction, spending)
-        refusals, max_refusals, max_thresholds = row
-        limits.append((delegation_id, max_thresholds))
-        if question is not None and not counters:
-            counters = {"refusals": refusals, "maxRefusals": max_refusals}
-    if question is not None:
-        for delegation_id, most in limits:
-            _ask(transaction, delegation_id, most, question)
-        _disclose(transaction, spending.credential_id, question, now)
-    return counters
-
-
-def _unusable(transaction: Transaction, spending: Spending) -> IdentityError:
+def limited(transaction: Transaction, spending: Spending) -> IdentityError | None:
+    """The refusal that a limit makes, or None: of uses, of refusals, of different questions. The credential is not looked at."""
     rows = [transaction.execute(_DELEGATION, {"id": one}).fetchone() for one in spending.delegations]
-    if any(most is not None and uses >= most for _, _, most, uses in rows):
+    if any(most is not None and uses >= most for _, _, most, uses, _ in rows):
         return DelegationExhausted()
-    reasons = [reason for _, reason, _, _ in rows if reason is not None]
+    reasons = [reason for _, reason, _, _, _ in rows if reason is not None]
     if Suspension.MANUAL.value in reasons:
         return DelegationNotActive(details={"status": "suspended"})
-    return DelegationSuspended(details={"reason": reasons[0]} if reasons else {})
+    if reasons:
+        return DelegationSuspended(details={"reason": reasons[0]})
+    question = spending.question
+    if question is None:
+        return None
+    for delegation_id, (_, _, _, _, most) in zip(spending.delegations, rows, strict=True):
+        if most is not None and not _may_ask(transaction, _THRESHOLDS, {"id": delegation_id}, question, most):
+            return DisclosureLimit(details={"of": "delegation", "maxThresholds": most, "remedies": [*REMEDIES]})
+    about: dict[str, object] = {"credential_id": spending.credential_id, "attribute": question.attribute}
+    if question.since is not None:
+        transaction.execute(_FORGET_DISCLOSURES, about | {"since": micros(question.since)})
+    # All agents together: whoever splits a search over many delegations meets the same limit.
+    if not _may_ask(transaction, _DISCLOSURES, about, question, question.most):
+        return DisclosureLimit(details={"of": "credential", "maxThresholds": question.most, "remedies": [*REMEDIES]})
+    return None
 
 
-def _ask(transaction: Transaction, delegation_id: str, most: int | None, question: Question) -> None:
-    parameters = {"id": delegation_id, "digest": question.digest}
-    added = transaction.execute(_ADD_THRESHOLD, parameters).rowcount
-    if not added or most is None:
-        return
-    (count,) = transaction.execute(_COUNT_THRESHOLDS, parameters).fetchone()
-    if count > most:
-        raise DisclosureLimit(details={"of": "delegation", "maxThresholds": most})
+def _may_ask(transaction: Transaction, sql: str, about: dict[str, object], question: Question, most: int) -> bool:
+    """What was asked before may be asked again, because its answer is known."""
+    asked, is_known = transaction.execute(sql, about | {"digest": question.digest}).fetchone()
+    return bool(is_known) or asked < most
 
 
-def _disclose(transaction: Transaction, credential_id: str, question: Question, now: int) -> None:
-    """All agents together: whoever splits a search over many delegations meets the same limit."""
-    parameters = {
-        "credential_id": credential_id,
-        "attribute": question.attribute,
-        "digest": question.digest,
-        "at": now,
-        "since": micros(question.since),
-    }
-    transaction.execute(_FORGET_DISCLOSURES, parameters)
-    transaction.execute(_ADD_DISCLOSURE, parameters)
-    (count,) = transaction.execute(_COUNT_DISCLOSURES, parameters).fetchone()
-    if count > question.most:
-        raise DisclosureLimit(details={"of": "credential", "maxThresholds": question.most})
+def sealed_values(transaction: Transaction, spending: Spending) -> bytes:
+    """The box that a credential's values are in. ``revoked`` has seen that the credential is there."""
+    (box,) = transaction.execute(_SEALED, {"id": spending.credential_id}).fetchone()
+    return bytes(box)
+
+
+def count(transaction: Transaction, spending: Spending, now: int, *, satisfied: bool) -> dict[str, JsonValue]:
+    """Counts one use and its answer, by the same statements whatever that is; returns the counters that a refused agent may see."""
+    question = spending.question
+    refused = int(question is not None and not satisfied)
+    counters: dict[str, JsonValue] = {}
+    for delegation_id in spending.delegations:
+        parameters = {"id": delegation_id, "refused": refused, "reason": Suspension.REFUSALS.value}
+        refusals, max_refusals = transaction.execute(_USE, parameters).fetchone()
+        if question is None:
+            continue
+        transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
+        counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
+    if question is not None:
+        row = {"credential_id": spending.credential_id, "attribute": question.attribute, "digest": question.digest}
+        transaction.execute(_ADD_DISCLOSURE, row | {"at": now})
+    return counters

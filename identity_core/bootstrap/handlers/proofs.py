@@ -40,16 +40,16 @@ def delegated_proof_handlers(opened: Opened, vault: CredentialVault, autonomy: A
         lifetime=timedelta(seconds=chosen.lifetime_seconds),
         shows_agent=chosen.shows_agent,
         disclosures=chosen.disclosures,
-        disclosure_window=timedelta(days=chosen.disclosure_days),
+        disclosure_window=None if chosen.disclosure_days is None else timedelta(days=chosen.disclosure_days),
         leeway=leeway,
     )
     places, longest = (f"{origin}/api/v1/delegations/",), timedelta(days=chosen.ibct_lifetime_days)
     generate = GenerateDelegatedProof(
-        admit=AdmitCapability(reader, store.delegations, places, leeway, longest),
+        admit=AdmitCapability(reader, places, leeway, longest),
         authority=FindAuthority(store.delegations),
         autonomy=autonomy,
         pose=PoseQuestion(vault, provers),
-        make=MakeProof(provers, clock, secrets.token_bytes, policy),
+        make=MakeProof(provers, vault, clock, secrets.token_bytes, policy),
         invocations=store.invocations,
         anchoring=opened.anchors,
         journal=ProofJournal(store.audit, store.timeline),

@@ -14,7 +14,8 @@ class InvocationRow(StoreModel, table=True):
     """One use of an IBCT; see ``ports/invocations.py``. Nonce and id are there as their SHA-256.
 
     ``outcome`` is NULL while the proof is being made, under a ``lease`` (16 random octets) that ends at ``lease_until``; then ``proved``
-    with ``proof_id``, or ``refused``. ``details`` is the JSON of the anchor, or of the refusal's details, as they were answered.
+    with ``proof_id``, ``refused`` where the predicate does not hold, or the code of another refusal. ``details`` is the JSON of the anchor,
+    of the details of a refused predicate, or of message and details of another refusal, as they were answered.
     """
 
     __tablename__ = "invocations"

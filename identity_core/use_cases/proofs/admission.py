@@ -16,9 +16,8 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.capability import Capability, invalid
 from identity_core.domain.delegated_proof import ProofRequest
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidNotFound, Forbidden, IbctRevoked
+from identity_core.domain.errors import DidNotFound, Forbidden
 from identity_core.domain.history import DidState
-from identity_core.ports.delegations import Delegations
 from identity_core.use_cases.dids.reader import DidReader
 
 SCOPE: Final = "zkp:prove"
@@ -26,17 +25,16 @@ SCOPE: Final = "zkp:prove"
 
 @dataclass(frozen=True, slots=True)
 class AdmitCapability:
-    """Turns a request into a genuine, unexpired, unrevoked token. ``places`` are the URLs below which this service has its
+    """Turns a request into a genuine, unexpired token. ``places`` are the URLs below which this service has its
     delegation records; ``leeway`` is how far ahead a holder's clock may be, ``longest`` how long a token may be good."""
 
     reader: DidReader
-    delegations: Delegations
     places: tuple[str, ...]
     leeway: timedelta
     longest: timedelta
 
     async def __call__(self, request: ProofRequest, caller: Caller, now: datetime) -> Capability:
-        """Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``, ``IbctRevoked``; in this order."""
+        """Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``; in this order."""
         check_caller(caller, request)
         capability = Capability.parse(request.ibct, places=self.places)
         capability.check_parties(str(request.holder), str(request.agent))
@@ -45,8 +43,6 @@ class AdmitCapability:
         await self._active(request.agent, "target")
         capability.check_signature(signing_keys(holder, now))
         capability.check_unexpired(now)
-        if await self.delegations.ibct_revoked(request.holder, capability.id, capability.nonce):
-            raise IbctRevoked
         return capability
 
     async def _active(self, did: Did, member: str) -> DidState:

@@ -1,7 +1,6 @@
-"""What the holder allowed: steps 10, 12 and 13 of generateDelegatedProof.
+"""What the holder allowed: steps 11 to 13 of generateDelegatedProof.
 
-Between the first and the second stands the look at earlier requests, so that an identical repetition is authorised anew and
-nothing else is asked of it.
+An identical repetition of a request that was proven passes the first of them anew, and nothing else is asked of it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from identity_core.domain.capability import Capability
 from identity_core.domain.credential import Credential
 from identity_core.domain.delegated_proof import ProofRequest
 from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.errors import DelegationInvalid, JsonValue, ScopeMismatch
+from identity_core.domain.errors import DelegationInvalid, IbctRevoked, JsonValue, ScopeMismatch
 from identity_core.ports.delegations import Delegations
 
 
@@ -29,12 +28,14 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class FindAuthority:
-    """Finds the delegation of a token. Raises ``DelegationInvalid``, the same for every reason; then ``DelegationRevoked``,
-    ``DelegationExpired``, ``DelegationNotActive``."""
+    """Finds the delegation of a token. Raises ``IbctRevoked``; ``DelegationInvalid``, the same for every reason; then
+    ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
 
     delegations: Delegations
 
     async def __call__(self, request: ProofRequest, capability: Capability, now: datetime) -> DelegationChain:
+        if await self.delegations.ibct_revoked(request.holder, capability.id, capability.nonce):
+            raise IbctRevoked
         delegation_id = capability.delegation_id
         chain = None if delegation_id is None else await self.delegations.chain(delegation_id)
         if chain is None:
@@ -63,7 +64,7 @@ def check_scope(
     if credential is not None:
         chain.check_schema(credential.schema.id)
     chain.check_verifier(request.domain)
-    return Scope(value, chain.is_pinned(action, value))
+    return Scope(value, chain.is_pinned(action))
 
 
 def check_autonomy(table: AutonomyTable, chain: DelegationChain, scope: Scope, *, anchor: bool) -> None:

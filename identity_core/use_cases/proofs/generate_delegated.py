@@ -1,8 +1,9 @@
 """generateDelegatedProof: the checks in the order that the document promises, then one use, then the proof.
 
-The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 ``admission``, 10 ``authority``, 11 earlier requests, 12–13
-``authority``, 14–16 ``question``, 17–18 the transaction that spends, 19 the transaction that stores. No transaction is held while
-a proof is made. What was spent is finished and stored even when the client goes away.
+The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 ``admission``, 10 earlier requests, 11–13 ``authority``, 14–16
+``question``, 17–18 the transaction that spends, 19 the transaction that stores. Whatever refuses a token from 10 on spends it, and is
+what the identical request gets again; what fails (503, 504, 500) says nothing of the request and spends nothing. No transaction is held
+while a proof is made. What was spent is finished and stored even when the client goes away.
 """
 
 from __future__ import annotations
@@ -10,12 +11,22 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from identity_core.domain.autonomy import AutonomyTable
 from identity_core.domain.capability import Capability
 from identity_core.domain.delegated_proof import DelegatedProof, ProofRequest
 from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.errors import AnchoringDisabled, IdentityError, PredicateNotSatisfied, RequestInProgress
+from identity_core.domain.errors import (
+    AnchoringDisabled,
+    IdentityError,
+    InternalError,
+    LedgerUnavailable,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+    RequestInProgress,
+)
 from identity_core.ports.anchoring import Anchoring
 from identity_core.ports.clock import Clock
 from identity_core.ports.invocations import (
@@ -36,6 +47,9 @@ from identity_core.use_cases.proofs.journal import ProofJournal
 from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
 from identity_core.use_cases.proofs.question import PosedQuestion, PoseQuestion
 from identity_core.use_cases.proofs.turns import Turns
+
+# Nothing was found out about the request: the same token serves when whatever failed works again.
+_FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +85,19 @@ class GenerateDelegatedProof:
     turns: Turns = field(default_factory=Turns)
 
     async def __call__(self, request: ProofRequest, occasion: Occasion) -> Answered:
-        """The outcome. Raises the refusals of steps 4 to 17 and 19 in this order, and what ``ProofWorkers.prove`` raises; a predicate
-        that does not hold is an outcome."""
+        """The outcome; a refusal that spent the token is one. Raises the refusals of steps 4 to 10 and 19, those that an earlier proof
+        meets at 11, and what ``ProofWorkers.prove`` raises."""
         now = self.clock.now()
         progress = _Progress()
         try:
             answered = await self._answer(request, occasion, now, progress)
         except IdentityError as error:
-            await self._tell_refusal(request, occasion, now, progress, error)
+            await self._tell_refusal(request, occasion, now, progress, error.code)
             raise
         if answered.is_replay:
             await self.journal.replayed(request, occasion, now)
         elif isinstance(answered.outcome, Refused):
-            await self._tell_refusal(request, occasion, now, progress, PredicateNotSatisfied())
+            await self._tell_refusal(request, occasion, now, progress, answered.outcome.code)
         return answered
 
     async def _answer(self, request: ProofRequest, occasion: Occasion, now: datetime, progress: _Progress) -> Answered:
@@ -92,19 +106,32 @@ class GenerateDelegatedProof:
         await self.turns()
         capability = await self.admit(request, occasion.caller, now)
         progress.is_genuine = True
-        chain = await self.authority(request, capability, now)
-        progress.delegation_id = chain.leaf.id
         invocation = self._invocation(request, capability)
         earlier = await self.invocations.find(invocation, now)
-        if earlier is not None:
+        if isinstance(earlier, Refused):
             return Answered(earlier, is_replay=True)
+        try:
+            chain = await self.authority(request, capability, now)
+            progress.delegation_id = chain.leaf.id
+            if earlier is not None:
+                return Answered(earlier, is_replay=True)
+            posed, spending = await self._question(request, capability, chain, now)
+        except IdentityError as error:
+            if earlier is not None or isinstance(error, _FAILURES):
+                raise
+            return _answered(await self.invocations.refuse(invocation, Refused.of(error), self.clock.now()))
+        # A client that goes away must not leave a use without its proof: what has begun is done and kept.
+        return await asyncio.shield(self._spend(request, capability, posed, invocation, spending, occasion))
+
+    async def _question(
+        self, request: ProofRequest, capability: Capability, chain: DelegationChain, now: datetime
+    ) -> tuple[PosedQuestion, Spending]:
+        """Steps 12 to 16: what is asked, and what will be counted for it."""
         credential = await self.pose.find(request)
         scope = check_scope(request, capability, chain, credential)
         check_autonomy(self.autonomy, chain, scope, anchor=request.anchor)
         posed = await self.pose(request, credential, scope.value, now)
-        spending = self._spending(chain, posed, scope, now)
-        # A client that goes away must not leave a use without its proof: what has begun is done and kept.
-        return await asyncio.shield(self._spend(request, capability, posed, invocation, spending, occasion))
+        return posed, self._spending(chain, posed, scope, now)
 
     async def _spend(
         self,
@@ -115,11 +142,9 @@ class GenerateDelegatedProof:
         spending: Spending,
         occasion: Occasion,
     ) -> Answered:
-        lease = await self.invocations.consume(invocation, spending, self.clock.now())
-        if isinstance(lease, Refused):
-            return Answered(lease, is_replay=False)
-        if isinstance(lease, Earlier):
-            return Answered(lease.outcome, is_replay=True)
+        lease = await self.invocations.consume(invocation, spending, posed.holds, self.clock.now())
+        if not isinstance(lease, Lease):
+            return _answered(lease)
         await self.turns()
         proof = await self._prove(request, capability, posed, lease, occasion)
         await self.turns()
@@ -158,16 +183,23 @@ class GenerateDelegatedProof:
     def _spending(self, chain: DelegationChain, posed: PosedQuestion, scope: Scope, now: datetime) -> Spending:
         question = None
         if not scope.is_pinned:
-            most, since = self.policy.disclosures, now - self.policy.disclosure_window
-            question = Question(posed.predicate.attribute, posed.digest, most, since)
+            window = self.policy.disclosure_window
+            since = None if window is None else now - window
+            question = Question(posed.predicate.attribute, posed.digest, self.policy.disclosures, since)
         delegations = tuple(record.id for record in chain.records)
-        return Spending(delegations, posed.credential.id, question, posed.satisfied)
+        return Spending(delegations, posed.credential.id, question)
 
     async def _tell_refusal(
-        self, request: ProofRequest, occasion: Occasion, now: datetime, progress: _Progress, error: IdentityError
+        self, request: ProofRequest, occasion: Occasion, now: datetime, progress: _Progress, code: str
     ) -> None:
         # That the first of two identical requests still runs is no event of anybody's.
-        is_event = progress.is_genuine and not isinstance(error, RequestInProgress)
+        is_event = progress.is_genuine and code != RequestInProgress.code
         await self.journal.refused(
-            request, occasion, now, error.code, delegation_id=progress.delegation_id, is_genuine=is_event
+            request, occasion, now, code, delegation_id=progress.delegation_id, is_genuine=is_event
         )
+
+
+def _answered(refusal: Refused | Earlier) -> Answered:
+    if isinstance(refusal, Earlier):
+        return Answered(refusal.outcome, is_replay=True)
+    return Answered(refusal, is_replay=False)

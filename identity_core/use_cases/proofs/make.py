@@ -17,6 +17,7 @@ from identity_core.domain.proof import Context, capability_digest
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.prover import ProofWorkers
+from identity_core.use_cases.credentials.vault import CredentialVault
 from identity_core.use_cases.proofs.question import PosedQuestion
 
 MARGIN: Final = timedelta(seconds=120)
@@ -27,13 +28,13 @@ SALT_OCTETS: Final = 32
 class ProofPolicy:
     """The installation's choices. ``audience`` is whom a proof is for when the request names no ``domain``; ``lifetime`` how long a
     proof is good; ``shows_agent`` whether proofs name the agent, which links all of its proofs. At most ``disclosures``
-    different questions about one attribute of a credential within ``disclosure_window``; ``leeway`` is that of clocks."""
+    different questions about one attribute of a credential, ever or within ``disclosure_window``; ``leeway`` is that of clocks."""
 
     audience: str
     lifetime: timedelta
     shows_agent: bool
     disclosures: int
-    disclosure_window: timedelta
+    disclosure_window: timedelta | None
     leeway: timedelta
 
     @property
@@ -47,6 +48,7 @@ class MakeProof:
     """``random`` gives octets of the operating system's dice."""
 
     provers: ProofWorkers
+    vault: CredentialVault
     clock: Clock
     random: Callable[[int], bytes]
     policy: ProofPolicy
@@ -63,7 +65,8 @@ class MakeProof:
         now = self.clock.now()
         context = self._context(request, capability, now)
         try:
-            proof = await self.provers.prove(posed.statement, posed.witness, context=context)
+            witness = await self.vault.witness(posed.credential)
+            proof = await self.provers.prove(posed.statement, witness, context=context)
         except PredicateNotSatisfied as error:
             # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
             raise PluginUnavailable("The prover disagrees about the predicate.") from error

@@ -1,13 +1,14 @@
-"""What is asked of which credential: steps 14 to 16 of generateDelegatedProof, and whether the answer is yes.
+"""What is asked of which credential: steps 14 to 16 of generateDelegatedProof, and how the answer is found.
 
-The values of a credential are opened here and go nowhere but into the prover. Whether the predicate holds is a comparison, made
-before anything is spent, so that a refusal costs no proof; it becomes known only with the transaction that counts it.
+Everything here but ``holds`` is decided by what is public of the credential. Whether the predicate holds is a comparison: it opens the
+values only in the transaction that counts the answer, after every limit (``ports/invocations.py``), so that a refusal costs no
+proof and a limit tells nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.codec import jcs
@@ -20,20 +21,30 @@ from identity_core.domain.errors import (
     PredicateNotSatisfied,
     PredicateUnsupported,
 )
-from identity_core.domain.predicate import Predicate, check_satisfied, normalise
-from identity_core.domain.proof import IssuerKey, Statement, Witness
+from identity_core.domain.predicate import Goal, Predicate, check_satisfied, normalise
+from identity_core.domain.proof import IssuerKey, Statement
 from identity_core.ports.prover import ProofWorkers
+from identity_core.use_cases.credentials.seal import CredentialSeal
 from identity_core.use_cases.credentials.vault import CredentialVault
 
 
 @dataclass(frozen=True, slots=True)
 class PosedQuestion:
-    """A predicate of a usable credential, with what a prover needs. ``satisfied`` must not be told before it is counted."""
+    """A predicate of a usable credential, which has not been opened."""
 
     credential: Credential
     predicate: Predicate
-    witness: Witness = field(repr=False)
-    satisfied: bool = field(repr=False)
+    goals: tuple[Goal, ...]
+    seal: CredentialSeal
+
+    def holds(self, sealed: bytes) -> bool:
+        """See ``Holds``. Raises ``InternalError`` for a box that is not this credential's."""
+        witness = self.seal.open(self.credential, sealed)
+        try:
+            check_satisfied(self.goals, self.credential.schema.messages(witness.attributes))
+        except PredicateNotSatisfied:
+            return False
+        return True
 
     @property
     def statement(self) -> Statement:
@@ -78,10 +89,4 @@ class PoseQuestion:
             raise PluginUnavailable("No prover is available.")
         if predicate.type.value not in supported:
             raise PredicateUnsupported(details={"reason": "the prover does not know this predicate"})
-        goals = normalise(credential.schema, (predicate,))
-        witness = await self.vault.witness(credential)
-        try:
-            check_satisfied(goals, credential.schema.messages(witness.attributes))
-        except PredicateNotSatisfied:
-            return PosedQuestion(credential, predicate, witness, satisfied=False)
-        return PosedQuestion(credential, predicate, witness, satisfied=True)
+        return PosedQuestion(credential, predicate, normalise(credential.schema, (predicate,)), self.vault.seal)

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -25,7 +26,9 @@ from identity_core.domain.errors import (
     IbctReplayed,
     IbctRevoked,
     IdentityError,
+    PredicateNotSatisfied,
     RequestInProgress,
+    ScopeMismatch,
 )
 from identity_core.domain.proof import ZkProof
 from identity_core.ports.invocations import Earlier, Invocation, Lease, Question, Refused, Spending
@@ -34,7 +37,6 @@ from identity_core.store import Store
 from identity_core.store.invocations import LEASE
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-LONG_AGO = NOW - timedelta(days=365)
 HOLDER = "did:ids:hana"
 
 
@@ -43,12 +45,22 @@ def invocation(**change: Any) -> Invocation:
     return replace(made, **change)
 
 
-def spending(delegation: str = "d-1", *, question: Question | None = None, satisfied: bool = True) -> Spending:
-    return Spending((delegation,), "c-1", question, satisfied)
+def spending(delegation: str = "d-1", *, question: Question | None = None) -> Spending:
+    return Spending((delegation,), "c-1", question)
 
 
-def question(digest: bytes = b"q", most: int = 8) -> Question:
-    return Question("age", digest, most, LONG_AGO)
+def question(digest: bytes = b"q", most: int = 8, since: datetime | None = None) -> Question:
+    return Question("age", digest, most, since)
+
+
+def consume(
+    store: Store, one: Invocation, asked: Spending, now: datetime = NOW, *, satisfied: bool = True
+) -> Awaitable[Lease | Refused | Earlier]:
+    return store.invocations.consume(one, asked, lambda _: satisfied, now)
+
+
+def unsatisfied(**details: Any) -> Refused:
+    return Refused.of(PredicateNotSatisfied(details=details))
 
 
 def proof(anchor: Anchor | None = None, **change: Any) -> StoredProof:
@@ -140,7 +152,8 @@ def told(store: Store, story: Story) -> None:
 
 async def code(asked: Awaitable[Any]) -> str:
     try:
-        return type(await asked).__name__
+        found = await asked
+        return found.code if isinstance(found, Refused) else type(found).__name__
     except IdentityError as error:
         return error.code
 
@@ -149,7 +162,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
     async def story(store: Store) -> None:
         one, stored = invocation(), proof(Anchor(AnchorStatus.PENDING, None, None, None))
         assert await store.invocations.find(one, NOW) is None
-        lease = await store.invocations.consume(one, spending(), NOW)
+        lease = await consume(store, one, spending(), NOW)
         assert isinstance(lease, Lease)
         with pytest.raises(RequestInProgress):
             await store.invocations.find(one, NOW)
@@ -159,9 +172,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
         confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
         await store.invocations.amend(lease, confirmed)
         assert await store.invocations.find(one, NOW) == DelegatedProof("d-1", stored.proof, confirmed)
-        assert await store.invocations.consume(one, spending(), NOW) == Earlier(
-            DelegatedProof("d-1", stored.proof, confirmed)
-        )
+        assert await consume(store, one, spending(), NOW) == Earlier(DelegatedProof("d-1", stored.proof, confirmed))
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
     told(store, story)
@@ -171,13 +182,13 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
 def test_another_request_with_a_part_of_it(store: Store, change: str) -> None:
     async def story(store: Store) -> None:
         one = invocation()
-        await store.invocations.consume(one, spending(), NOW)
+        await consume(store, one, spending(), NOW)
         changed: dict[str, Any] = {change: os.urandom(32)}
         other = replace(one, **changed)
         with pytest.raises(IbctReplayed):
             await store.invocations.find(other, NOW)
         with pytest.raises(IbctReplayed):
-            await store.invocations.consume(other, spending(), NOW)
+            await consume(store, other, spending(), NOW)
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
     told(store, story)
@@ -186,13 +197,11 @@ def test_another_request_with_a_part_of_it(store: Store, change: str) -> None:
 def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
     async def story(store: Store) -> None:
         one = invocation()
-        dead = await store.invocations.consume(one, spending(), NOW)
+        dead = await consume(store, one, spending(), NOW)
         later = NOW + LEASE
-        assert await code(store.invocations.consume(one, spending(), later - timedelta(microseconds=1))) == (
-            "REQUEST_IN_PROGRESS"
-        )
-        lease = await store.invocations.consume(one, spending(), later)
-        assert await code(store.invocations.consume(one, spending(), later)) == "REQUEST_IN_PROGRESS"
+        assert await code(consume(store, one, spending(), later - timedelta(microseconds=1))) == ("REQUEST_IN_PROGRESS")
+        lease = await consume(store, one, spending(), later)
+        assert await code(consume(store, one, spending(), later)) == "REQUEST_IN_PROGRESS"
         assert isinstance(dead, Lease)
         assert isinstance(lease, Lease)
         # The one that was thought dead comes back too late.
@@ -213,11 +222,9 @@ def test_two_processes_decide_alike(tmp_path: Path, url: str | None) -> None:
         await furnish(first)
         await execute(first, "UPDATE delegations SET max_uses = 5")
         one = invocation()
-        same = [store.invocations.consume(one, spending(), NOW) for store in (first, second) for _ in range(12)]
+        same = [consume(store, one, spending(), NOW) for store in (first, second) for _ in range(12)]
         assert Counter(await asyncio.gather(*map(code, same))) == {"Lease": 1, "REQUEST_IN_PROGRESS": 23}
-        others = [
-            store.invocations.consume(invocation(), spending(), NOW) for store in (first, second) for _ in range(12)
-        ]
+        others = [consume(store, invocation(), spending(), NOW) for store in (first, second) for _ in range(12)]
         assert Counter(await asyncio.gather(*map(code, others))) == {"Lease": 4, "DELEGATION_EXHAUSTED": 20}
 
     stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
@@ -237,9 +244,7 @@ def test_two_processes_keep_one_limit_of_disclosure(tmp_path: Path, url: str | N
         await furnish(first)
         await delegation(first, "d-2")
         asked = [
-            store.invocations.consume(
-                invocation(), spending(f"d-{1 + number % 2}", question=question(bytes([number]))), NOW
-            )
+            consume(store, invocation(), spending(f"d-{1 + number % 2}", question=question(bytes([number]))), NOW)
             for number, store in enumerate([first, second] * 12)
         ]
         assert Counter(await asyncio.gather(*map(code, asked))) == {"Lease": 8, "DISCLOSURE_LIMIT": 16}
@@ -260,14 +265,15 @@ def test_two_processes_keep_one_limit_of_disclosure(tmp_path: Path, url: str | N
 def test_a_refusal_is_counted_where_it_is_told(store: Store) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_refusals = 2")
-        asked = spending(question=question(), satisfied=False)
-        assert await store.invocations.consume(invocation(), asked, NOW) == Refused({"refusals": 1, "maxRefusals": 2})
-        last = invocation()
-        assert await store.invocations.consume(last, asked, NOW) == Refused({"refusals": 2, "maxRefusals": 2})
+        asked = spending(question=question())
+        first, last = unsatisfied(refusals=1, maxRefusals=2), unsatisfied(refusals=2, maxRefusals=2)
+        assert await consume(store, invocation(), asked, satisfied=False) == first
+        one = invocation()
+        assert await consume(store, one, asked, satisfied=False) == last
         assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(2, 2, "refusals")]
-        assert await code(store.invocations.consume(invocation(), asked, NOW)) == "DELEGATION_SUSPENDED"
-        assert await store.invocations.find(last, NOW) == Refused({"refusals": 2, "maxRefusals": 2})
-        assert await store.invocations.consume(last, asked, NOW) == Earlier(Refused({"refusals": 2, "maxRefusals": 2}))
+        assert await code(consume(store, invocation(), asked)) == "DELEGATION_SUSPENDED"
+        assert await store.invocations.find(one, NOW) == last
+        assert await consume(store, one, asked) == Earlier(last)
 
     told(store, story)
 
@@ -276,24 +282,211 @@ def test_a_pinned_refusal_limits_nothing(store: Store) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_refusals = 1, max_thresholds = 0")
         for _ in range(3):
-            assert await store.invocations.consume(invocation(), spending(satisfied=False), NOW) == Refused({})
+            assert await consume(store, invocation(), spending(), satisfied=False) == unsatisfied()
         assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(3, 0, None)]
 
     told(store, story)
 
 
-def test_whoever_is_refused_by_a_limit_has_spent_nothing(store: Store) -> None:
+def test_a_refusal_by_a_limit_spends_the_token_and_nothing_else(store: Store) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_thresholds = 1")
-        await store.invocations.consume(invocation(), spending(question=question(b"one")), NOW)
+        await consume(store, invocation(), spending(question=question(b"one")))
         for number in range(3):
-            asked = spending(question=question(bytes([number])), satisfied=False)
-            assert await code(store.invocations.consume(invocation(), asked, NOW)) == "DISCLOSURE_LIMIT"
-        await store.invocations.consume(invocation(), spending(question=question(b"one")), NOW)
+            one, asked = invocation(), spending(question=question(bytes([number])))
+            refused = await store.invocations.consume(one, asked, unopened, NOW)
+            assert isinstance(refused, Refused)
+            assert refused.code == "DISCLOSURE_LIMIT"
+            await execute(store, "UPDATE delegations SET max_thresholds = 9")
+            assert await store.invocations.find(one, NOW) == refused
+            assert await consume(store, one, asked) == Earlier(refused)
+            with pytest.raises(IbctReplayed):
+                await store.invocations.find(replace(one, request_digest=bytes(32)), NOW)
+            await execute(store, "UPDATE delegations SET max_thresholds = 1")
+        await consume(store, invocation(), spending(question=question(b"one")))
         assert await rows(store, "SELECT uses, refusals, suspended_reason FROM delegations") == [(2, 0, None)]
-        assert await rows(store, "SELECT count(*) FROM invocations") == [(2,)]
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(5,)]
         assert await rows(store, "SELECT count(*) FROM delegation_thresholds") == [(1,)]
         assert await rows(store, "SELECT count(*) FROM disclosures") == [(1,)]
+
+    told(store, story)
+
+
+def unopened(_: bytes) -> bool:
+    raise AssertionError("the credential was opened although a limit refuses")
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [
+        ("max_uses = 3, uses = 3", "DELEGATION_EXHAUSTED"),
+        ("suspended_reason = 'refusals'", "DELEGATION_SUSPENDED"),
+        ("suspended_reason = 'manual'", "DELEGATION_NOT_ACTIVE"),
+        ("max_thresholds = 0", "DISCLOSURE_LIMIT"),
+        ("revoked_at = 1", "DELEGATION_REVOKED"),
+        ("max_uses = 9", None),
+    ],
+)
+def test_limits_of_any_record_come_before_the_credential(store: Store, limit: str, expected: str | None) -> None:
+    async def story(store: Store) -> None:
+        await delegation(store, "d-0")
+        await execute(store, f"UPDATE delegations SET {limit} WHERE id = 'd-0'")
+        asked = Spending(("d-1", "d-0"), "c-1", question())
+        if expected is None:
+            # Else nothing would show that the credential is opened at all.
+            with pytest.raises(AssertionError, match="was opened"):
+                await store.invocations.consume(invocation(), asked, unopened, NOW)
+        else:
+            assert await code(store.invocations.consume(invocation(), asked, unopened, NOW)) == expected
+
+    told(store, story)
+
+
+def test_questions_that_were_asked_before_are_free_when_the_limit_was_lowered(store: Store) -> None:
+    """An installation of before may have let five questions through where three are the limit now."""
+
+    async def story(store: Store) -> None:
+        for number in range(5):
+            await consume(store, invocation(), spending(question=question(bytes([number]), most=8)))
+        for number, expected in ((0, "Lease"), (4, "Lease"), (5, "DISCLOSURE_LIMIT")):
+            asked = spending(question=question(bytes([number]), most=3))
+            assert await code(consume(store, invocation(), asked)) == expected
+
+    told(store, story)
+
+
+def test_questions_count_for_ever_unless_a_window_is_set(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await consume(store, invocation(), spending(question=question(b"one", most=1)))
+        for later, since, expected in (
+            (NOW + timedelta(days=3_650), None, "DISCLOSURE_LIMIT"),
+            (NOW + timedelta(days=30), NOW - timedelta(microseconds=1), "DISCLOSURE_LIMIT"),
+            (NOW + timedelta(days=30), NOW, "Lease"),
+        ):
+            asked = spending(question=question(b"two", most=1, since=since))
+            assert await code(consume(store, invocation(), asked, later)) == expected
+
+    told(store, story)
+
+
+class Spied:
+    """A transaction that writes down what is executed in it."""
+
+    def __init__(self, transaction: Any, statements: list[str]) -> None:
+        self._transaction, self._statements = transaction, statements
+        self.group = transaction.group
+
+    def execute(self, sql: str, parameters: Any = MappingProxyType({}), /) -> Any:
+        self._statements.append(sql)
+        return self._transaction.execute(sql, parameters)
+
+
+@pytest.mark.parametrize("asked", [spending(), spending(question=question())], ids=["pinned", "chosen"])
+def test_both_answers_are_the_same_statements_and_equally_durable(
+    store: Store, monkeypatch: pytest.MonkeyPatch, asked: Spending
+) -> None:
+    async def story(store: Store) -> None:
+        await execute(store, "UPDATE delegations SET max_refusals = 5, max_thresholds = 5")
+        write, seen = store.database.write, []
+
+        def spy(job: Any, *, durable: bool = True) -> Any:
+            statements: list[str] = []
+            seen.append((durable, statements))
+            return write(lambda transaction: job(Spied(transaction, statements)), durable=durable)
+
+        monkeypatch.setattr(store.database, "write", spy)
+        assert await code(consume(store, invocation(), asked)) == "Lease"
+        assert await code(consume(store, invocation(), asked, satisfied=False)) == "PREDICATE_NOT_SATISFIED"
+        yes, no = seen
+        assert yes == no
+        assert yes[0] is True
+        assert len(yes[1]) >= 8
+
+    told(store, story)
+
+
+def test_parallel_questions_get_no_more_refusals_than_are_allowed(tmp_path: Path, url: str | None) -> None:
+    """Two processes, 24 tokens: each question is looked at after what the one before has counted."""
+
+    async def race(first: Store, second: Store) -> None:
+        await furnish(first)
+        await execute(first, "UPDATE delegations SET max_refusals = 1")
+        asked = [
+            consume(store, invocation(), spending(question=question(bytes([number]), most=99)), satisfied=False)
+            for number, store in enumerate([first, second] * 12)
+        ]
+        assert Counter(await asyncio.gather(*map(code, asked))) == {
+            "PREDICATE_NOT_SATISFIED": 1,
+            "DELEGATION_SUSPENDED": 23,
+        }
+        assert await rows(first, "SELECT uses, refusals FROM delegations") == [(1, 1)]
+
+    stores = [Store.open(tmp_path, url, processes=2) for _ in range(2)]
+
+    async def story() -> None:
+        try:
+            await race(*stores)
+        finally:
+            for store in stores:
+                await store.close()
+
+    asyncio.run(story())
+
+
+MISMATCH = Refused.of(ScopeMismatch(details={"reason": "é"}))
+
+
+def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
+    async def story(store: Store) -> None:
+        one = invocation()
+        assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
+        assert await store.invocations.find(one, NOW) == MISMATCH
+        found = await store.invocations.find(one, NOW)
+        assert isinstance(found, Refused)
+        assert isinstance(found.error(), ScopeMismatch)
+        other = Refused.of(DelegationRevoked())
+        assert await store.invocations.refuse(one, other, NOW) == Earlier(MISMATCH)
+        assert await consume(store, one, spending()) == Earlier(MISMATCH)
+        for member in ("nonce_digest", "id_digest", "request_digest"):
+            changed: dict[str, Any] = {member: os.urandom(32)}
+            with pytest.raises(IbctReplayed):
+                await store.invocations.refuse(replace(one, **changed), MISMATCH, NOW)
+        assert await rows(store, "SELECT uses FROM delegations") == [(0,)]
+
+    told(store, story)
+
+
+def test_a_refusal_beside_the_identical_request(store: Store) -> None:
+    """While it runs, after it died, and after it was proven: nobody who is refused gets a proof, and none is lost."""
+
+    async def story(store: Store) -> None:
+        one, other = invocation(), invocation()
+        lease = await consume(store, one, spending())
+        assert await code(store.invocations.refuse(one, MISMATCH, NOW)) == "REQUEST_IN_PROGRESS"
+        assert isinstance(lease, Lease)
+        stored = proof()
+        await store.invocations.finish(lease, stored)
+        assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
+        assert await store.invocations.find(one, NOW) == DelegatedProof("d-1", stored.proof, None)
+        dead = await consume(store, other, spending())
+        assert isinstance(dead, Lease)
+        assert await store.invocations.refuse(other, MISMATCH, NOW + LEASE) == MISMATCH
+        assert await code(store.invocations.finish(dead, proof())) == "REQUEST_IN_PROGRESS"
+        assert await store.invocations.find(other, NOW) == MISMATCH
+        assert len(await store.proofs.list(limit=9)) == 1
+
+    told(store, story)
+
+
+def test_a_code_that_no_class_has_is_a_fault_of_ours(store: Store) -> None:
+    """As after a return to an older version."""
+
+    async def story(store: Store) -> None:
+        one = invocation()
+        await store.invocations.refuse(one, Refused("NEW_CODE", "New.", {}), NOW)
+        found = await store.invocations.find(one, NOW)
+        assert isinstance(found, Refused)
+        assert found.error().code == "INTERNAL_ERROR"
 
     told(store, story)
 
@@ -311,16 +504,17 @@ REVOCATIONS: list[tuple[str, type[IdentityError]]] = [
 def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, refusal: type[IdentityError]) -> None:
     async def story(store: Store) -> None:
         one = invocation()
-        lease = await store.invocations.consume(one, spending(), NOW)
+        lease = await consume(store, one, spending(), NOW)
         assert isinstance(lease, Lease)
         await execute(store, sql)
-        with pytest.raises(refusal):
-            await store.invocations.consume(invocation(), spending(), NOW)
+        refused = await store.invocations.consume(invocation(), spending(), unopened, NOW)
+        assert isinstance(refused, Refused)
+        assert isinstance(refused.error(), refusal)
         with pytest.raises(refusal):
             await store.invocations.finish(lease, proof())
         assert await rows(store, "SELECT count(*) FROM proofs") == [(0,)]
-        # The lease is over: the identical request need not wait for what will not come.
-        assert await store.invocations.find(one, NOW) is None
+        # The identical request need not wait for what will not come.
+        assert await store.invocations.find(one, NOW) == refused
 
     told(store, story)
 
@@ -329,7 +523,7 @@ def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, re
 def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
     async def story(store: Store) -> None:
         one = invocation()
-        lease = await store.invocations.consume(one, spending(), NOW)
+        lease = await consume(store, one, spending(), NOW)
         digest = one.id_digest if kind == "id" else one.nonce_digest
         await execute(
             store,
@@ -349,9 +543,9 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
 def test_every_record_of_the_chain_is_counted(store: Store) -> None:
     async def story(store: Store) -> None:
         await delegation(store, "d-0", max_uses=1)
-        chain = Spending(("d-1", "d-0"), "c-1", None, True)
-        await store.invocations.consume(invocation(), chain, NOW)
-        assert await code(store.invocations.consume(invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
+        chain = Spending(("d-1", "d-0"), "c-1", None)
+        await consume(store, invocation(), chain, NOW)
+        assert await code(consume(store, invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
         assert await rows(store, "SELECT id, uses FROM delegations ORDER BY id") == [("d-0", 1), ("d-1", 1)]
 
     told(store, story)
@@ -360,11 +554,11 @@ def test_every_record_of_the_chain_is_counted(store: Store) -> None:
 def test_invocations_go_when_their_token_has_long_expired(store: Store) -> None:
     async def story(store: Store) -> None:
         one = invocation()
-        await store.invocations.consume(one, spending(), NOW)
-        await store.invocations.consume(invocation(), spending(), one.delete_after - timedelta(microseconds=1))
+        await consume(store, one, spending(), NOW)
+        await consume(store, invocation(), spending(), one.delete_after - timedelta(microseconds=1))
         assert await rows(store, "SELECT count(*) FROM invocations") == [(2,)]
         late = invocation(delete_after=NOW + timedelta(days=1))
-        await store.invocations.consume(late, spending(), one.delete_after)
+        await consume(store, late, spending(), one.delete_after)
         assert await rows(store, "SELECT count(*) FROM invocations") == [(1,)]
 
     told(store, story)
@@ -374,7 +568,7 @@ def test_proofs_are_listed_newest_first_and_taken_back_once(store: Store) -> Non
     async def story(store: Store) -> None:
         made = []
         for number in range(5):
-            lease = await store.invocations.consume(invocation(), spending(), NOW)
+            lease = await consume(store, invocation(), spending(), NOW)
             assert isinstance(lease, Lease)
             made.append(proof(created_at=NOW + timedelta(seconds=number // 2), agent=f"did:ids:{number % 2}"))
             await store.invocations.finish(lease, made[-1])

@@ -8,6 +8,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.delegated_proof import DelegatedProof
 from identity_core.domain.delegation import Suspension
 from identity_core.domain.errors import (
+    AutonomyTooLow,
     CredentialRevoked,
     DelegationRevoked,
     DisclosureLimit,
@@ -73,7 +75,7 @@ def test_a_refusal_is_repeated_too_even_when_it_suspended_the_delegation(tmp_pat
         rooms.delegation = await rooms.delegate(max_refusals=1)
         body = rooms.body(value=38, token=rooms.token(action=UNPINNED))
         first = await rooms.ask(body)
-        assert first.outcome == Refused({"refusals": 1, "maxRefusals": 1})
+        assert first.outcome == Refused.of(PredicateNotSatisfied(details={"refusals": 1, "maxRefusals": 1}))
         assert await rooms.ask(body) == type(first)(first.outcome, is_replay=True)
         chain = await rooms.store.delegations.chain(rooms.delegation.id)
         assert chain is not None
@@ -218,7 +220,7 @@ def test_a_delegation_answers_three_different_questions(tmp_path: Path) -> None:
             await rooms.proven(rooms.body(value=value, token=rooms.token(action=UNPINNED)))
         with pytest.raises(DisclosureLimit) as refused:
             await rooms.ask(rooms.body(value=31, token=rooms.token(action=UNPINNED)))
-        assert refused.value.details == {"of": "delegation", "maxThresholds": 3}
+        assert (refused.value.details["of"], refused.value.details["maxThresholds"]) == ("delegation", 3)
         # What the holder pinned is no question of the agent's.
         await rooms.proven(rooms.body(value=31, token=rooms.token(action="zkp.prove.age.gte.31")))
         assert await rooms.uses() == 6
@@ -227,18 +229,74 @@ def test_a_delegation_answers_three_different_questions(tmp_path: Path) -> None:
 
 
 def test_agents_and_delegations_together_meet_the_limit_of_the_credential(tmp_path: Path) -> None:
+    """Three questions, for as long as the credential lives."""
+
     async def story(rooms: Proving) -> None:
         codes = []
-        for value in range(10, 20):
+        for value in range(10, 15):
             rooms.aki = await rooms.new_did()
             rooms.delegation = await rooms.delegate()
             codes.append(await code_of(rooms.ask(rooms.body(value=value, token=rooms.token(action=UNPINNED)))))
-        assert codes == ["proven"] * 8 + ["DISCLOSURE_LIMIT"] * 2
-        rooms.clock.move(days=29)
+        assert codes == ["proven"] * 3 + ["DISCLOSURE_LIMIT"] * 2
+        for days in (30, 365, 3_650):
+            rooms.clock.move(days=days)
+            rooms.delegation = await rooms.delegate()
+            again = [rooms.body(value=value, token=rooms.token(action=UNPINNED)) for value in (19, 10)]
+            assert [await code_of(rooms.ask(body)) for body in again] == ["DISCLOSURE_LIMIT", "proven"]
+
+    run(tmp_path, story)
+
+
+def test_an_installation_may_forget_questions(tmp_path: Path) -> None:
+    async def story(rooms: Proving) -> None:
+        policy = replace(rooms.policy, disclosures=1, disclosure_window=timedelta(days=30))
+        rooms.generate = replace(rooms.generate, policy=policy)
         rooms.delegation = await rooms.delegate()
-        assert await code_of(rooms.ask(rooms.body(value=19, token=rooms.token(action=UNPINNED)))) == "DISCLOSURE_LIMIT"
+
+        async def ask(value: int) -> str:
+            return await code_of(rooms.ask(rooms.body(value=value, token=rooms.token(action=UNPINNED))))
+
+        assert [await ask(10), await ask(11)] == ["proven", "DISCLOSURE_LIMIT"]
+        rooms.clock.move(days=29)
+        assert await ask(11) == "DISCLOSURE_LIMIT"
         rooms.clock.move(days=1)
-        assert await code_of(rooms.ask(rooms.body(value=19, token=rooms.token(action=UNPINNED)))) == "proven"
+        rooms.delegation = await rooms.delegate()
+        assert await ask(11) == "proven"
+
+    run(tmp_path, story)
+
+
+def test_values_that_a_delegation_lists_are_chosen_by_the_agent(tmp_path: Path) -> None:
+    """They are counted as questions, and need the autonomy of one who asks them."""
+
+    async def story(rooms: Proving) -> None:
+        listed = [f"zkp.prove.age.gte.{value}" for value in range(18, 82)]
+        rooms.delegation = await rooms.delegate(*listed, autonomy_level=2)
+        with pytest.raises(AutonomyTooLow):
+            await rooms.ask(rooms.body(value=30, token=rooms.token(action=UNPINNED)))
+        rooms.delegation = await rooms.delegate(*listed, max_refusals=1, max_thresholds=3)
+        codes = [
+            await code_of(rooms.ask(rooms.body(value=value, token=rooms.token(action=UNPINNED))))
+            for value in (49, 33, 25)
+        ]
+        assert codes == ["PREDICATE_NOT_SATISFIED", "DELEGATION_SUSPENDED", "DELEGATION_SUSPENDED"]
+
+    run(tmp_path, story)
+
+
+def test_a_pin_of_an_agent_is_no_pin_of_the_holders(tmp_path: Path) -> None:
+    """Else an agent could make itself a delegation for each value."""
+
+    async def story(rooms: Proving) -> None:
+        parent = await rooms.delegate(max_depth=1, autonomy_level=5)
+        agent, rooms.aki = rooms.aki, await rooms.new_did()
+        codes = []
+        for value in range(10, 15):
+            rooms.delegation = await rooms.delegate(
+                f"zkp.prove.age.gte.{value}", parent_id=parent.id, grantor=rooms.did(agent), autonomy_level=5
+            )
+            codes.append(await code_of(rooms.ask(rooms.body(value=value, token=rooms.token(action=UNPINNED)))))
+        assert codes == ["proven"] * 3 + ["DISCLOSURE_LIMIT"] * 2
 
     run(tmp_path, story)
 

@@ -13,8 +13,17 @@ import pytest
 from identity_core.domain.caller import Caller
 from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.delegation import Suspension
-from identity_core.domain.errors import IdentityError
+from identity_core.domain.errors import (
+    IbctReplayed,
+    IdentityError,
+    InternalError,
+    LedgerUnavailable,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+)
 from identity_core.ports.invocations import Refused
+from identity_core.use_cases.credentials.seal import CredentialSeal
 from tests.proving import Proving, run
 
 Break = Callable[["Case"], None]
@@ -37,6 +46,7 @@ class Case:
     happened: list[Event] = field(default_factory=list)
     used: bool = False
     meanwhile: Event | None = None
+    sent: dict[str, Any] = field(default_factory=dict)
 
     async def code(self) -> str:
         """What the request is answered with: a code, and the reason where one code has several steps."""
@@ -58,11 +68,12 @@ class Case:
         rooms.workers.before = None if meanwhile is None else lambda: meanwhile(rooms)
         try:
             caller = Caller(did=rooms.did(mallory)) if self.mallory else None
-            outcome = (await rooms.ask(body, caller=caller)).outcome
+            self.sent = body
+            outcome = (await rooms.answered(body, caller=caller)).outcome
         except IdentityError as error:
             reason = str(error.details.get("reason", "")) if error.code == "IBCT_INVALID" else ""
             return f"{error.code} {reason}".strip()
-        return "PREDICATE_NOT_SATISFIED" if isinstance(outcome, Refused) else "proven"
+        return outcome.code if isinstance(outcome, Refused) else "proven"
 
 
 async def use_nonce(rooms: Proving, nonce: str) -> None:
@@ -147,12 +158,12 @@ STEPS: list[tuple[str, Break]] = [
         "IBCT_EXPIRED",
         lambda case: case.token.update(issuedAt="2025-12-31T00:00:00Z", expiresAt="2026-01-01T00:00:00Z"),
     ),
+    ("IBCT_REPLAYED", lambda case: setattr(case, "used", True)),
     ("IBCT_REVOKED", revoke_token),
     ("DELEGATION_INVALID", lambda case: case.token.update(delegationRef="https://elsewhere.example/delegations/1")),
     ("DELEGATION_REVOKED", lambda case: case.happened.append(revoke_delegation)),
     ("DELEGATION_EXPIRED", lambda case: case.happened.append(counters(expires_at=1))),
     ("DELEGATION_NOT_ACTIVE", lambda case: case.happened.append(counters(suspended_reason=Suspension.MANUAL.value))),
-    ("IBCT_REPLAYED", lambda case: setattr(case, "used", True)),
     ("SCOPE_MISMATCH", lambda case: setattr(case, "grant", "zkp.prove.income.lt")),
     ("AUTONOMY_TOO_LOW", lambda case: case.delegation.update(autonomy_level=2)),
     ("CREDENTIAL_NOT_FOUND", lambda case: case.credential.update(foreign=True)),
@@ -199,19 +210,118 @@ def test_of_two_faults_the_earlier_answers(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
-@pytest.mark.parametrize(("code", "break_"), STEPS[:-2], ids=[code for code, _ in STEPS[:-2]])
-def test_what_is_refused_before_the_use_spends_nothing(tmp_path: Path, code: str, break_: Break) -> None:
+LEFT_OUT = ("INVALID_REQUEST", lambda case: case.predicate.pop("value"))
+REPLAYED = next(place for place, (code, _) in enumerate(STEPS) if code == "IBCT_REPLAYED")
+# The last of them is told by a prover that was asked, after the use was counted.
+SPENDING = [*STEPS[REPLAYED + 1 :], LEFT_OUT]
+NOT_SATISFIED = "PREDICATE_NOT_SATISFIED"
+
+
+async def rows(rooms: Proving) -> int:
+    found = await rooms.store.database.read(
+        lambda transaction: transaction.execute("SELECT count(*) FROM invocations").fetchone()
+    )
+    return int(found[0])
+
+
+@pytest.mark.parametrize(("code", "break_"), STEPS[:REPLAYED], ids=[code for code, _ in STEPS[:REPLAYED]])
+def test_what_is_refused_without_a_genuine_token_that_is_good_spends_nothing(
+    tmp_path: Path, code: str, break_: Break
+) -> None:
+    """An expired one is among them: whatever is asked with it, it has expired."""
+
     async def story(rooms: Proving) -> None:
         case = Case(rooms)
         break_(case)
-        before = 3 if code == "DELEGATION_EXHAUSTED" else 0
         assert await case.code() == code
-        assert (await rooms.uses(), rooms.workers.proofs) == (before, 0)
-        rows = await rooms.store.database.read(
-            lambda transaction: transaction.execute(
-                "SELECT count(*) FROM invocations WHERE lease_until < :far", {"far": 2**60}
-            ).fetchone()
+        assert (await rooms.uses(), rooms.workers.proofs, await rows(rooms)) == (0, 0, 0)
+
+    run(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("code", "break_"), SPENDING, ids=[f"{place}-{code}" for place, (code, _) in enumerate(SPENDING)]
+)
+def test_every_refusal_of_a_genuine_token_spends_it(tmp_path: Path, code: str, break_: Break) -> None:
+    """The identical request gets the identical refusal, also when its cause is gone; another one is a replay."""
+
+    async def story(rooms: Proving) -> None:
+        case = Case(rooms)
+        break_(case)
+        assert await case.code() == code
+        uses = await rooms.uses()
+        first = await rooms.answered(case.sent)
+        assert isinstance(first.outcome, Refused)
+        assert (first.outcome.code, first.is_replay) == (code, True)
+        with pytest.raises(IbctReplayed):
+            await rooms.answered(case.sent | {"challenge": "another verifier's"})
+        await counters(revoked_at=None, expires_at=2**52, suspended_reason=None, max_uses=None, max_thresholds=None)(
+            rooms
         )
-        assert rows == (0,)
+        await rooms.store.database.write(
+            lambda transaction: transaction.execute("UPDATE credentials SET status = 'active'").rowcount
+        )
+        assert await rooms.answered(case.sent) == first
+        assert await rooms.uses() == uses
+        assert await rows(rooms) == 1
+
+    run(tmp_path, story)
+
+
+FAILURES = [InternalError, Overloaded, PluginUnavailable, PluginTimeout, LedgerUnavailable]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failure_spends_nothing(
+    tmp_path: Path, failure: type[IdentityError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was found out about the request: it may come again, and so may another one with that token."""
+
+    async def story(rooms: Proving) -> None:
+        async def fail(*_: object) -> None:
+            raise failure
+
+        body = rooms.body()
+        with monkeypatch.context() as broken:
+            broken.setattr(rooms.store.credentials, "get", fail)
+            with pytest.raises(failure):
+                await rooms.answered(body)
+        assert await rows(rooms) == 0
+        await rooms.proven(body)
+
+    run(tmp_path, story)
+
+
+LIMITS = ["DELEGATION_EXHAUSTED", "DELEGATION_SUSPENDED", "DISCLOSURE_LIMIT"]
+
+
+@pytest.mark.parametrize("value", [18, 90], ids=["a yes", "a no"])
+@pytest.mark.parametrize("code", LIMITS)
+def test_a_limit_refuses_before_the_credential_is_opened(
+    tmp_path: Path, code: str, value: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    async def story(rooms: Proving) -> None:
+        open_box, sealed = CredentialSeal.open, rooms.store.credentials.sealed
+
+        def spy(seal: CredentialSeal, credential: Any, box: bytes) -> Any:
+            opened.append("opened")
+            return open_box(seal, credential, box)
+
+        async def spy_on_read(credential_id: str) -> bytes | None:
+            opened.append("read")
+            return await sealed(credential_id)
+
+        monkeypatch.setattr(CredentialSeal, "open", spy)
+        monkeypatch.setattr(rooms.store.credentials, "sealed", spy_on_read)
+        case = Case(rooms)
+        dict(STEPS)[code](case)
+        case.predicate["value"] = value
+        assert await case.code() == code
+        assert opened == []
+        # Else the spies would see nothing ever.
+        assert await Case(rooms, predicate=case.predicate).code() == ("proven" if value == 18 else NOT_SATISFIED)
+        assert opened[0] == "opened"
 
     run(tmp_path, story)
