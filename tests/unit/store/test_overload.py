@@ -111,7 +111,7 @@ async def outcome(method: Callable[..., Any]) -> str:
     except IdentityError as error:
         return error.code
     # What is not a refusal would be 500.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return repr(error)
     return "done"
 

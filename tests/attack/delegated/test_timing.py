@@ -1,0 +1,180 @@
+"""Whether the time of a refusal tells what it withholds: two classes of requests, one whose predicate holds and one whose does not.
+
+In one process on the real store, so that no network blurs it: what does not show here shows nowhere. The statistic is dudect's
+(Reparaz, Balasch, Verbauwhede 2017): the classes in random order, the slowest measurements cropped by a limit that both share, Welch's t. A
+difference that is there makes t grow with the square root of the number of pairs: before the order of checks was mended, a limit that
+refused gave |t| > 15 at a tenth of them. IDENTITY_ROUNDS asks for more.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from statistics import fmean, median, quantiles, variance
+from typing import Any
+
+import pytest
+
+from identity_core.domain.caller import Caller
+from identity_core.domain.errors import IdentityError, PluginUnavailable
+from identity_core.ports.invocations import Earlier, Holds, Invocation, Invocations, Lease, Refused, Spending
+from identity_core.use_cases.dids.writer import Occasion
+from tests.attack.stranger import rounds
+from tests.proving import Proving, request_of, run
+
+PAIRS = max(2_000, 20 * rounds(0))
+BOUND = 4.5
+YES, NO = 18, 90
+UNPINNED = "zkp.prove.age.gte"
+
+MEMORY = Path("/dev/shm")
+
+Story = Callable[[Proving], Awaitable[None]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """In memory where there is such a place: what else waits for the disk would hide what is looked for. That both answers wait for it
+    is for ``tests/unit/store/test_invocations.py``."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else tmp_path) as found:
+        yield Path(found)
+
+
+def welch(some: list[float], others: list[float]) -> float:
+    spread = variance(some) / len(some) + variance(others) / len(others)
+    return (fmean(some) - fmean(others)) / spread**0.5
+
+
+def largest_t(classes: dict[int, list[float]]) -> float:
+    """Over three crops: a leak may hide in the middle of a wide distribution, or in its tail."""
+    pooled = quantiles(classes[YES] + classes[NO], n=20)
+    limits = (pooled[9], pooled[14], pooled[17])
+    cropped = ([[one for one in classes[value] if one <= limit] for value in (YES, NO)] for limit in limits)
+    return max(abs(welch(*both)) for both in cropped)
+
+
+@dataclass
+class Stopwatch:
+    """The store's uses of IBCTs; remembers when a use was decided."""
+
+    inner: Invocations
+    decided_at: int = 0
+
+    async def consume(
+        self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
+    ) -> Lease | Refused | Earlier:
+        decided = await self.inner.consume(invocation, spending, holds, now)
+        self.decided_at = time.perf_counter_ns()
+        return decided
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+async def timed(rooms: Proving, watch: Stopwatch, value: int, *, pinned: bool) -> tuple[float, str]:
+    """How long it took until the answer, or, where a use was decided, until that; in microseconds."""
+    action = f"{UNPINNED}.{value}" if pinned else UNPINNED
+    request = request_of(rooms.body(value=value, token=rooms.token(action=action)))
+    occasion = Occasion("generateDelegatedProof", Caller(did=rooms.did(rooms.aki)), "r-3")
+    begun = time.perf_counter_ns()
+    try:
+        outcome = (await rooms.generate(request, occasion)).outcome
+        code = outcome.code if isinstance(outcome, Refused) else "proven"
+    except IdentityError as error:
+        code = error.code
+    ended = time.perf_counter_ns()
+    if code in ("PREDICATE_NOT_SATISFIED", "PLUGIN_UNAVAILABLE"):
+        ended = watch.decided_at
+    return (ended - begun) / 1_000, code
+
+
+async def classes(rooms: Proving, *, pinned: bool = False) -> tuple[dict[int, list[float]], set[str]]:
+    watch = Stopwatch(rooms.store.invocations)
+    rooms.generate = replace(rooms.generate, invocations=watch)
+
+    async def fail() -> None:
+        # A yes is told by the lease; the proof would only take time.
+        raise PluginUnavailable
+
+    rooms.workers.before = fail
+    order = [YES, NO] * (PAIRS + 50)
+    # In which order is no secret, and the same whenever the test is run.
+    random.Random(11).shuffle(order)
+    measured: dict[int, list[float]] = {YES: [], NO: []}
+    codes = set()
+    gc.collect()
+    gc.disable()
+    try:
+        for place, value in enumerate(order):
+            took, code = await timed(rooms, watch, value, pinned=pinned)
+            if place >= 100:
+                measured[value].append(took)
+            codes.add(code)
+    finally:
+        gc.enable()
+    return measured, codes
+
+
+def report(name: str, measured: dict[int, list[float]]) -> None:
+    told = largest_t(measured)
+    yes, no = (median(measured[value]) for value in (YES, NO))
+    print(f"{name}: medians {yes:.0f} and {no:.0f} µs, |t| = {told:.2f}")
+    assert told < BOUND
+
+
+async def counted(rooms: Proving) -> tuple[int, int, int]:
+    chain = await rooms.store.delegations.chain(rooms.delegation.id)
+    assert chain is not None
+    return chain.leaf.uses, chain.leaf.refusals, chain.leaf.thresholds
+
+
+async def use_up(rooms: Proving) -> None:
+    for value in (1, 2, 3):
+        await rooms.proven(rooms.body(value=value, token=rooms.token(action=UNPINNED)))
+    rooms.delegation = await rooms.delegate(max_refusals=1, max_thresholds=3)
+
+
+LIMITS: dict[str, tuple[str, dict[str, Any], Story | None]] = {
+    "exhausted": ("DELEGATION_EXHAUSTED", {"max_uses": 0}, None),
+    "suspended": ("DELEGATION_SUSPENDED", {"max_refusals": 1}, None),
+    "delegation": ("DISCLOSURE_LIMIT", {"max_thresholds": 0}, None),
+    "credential": ("DISCLOSURE_LIMIT", {}, use_up),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_refusal_by_a_limit_takes_the_same_time_whatever_the_answer(folder: Path, limit: str) -> None:
+    code, terms, before = LIMITS[limit]
+
+    async def story(rooms: Proving) -> None:
+        rooms.delegation = await rooms.delegate(**terms)
+        if before is not None:
+            await before(rooms)
+        if limit == "suspended":
+            await rooms.answered(rooms.body(value=200, token=rooms.token(action=UNPINNED)))
+        counters = await counted(rooms)
+        measured, codes = await classes(rooms)
+        assert codes == {code}
+        assert await counted(rooms) == counters
+        report(limit, measured)
+
+    run(folder, story)
+
+
+@pytest.mark.parametrize("pinned", [False, True], ids=["chosen", "pinned"])
+def test_yes_and_no_take_the_same_time_until_the_proof(folder: Path, pinned: bool) -> None:
+    async def story(rooms: Proving) -> None:
+        measured, codes = await classes(rooms, pinned=pinned)
+        assert codes == {"PREDICATE_NOT_SATISFIED", "PLUGIN_UNAVAILABLE"}
+        asked = PAIRS + 50
+        assert await counted(rooms) == (2 * asked, 0 if pinned else asked, 0 if pinned else 2)
+        report("yes and no", measured)
+
+    run(folder, story)
