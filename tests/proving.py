@@ -152,15 +152,15 @@ class Proving(Rooms):
         return Signer(str(Proving.did(person)), secret_of(person))
 
     async def issue(self, holder: Did, **change: Any) -> Credential:
-        """A credential of ``VALUES``, signed by Ivo."""
+        """A credential of ``VALUES``, or of others with their ``schema``, signed by Ivo."""
         issuer = BbsIssuer()
+        schema, values = change.setdefault("schema", SCHEMA), change.pop("values", VALUES)
         key = issuer.key
         now = self.clock.now()
         wish: dict[str, Any] = {
             "id": f"urn:uuid:{uuid.uuid4()}",
             "issuer": self.did(self.ivo),
             "holder": holder,
-            "schema": SCHEMA,
             "verification_method": key.verification_method,
             "issuer_public_key": key.public_key,
             "valid_from": now,
@@ -173,8 +173,8 @@ class Proving(Rooms):
             "created_by": "test",
         }
         credential = Credential(**(wish | change))
-        await self.store.credential_schemas.add(RegisteredSchema(CredentialSchema(SCHEMA), now, "test"))
-        box = self.seal.close(credential, issuer.credential(SCHEMA, VALUES))
+        await self.store.credential_schemas.add(RegisteredSchema(CredentialSchema(schema), now, "test"))
+        box = self.seal.close(credential, issuer.credential(schema, values))
         stored = await self.store.credentials.add(credential, box, dice=os.urandom)
         assert stored is not None
         return stored
