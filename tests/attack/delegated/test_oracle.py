@@ -6,6 +6,7 @@ learns is counted in values that are still possible; the bound is the one of §2
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -220,6 +221,43 @@ def test_limits_hold_for_questions_that_come_at_once(people: People) -> None:
     assert outcomes.count(YES) + outcomes.count(NO) <= 3
     assert set(outcomes) <= {YES, NO} | STOPPED
     assert scene.delegation()["thresholds"] <= 3
+
+
+def test_questions_that_come_at_once_get_one_refusal(crowded: People) -> None:
+    """Every one would be a no. Only one is told; all the others meet the limit that it reached, and have spent their tokens."""
+    scene = Scene.of(crowded, maxRefusals=1, maxThresholds=None)
+    bodies = [scene.body(value=value) for value in range(60, 76)]
+    answers = at_once(scene.target.wire, [partial(scene.ask, body) for body in bodies])
+    outcomes = Counter(answer.outcome for answer in answers)
+    assert outcomes == {NO: 1, (403, "DELEGATION_SUSPENDED"): 15}
+    shown = scene.delegation()
+    assert (shown["uses"], shown["refusals"], shown["thresholds"]) == (1, 1, 1)
+
+
+def test_a_limit_serves_no_search_with_one_token(people: People) -> None:
+    """The measured attack: a suspended delegation, one token, every threshold. Each but the first is a replay."""
+    scene = Scene.of(people, maxRefusals=1)
+    assert scene.ask(scene.body(value=90)).outcome == NO
+    token = scene.token()
+    answers = [scene.ask(scene.body(value=value, ibct=token)) for value in range(30, 46)]
+    assert answers[0].outcome == (403, "DELEGATION_SUSPENDED")
+    assert {answer.outcome for answer in answers[1:]} == {(403, "IBCT_REPLAYED")}
+
+
+def test_values_that_a_delegation_lists_are_no_pins(people: People) -> None:
+    """64 values, six tokens, and once no counter moved."""
+    listed = [{"attributeName": "age", "type": "gte", "values": list(range(18, 82))}]
+    refused = Scene.of(people, actions=[], predicates=listed, autonomyLevel=2)
+    assert refused.ask(refused.body(value=37)).outcome == (403, "AUTONOMY_TOO_LOW")
+    who = searcher(people, actions=[], predicates=listed)
+    who.possible = set(range(18, 82))
+    halve(who)
+    assert who.asked <= 3
+    assert len(who.possible) >= 8
+    assert who.scene.delegation()["thresholds"] == who.asked
+    one = Scene.of(people, actions=[], predicates=[listed[0] | {"values": [37]}], autonomyLevel=2, **DEFAULTS)
+    assert [one.ask(one.body(value=37)).outcome for _ in range(4)] == [YES] * 4
+    assert one.delegation()["thresholds"] == 0
 
 
 def test_what_cannot_be_asked_tells_nothing(people: People) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import Json, People, Scene, in_two_minutes, printed
+from tests.attack.delegated.scene import Json, People, Scene, in_two_minutes, later, printed, said
 from tests.attack.stranger import Answer, at_once, rounds
 from tests.fault.turned_service import Turned
 
@@ -169,18 +170,64 @@ def test_at_the_edge_of_its_expiry_a_token_is_not_forgotten(mortals: People, tur
     assert scene.uses == scene.proofs() == 1 + len(moments)
 
 
-def test_what_is_refused_before_the_evaluation_spends_nothing(scene: Scene) -> None:
+def test_what_is_refused_before_the_signature_spends_nothing(scene: Scene) -> None:
     body = scene.body(challenge="c" * 16, domain="https://shop.example")
-    for change in (
-        {"challenge": "short"},
-        {"credentialId": "urn:uuid:none"},
-        {"syncWaitMs": -1},
-        {"agentDid": scene.people.mallory.did},
-    ):
-        assert scene.ask(body | change).status in (400, 403, 404)
+    for change in ({"challenge": "short"}, {"syncWaitMs": -1}, {"agentDid": scene.people.mallory.did}):
+        assert scene.ask(body | change).status in (400, 403)
     assert scene.ask(body, headers={"Authorization": "Bearer nonsense"}).status == 401
+    assert scene.ask(body | {"ibct": body["ibct"] | {"nonce": "f" * 32}}).outcome == (403, "IBCT_INVALID")
     assert scene.uses == 0
     assert scene.ask(body).status == 201
+
+
+# What is wrong, by terms of the delegation or in the request; and what mends it, past the token.
+WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, str]]] = {
+    "scope": ({"actions": ["zkp.prove.country.eq"]}, {}, (403, "SCOPE_MISMATCH")),
+    "verifier": ({"verifiers": ["https://shop.example"]}, {}, (403, "SCOPE_MISMATCH")),
+    "autonomy": ({"autonomyLevel": 2}, {}, (403, "AUTONOMY_TOO_LOW")),
+    "credential": ({}, {"credentialId": "urn:uuid:none"}, (404, "CREDENTIAL_NOT_FOUND")),
+    "predicate": ({}, {"about": ("age", "gte", 151)}, (422, "PREDICATE_UNSUPPORTED")),
+    "exhausted": ({"maxUses": 0}, {}, (403, "DELEGATION_EXHAUSTED")),
+    "disclosure": ({"maxThresholds": 0}, {}, (403, "DISCLOSURE_LIMIT")),
+    "not begun": ({"notBefore": later(600)}, {}, (403, "DELEGATION_NOT_ACTIVE")),
+    "delegation": ({}, {"delegation": str(uuid.uuid4())}, (403, "DELEGATION_INVALID")),
+    "no": ({}, {"value": 90}, UNSATISFIED),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_every_refusal_of_a_genuine_token_spends_it(crowded: People, wrong: str) -> None:
+    """Whatever it was that refused, the token asks nothing else; the identical request is told the same, by every process."""
+    terms, change, outcome = WRONG[wrong]
+    scene = Scene.of(crowded, **terms)
+    change = dict(change)
+    if "delegation" in change:
+        change["ibct"] = scene.token(delegationRef=change.pop("delegation"))
+    body = scene.body(**change)
+    first = scene.ask(body)
+    assert first.outcome == outcome
+    uses = scene.uses
+    for _ in range(6):
+        again = scene.ask(body, fresh=True)
+        assert said(again)[:2] == said(first)[:2]
+        assert again.headers["idempotent-replayed"] == "true"
+        for other in (
+            {"predicate": {"attributeName": "age", "type": "gte", "value": 18 + (wrong != "no")}},
+            {"credentialId": Scene.of(crowded).credential_id} if wrong == "credential" else {"anchor": False},
+            {"domain": "https://shop.example"},
+        ):
+            assert scene.ask(body | other, fresh=True).outcome == REPLAYED
+    assert scene.uses == uses == (1 if wrong == "no" else 0)
+
+
+def test_a_refusal_is_repeated_when_its_cause_is_gone(people: People) -> None:
+    scene = Scene.of(people)
+    people.operate("POST", f"/delegations/{scene.delegation_id}/suspend")
+    body = scene.body()
+    assert scene.ask(body).outcome == (403, "DELEGATION_NOT_ACTIVE")
+    people.operate("POST", f"/delegations/{scene.delegation_id}/resume")
+    assert scene.ask(body).outcome == (403, "DELEGATION_NOT_ACTIVE")
+    assert scene.ask().status == 201
 
 
 def test_an_identical_request_is_authorised_anew(scene: Scene) -> None:

@@ -1,19 +1,16 @@
 """Whether the time of a refusal tells what it withholds: two classes of requests, one whose predicate holds and one whose does not.
 
-In one process on the real store, so that no network blurs it: what does not show here shows nowhere. The statistic is dudect's
+In one process on the real store and its disk, so that no network blurs it: what does not show here shows nowhere. The statistic is dudect's
 (Reparaz, Balasch, Verbauwhede 2017): the classes in random order, the slowest measurements cropped by a limit that both share, Welch's t. A
-difference that is there makes t grow with the square root of the number of pairs: before the order of checks was mended, a limit that
-refused gave |t| > 15 at a tenth of them. IDENTITY_ROUNDS asks for more.
+difference that is there makes t grow with the square root of the number of pairs. IDENTITY_ROUNDS asks for more.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import random
-import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -34,17 +31,8 @@ BOUND = 4.5
 YES, NO = 18, 90
 UNPINNED = "zkp.prove.age.gte"
 
-MEMORY = Path("/dev/shm")
 
 Story = Callable[[Proving], Awaitable[None]]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """In memory where there is such a place: what else waits for the disk would hide what is looked for. That both answers wait for it
-    is for ``tests/unit/store/test_invocations.py``."""
-    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else tmp_path) as found:
-        yield Path(found)
 
 
 def welch(some: list[float], others: list[float]) -> float:
@@ -156,7 +144,7 @@ LIMITS: dict[str, tuple[str, dict[str, Any], Story | None]] = {
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_refusal_by_a_limit_takes_the_same_time_whatever_the_answer(folder: Path, limit: str) -> None:
+def test_a_refusal_by_a_limit_takes_the_same_time_whatever_the_answer(tmp_path: Path, limit: str) -> None:
     code, terms, before = LIMITS[limit]
 
     async def story(rooms: Proving) -> None:
@@ -171,11 +159,11 @@ def test_a_refusal_by_a_limit_takes_the_same_time_whatever_the_answer(folder: Pa
         assert await counted(rooms) == counters
         report(limit, measured)
 
-    run(folder, story)
+    run(tmp_path, story)
 
 
 @pytest.mark.parametrize("pinned", [False, True], ids=["chosen", "pinned"])
-def test_yes_and_no_take_the_same_time_until_the_proof(folder: Path, pinned: bool) -> None:
+def test_yes_and_no_take_the_same_time_until_the_proof(tmp_path: Path, pinned: bool) -> None:
     async def story(rooms: Proving) -> None:
         measured, codes = await classes(rooms, pinned=pinned)
         assert codes == {"PREDICATE_NOT_SATISFIED", "PLUGIN_UNAVAILABLE"}
@@ -183,4 +171,4 @@ def test_yes_and_no_take_the_same_time_until_the_proof(folder: Path, pinned: boo
         assert await counted(rooms) == (2 * asked, 0 if pinned else asked, 0 if pinned else 2)
         report("yes and no", measured)
 
-    run(folder, story)
+    run(tmp_path, story)
