@@ -168,7 +168,10 @@ class ToyHandlers:
 
 
 class ToyGate:
-    """Knows one API key; refuses the credential ``flood`` with 429."""
+    """Knows one API key; refuses the credential ``flood`` with 429, and what reaches no operation while ``is_address_empty``."""
+
+    def __init__(self) -> None:
+        self.is_address_empty = False
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         given = {each.split()[-1] for each in request.all_headers("authorization")} | {
@@ -184,6 +187,12 @@ class ToyGate:
         if given != {KEY}:
             raise AuthFailed
         return Caller(), request.answer_headers
+
+    async def charge(self, request: Request) -> None:
+        request.paid = True
+        request.answer_headers = (*request.answer_headers, ("RateLimit", '"address";r=1;t=1'))
+        if self.is_address_empty:
+            raise RateLimited(details={"retryAfter": 1.2})
 
 
 @asynccontextmanager

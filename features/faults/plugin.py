@@ -60,9 +60,9 @@ class Ledger:
         await strike("ledger")
         return await self._real.append(did, entry, expected_version=expected_version)
 
-    async def entries(self, did: str) -> Any:
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Any:
         await strike("ledger")
-        return await self._real.entries(did)
+        return await self._real.entries(did, after=after, limit=limit)
 
     async def entries_after(self, sequence: int, limit: int) -> Any:
         await strike("ledger")

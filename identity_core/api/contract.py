@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.api.guard import READ
+from identity_core.api.header_rules import READ
 from identity_core.api.request import Handler
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")

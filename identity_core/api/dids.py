@@ -15,7 +15,7 @@ from identity_core.api import did_parse, did_render
 from identity_core.api.dids_cache import AnswerCache
 from identity_core.api.errors import error_answer
 from identity_core.api.negotiation import negotiate
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Parts, Request
 from identity_core.domain.errors import DidDeactivated
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.deactivate import DeactivateDid
@@ -134,5 +134,5 @@ class DidHandlers:
         return did_render.history_page(did, page, include_document=request.query.get("includeDocument", False))
 
     async def get_did_log(self, request: Request) -> Answer:
-        lines = await self.log(self.reader.parse(request.path["did"]))
-        return Answer(200, lines, media_type="application/jsonl")
+        log = await self.log(self.reader.parse(request.path["did"]))
+        return Answer(200, Parts(log.octets, log.pages), media_type="application/jsonl")

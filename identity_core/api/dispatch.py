@@ -44,7 +44,7 @@ class Wiring:
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something. ``aliases``: path
-    at the root → operationId. ``pages``: path → handler outside the document, GET only and past the gate. ``max_body`` caps
+    at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``max_body`` caps
     bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``verify``
     checks every answer against the document.
     """
@@ -68,7 +68,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self._wiring = wiring
         self._routes: Routes[Run] = Routes()
         for path, page in wiring.pages.items():
-            self._routes.add(path, {"GET": _page(page)})
+            self._routes.add(path, {"GET": _page(page, wiring.gate)})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
         """Compiles the operations of one loaded document."""
@@ -101,6 +101,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         if run is not None:
             answer = await run(request, scope, receive)
         elif method == "OPTIONS":
+            await self._wiring.gate.charge(request)
             answer = Answer(204, headers=[("allow", ", ".join(allowed(targets)))])
         else:
             raise MethodNotAllowed(details={"allow": [*allowed(targets)]})
@@ -190,8 +191,9 @@ def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
     return lambda part: contract.dereference(document, part)
 
 
-def _page(page: Handler) -> Run:
+def _page(page: Handler, gate: Gate) -> Run:
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        await gate.charge(request)
         refuse_body(request)
         return await page(request)
 

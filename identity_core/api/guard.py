@@ -1,9 +1,9 @@
 """The outermost layer: nothing passes it unshaped, in or out.
 
-In: the rules for header fields that hold for every operation (contract.md §1), a bound on requests in progress, the
-request id. Out: a refusal becomes its error answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without
-secrets. A client that goes away is no error. What the HTTP parser of the server refuses before there is a request never
-arrives here; ``README.md`` lists it.
+In: the rules of ``header_rules.py``, a bound on requests in progress, the request id. Out: a refusal becomes its error
+answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. What
+the server refuses before there is a request, or in its body, arrives as the scope's ``identity.refusal``. A refusal that no
+bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
 """
 
 from __future__ import annotations
@@ -12,51 +12,16 @@ import itertools
 import logging
 import re
 import traceback
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from identity_core.api.errors import error_answer
+from identity_core.api.header_rules import admit_headers
 from identity_core.api.request import Answer, Request
-from identity_core.api.transport import ClientGone, Receive, Scope, Send, deliver
-from identity_core.domain.errors import (
-    HeadersTooLarge,
-    IdentityError,
-    InternalError,
-    InvalidRequest,
-    Overloaded,
-)
+from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, deliver
+from identity_core.domain.errors import IdentityError, InternalError, Overloaded
 
-MAX_HEADER_OCTETS: Final = 32 * 1024
-MAX_HEADERS: Final = 100
-MAX_TARGET_OCTETS: Final = 8 * 1024
-
-# The header fields that the service reads. Others pass unread, whatever they hold.
-READ: Final = {
-    name.encode("ascii"): name
-    for name in (
-        "accept",
-        "authorization",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "host",
-        "idempotency-key",
-        "if-match",
-        "if-none-match",
-        "traceparent",
-        "transfer-encoding",
-        "x-api-key",
-        "x-forwarded-for",
-        "x-request-id",
-    )
-}
-
-# Two of these that differ leave it open which one is meant. Two credentials are the gate's to judge.
-SINGLE: Final = ("host", "content-type", "content-length", "content-encoding", "idempotency-key")
-
-_LENGTH = re.compile(r"[0-9]{1,15}")
-_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -76,7 +41,8 @@ class Guard:
     """An ASGI application around ``app``.
 
     ``limit`` bounds the requests that are worked on, ``exempt`` are the raw paths that the bound does not count: health and
-    readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none.
+    readiness must answer when all else is busy. ``identify`` gives the id of a request that brings none. ``charge`` takes a
+    token of the address's bucket, or raises what is answered then.
     """
 
     def __init__(
@@ -85,6 +51,7 @@ class Guard:
         *,
         observe: Observe,
         identify: Callable[[], str],
+        charge: Callable[[Request], Awaitable[None]],
         limit: int,
         exempt: frozenset[bytes],
         monotonic: Callable[[], float],
@@ -92,6 +59,7 @@ class Guard:
         self.app = app
         self._observe = observe
         self._identify = identify
+        self._charge = charge
         self._limit = limit
         self._exempt = exempt
         self._monotonic = monotonic
@@ -103,13 +71,19 @@ class Guard:
             await self._other(scope, receive, send)
             return
         request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
+        client = scope.get("client")
+        request.client_address = client[0] if client else ""
+        send = partial(self._at_the_clients_pace, send, scope.get("identity.is_closing", _never))
         self._in_progress += 1
         try:
+            if "identity.refusal" in scope:
+                request.request_id = self._identify()
+                raise scope["identity.refusal"]
             admit_headers(request, scope, self._identify)
             if self._in_progress > self._limit and request.raw_path not in self._exempt:
                 raise Overloaded(details={"retryAfter": 1})
             scope["identity.request"] = request
-            await self.app(scope, partial(self._patiently, receive), send)
+            await self.app(scope, partial(self._patiently, receive, scope), send)
         except ClientGone:
             return
         except IdentityError as error:
@@ -121,14 +95,27 @@ class Guard:
             if request.status is not None:
                 self._observe(request.operation_id, request.status, self._monotonic() - request.arrived)
 
-    async def _patiently(self, receive: Receive) -> MutableMapping[str, Any]:
+    async def _patiently(self, receive: Receive, scope: Scope) -> Message:
         """What the client sends. A request that waits for its client is no work: a thousand slow clients must not make
-        the service refuse the quick ones."""
+        the service refuse the quick ones. Raises the refusal of a body that is none."""
         self._in_progress -= 1
         try:
-            return await receive()
+            message = await receive()
         finally:
             self._in_progress += 1
+        if "identity.refusal" in scope:
+            raise scope["identity.refusal"]
+        return message
+
+    async def _at_the_clients_pace(self, send: Send, is_closing: Callable[[], bool], message: Message) -> None:
+        """Sends; the same holds for a client that reads slowly. Raises ``ClientGone`` where more was to follow."""
+        self._in_progress -= 1
+        try:
+            await send(message)
+        finally:
+            self._in_progress += 1
+        if message.get("more_body", False) and is_closing():
+            raise ClientGone
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -138,6 +125,11 @@ class Guard:
         await self.app(scope, receive, send)
 
     async def _refuse(self, request: Request, error: IdentityError, send: Send) -> None:
+        if not request.paid and not isinstance(error, Overloaded):
+            try:
+                await self._charge(request)
+            except IdentityError as empty:
+                error = empty
         answer = error_answer(error, request.request_id, request.operation)
         # 501 says what this installation leaves out: whoever asks for it is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:
@@ -155,72 +147,14 @@ class Guard:
         await deliver(answer, request, send)
 
 
+def _never() -> bool:
+    return False
+
+
 def request_ids(prefix: str) -> Callable[[], str]:
     """Ids ``<prefix>-<count>``: unique while the prefix is unique to the process."""
     count = itertools.count(1)
     return lambda: f"{prefix}-{next(count):x}"
-
-
-def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -> None:
-    """Fills ``request`` from the scope's header fields and refuses what breaks a rule.
-
-    Raises ``HeadersTooLarge`` and ``InvalidRequest``.
-    """
-    raw = scope["headers"]
-    fields: dict[str, str] = {}
-    size = 0
-    not_ascii = None
-    for octets, value in raw:
-        size += len(octets) + len(value)
-        name = READ.get(octets)
-        if name is None:
-            continue
-        if not value.isascii():
-            not_ascii = name
-            continue
-        if name in fields:
-            _repeat(request, fields, name, value.decode("ascii"))
-        else:
-            fields[name] = value.decode("ascii")
-    request.headers = fields
-    given = fields.get("x-request-id")
-    request.request_id = given if given is not None and _REQUEST_ID.fullmatch(given) else identify()
-    client = scope.get("client")
-    request.client_address = client[0] if client else ""
-    if size > MAX_HEADER_OCTETS or len(raw) > MAX_HEADERS:
-        raise HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS})
-    if not_ascii is not None:
-        raise InvalidRequest("A header holds characters outside ASCII.", details={"header": not_ascii})
-    if scope["http_version"] == "0.9":
-        raise InvalidRequest("Requests are HTTP/1.0 or later.")
-    if not fields.get("host"):
-        raise InvalidRequest("The Host header is missing.", details={"header": "host"})
-    if request.repeated:
-        _refuse_ambiguity(request)
-    if "content-length" in fields and not _LENGTH.fullmatch(request.headers["content-length"]):
-        raise InvalidRequest("Content-Length is not a length.", details={"header": "content-length"})
-    if len(request.raw_path) + len(scope["query_string"]) > MAX_TARGET_OCTETS:
-        raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
-
-
-def _repeat(request: Request, fields: dict[str, str], name: str, value: str) -> None:
-    repeated = dict(request.repeated)
-    repeated[name] = [*repeated.get(name, (fields[name],)), value]
-    request.repeated = repeated
-    fields[name] = f"{fields[name]}, {value}"
-
-
-def _refuse_ambiguity(request: Request) -> None:
-    """Refuses differing repetitions of the headers in ``SINGLE``; equal ones count once."""
-    fields = dict(request.headers)
-    for name in SINGLE:
-        values = request.repeated.get(name)
-        if values is None:
-            continue
-        if len(set(values)) > 1:
-            raise InvalidRequest("A header appears twice with different values.", details={"header": name})
-        fields[name] = values[0]
-    request.headers = fields
 
 
 def _about(request: Request) -> dict[str, str]:

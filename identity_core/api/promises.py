@@ -14,7 +14,7 @@ from jsonschema_rs import Draft202012Validator
 
 from identity_core.api.contract import dereference
 from identity_core.api.errors import STATUS, error_answer
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Parts, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
 from identity_core.domain.errors import IdentityError
@@ -54,6 +54,8 @@ class Promises:
         validator = promised[media]
         if validator is None:
             return
+        if isinstance(answer.body, Parts):
+            raise PromiseBroken(f"{self._operation_id}: a stream of JSON cannot be checked")
         value = orjson.loads(answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body))
         for error in validator.iter_errors(value):
             place = "/".join(map(str, error.instance_path))

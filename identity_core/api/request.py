@@ -1,12 +1,12 @@
 """What the edge hands to a handler, what a handler gives back, and the two seams between them and the dispatch.
 
 A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
-purpose: cookies, forms, streams and uploads, which no operation has.
+purpose: cookies, forms and uploads, which no operation has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Protocol
@@ -36,9 +36,18 @@ class Operation:
     optional: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A body that is sent as fast as its client reads it: how many octets it has, and the parts, which are made one at a
+    time and hold nothing open in between."""
+
+    octets: int
+    parts: AsyncIterator[bytes]
+
+
 @dataclass(slots=True, eq=False)
 class Answer:
-    """A response. ``body`` is either finished bytes or a JSON value for the edge to encode; None sends none.
+    """A response. ``body`` is finished bytes, ``Parts``, or a JSON value for the edge to encode; None sends none.
 
     Not to be changed once it has been sent: its headers are encoded once, so that an answer from a cache costs nothing.
     """
@@ -62,10 +71,10 @@ class Answer:
 class Request:
     """One request. The guard fills the first block, the dispatch the second.
 
-    ``headers`` holds those that the service reads (``guard.READ``), by lower-case name, repeated ones joined by ``, ``;
-    ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``status`` is None until an
-    answer is on its way. ``answer_headers`` go out with whatever becomes the answer, refusals included; the gate may
-    set them before it refuses.
+    ``headers`` holds those that the service reads (``header_rules.READ``), by lower-case name, repeated ones joined by
+    ``, ``; ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells whether a
+    bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with whatever becomes the
+    answer, refusals included; the gate may set them before it refuses.
     """
 
     __slots__ = (
@@ -80,6 +89,7 @@ class Request:
         "method",
         "operation",
         "operation_id",
+        "paid",
         "path",
         "query",
         "raw_path",
@@ -112,6 +122,7 @@ class Request:
         self.repeated: Mapping[str, Sequence[str]] = NOTHING
         self.arrived = arrived
         self.status: int | None = None
+        self.paid = False
 
         self.operation: Operation | None = None
         self.operation_id = operation_id
@@ -160,6 +171,11 @@ class Gate(Protocol):
         Raises the refusals of 401, 403 and 429. ``request.path`` and ``request.body_octets`` are there,
         ``request.query`` and ``request.body`` not yet.
         """
+        ...
+
+    async def charge(self, request: Request) -> None:
+        """A token of the address for a request that reaches no operation; adds to ``request.answer_headers``. Raises
+        ``RateLimited``."""
         ...
 
 

@@ -150,12 +150,26 @@ class Gate:
             headers = await self._spend(operation, request, behind)
         return caller, headers
 
+    async def charge(self, request: Request) -> None:
+        """A token of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
+        request.paid = True
+        try:
+            headers = await self.policy.spend_address(self._address(request))
+        except BucketEmpty as error:
+            request.answer_headers = (*request.answer_headers, *error.headers)
+            raise
+        request.answer_headers = (*request.answer_headers, *headers)
+
+    def _address(self, request: Request) -> str | None:
+        return client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
+
     async def _spend(self, operation: Operation, request: Request, key: ApiKey | None) -> Headers:
         """One token of the key's bucket, or of the stranger's address."""
+        request.paid = True
         try:
             if key is not None:
                 return await self.policy.spend_key(key)
-            address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
+            address = self._address(request)
             if operation.operation_id == "getDidAuthChallenge":
                 return await self.policy.spend_challenge(address)
             return await self.policy.spend_address(address)

@@ -8,12 +8,13 @@ from typing import Any
 
 import orjson
 
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Parts, Request
 from identity_core.domain.errors import InvalidRequest, PayloadTooLarge
 
 Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class ClientGone(Exception):
@@ -62,18 +63,42 @@ async def _read(receive: Receive, cap: int) -> bytes:
 async def deliver(answer: Answer, request: Request, send: Send) -> None:
     """Sends ``answer`` with the request's id and the headers that the gate has set; without its body for HEAD."""
     body = answer.body
+    if type(body) is Parts:
+        await _deliver_parts(answer, body, request, send)
+        return
     if type(body) is not bytes:
         body = b"" if body is None else orjson.dumps(body)
-    headers = [*answer.encoded_headers(), (b"x-request-id", request.request_id.encode("ascii"))]
-    for name, value in request.answer_headers:
-        headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
+    headers = _headers(answer, request)
     if answer.status == 304 or answer.status == 204:
         body = b""
     else:
         headers.append((b"content-length", b"%d" % len(body)))
     request.status = answer.status
+    await _send(send, {"type": "http.response.start", "status": answer.status, "headers": headers})
+    await _send(send, {"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+
+
+async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Send) -> None:
+    """The next part is made when the client has read most of those before it. Raises ``ClientGone``, and what making a part
+    raises: the head has gone out by then, and the connection breaks."""
+    headers = [*_headers(answer, request), (b"content-length", b"%d" % body.octets)]
+    request.status = answer.status
+    await _send(send, {"type": "http.response.start", "status": answer.status, "headers": headers})
+    if request.method != "HEAD":
+        async for part in body.parts:
+            await _send(send, {"type": "http.response.body", "body": part, "more_body": True})
+    await _send(send, {"type": "http.response.body", "body": b""})
+
+
+async def _send(send: Send, message: Message) -> None:
     try:
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+        await send(message)
     except OSError as error:
         raise ClientGone from error
+
+
+def _headers(answer: Answer, request: Request) -> list[tuple[bytes, bytes]]:
+    headers = [*answer.encoded_headers(), (b"x-request-id", request.request_id.encode("ascii"))]
+    for name, value in request.answer_headers:
+        headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
+    return headers

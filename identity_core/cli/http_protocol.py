@@ -1,30 +1,248 @@
-"""The server's HTTP parser, where it refuses octets before there is a request: that answer too has the one error shape.
+"""The server's side of one connection: bounds and deadlines for what comes before there is a request.
 
-Nothing of such a request is trusted, not even its X-Request-Id, so the answer has an id of its own. An offer to upgrade is
-ignored, as RFC 9110 §7.8 allows, and not logged with advice to install a WebSocket library: there is nothing to install.
+The parser is httptools, the rest uvicorn's. Here octets are counted as they come, every wait has an end, and a refusal goes
+the way of every request, as the scope's ``identity.refusal``: the guard charges a bucket, gives the answer its one shape and
+counts it. An offer to upgrade is ignored, as RFC 9110 §7.8 allows. Trailers are read past (§6.5.1). Left out on purpose: an
+answer to who has sent nothing, and reading on after a refusal; ``README.md`` says what each bound is.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+from typing import Any, Final
 
+import httptools
 import orjson
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from identity_core.api.errors import error_answer
 from identity_core.api.guard import request_ids
-from identity_core.domain.errors import InvalidRequest
+from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
+from identity_core.cli.connections import Connections
+from identity_core.domain.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
+
+# Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
+MAX_PIPELINED: Final = 32
+# Octets are counted by this much, because the parser does not tell where in them it was.
+PARSED_AT_ONCE: Final = 4096
+
+# Where the newest message of a connection is. BETWEEN also while it is being answered.
+BETWEEN, HEAD, BODY = range(3)
 
 _identify = request_ids(secrets.token_hex(4))
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol on httptools with our answers."""
+    """Uvicorn's protocol on httptools, bounded. ``connections`` are all those of the process."""
 
-    def send_400_response(self, msg: str) -> None:
-        """Answers and closes: where the next request would begin is unknown."""
+    def __init__(self, *arguments: Any, connections: Connections, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._all = connections
+        self._limits = connections.server
+        self._where = BETWEEN
+        # When the client must have gone on; meaningless while it waits for us.
+        self._deadline = 0.0
+        # Octets since the parser last told of anything but a header field: of a head, a chunk's size line, trailers.
+        self._unparsed = 0
+        self._blocked_since: float | None = None
+        self._closing_since: float | None = None
+        self._refused = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Takes the connection, or says why not and closes it."""
+        super().connection_made(transport)
+        if self.client is None and self.server is not None and self.server[1] is not None:
+            # Over TCP only who is gone again has no address.
+            self._refused = True
+            transport.abort()
+            return
+        refusal = self._all.admit(self, self.client[0] if self.client else None, self.loop)
+        if refusal is not None:
+            self._refused = True
+            transport.write(self._answer(refusal))
+            transport.close()
+        self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended."""
+        self._all.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Octets of the client; after a refusal they are thrown away."""
+        for start in range(0, len(data), PARSED_AT_ONCE):
+            if self._refused:
+                return
+            self._parse(data[start : start + PARSED_AT_ONCE])
+
+    def _parse(self, octets: bytes) -> None:
+        self._unparsed += len(octets)
+        try:
+            self.parser.feed_data(octets)
+        except httptools.HttpParserUpgrade:
+            return
+        except httptools.HttpParserError as error:
+            ours = error.__context__
+            theirs = InvalidRequest("The octets are no valid HTTP/1.1 request.")
+            self._refuse(ours if isinstance(ours, IdentityError) else theirs)
+            return
+        if self._unparsed > MAX_HEADER_OCTETS:
+            self._refuse(HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS}))
+
+    # What the parser tells. An exception in these ends the parsing and is the context of the parser's own.
+    def on_message_begin(self) -> None:
+        """The first octet of a request line."""
+        super().on_message_begin()
+        self._where = HEAD
+        self._deadline = self.loop.time() + self._limits.header_timeout_seconds
+
+    def on_url(self, url: bytes) -> None:
+        """A part of the target. Raises ``InvalidRequest``."""
+        self.url += url
+        if len(self.url) > MAX_TARGET_OCTETS:
+            raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header field, or a trailer. Raises ``HeadersTooLarge``."""
+        if self._where == BODY:
+            return
+        if len(self.headers) == MAX_HEADERS:
+            raise HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS})
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """A request that can be worked on. Raises ``RateLimited`` when too many of this connection wait already."""
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
+        self._unparsed = 0
+        self.scope["identity.is_closing"] = self.transport.is_closing  # type: ignore[typeddict-unknown-key]
+        super().on_headers_complete()
+        self._where = BODY
+        self._deadline = self.loop.time() + self._limits.body_timeout_seconds
+
+    def on_chunk_header(self) -> None:
+        """The size line of a chunk is complete."""
+        self._unparsed = 0
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body."""
+        self._unparsed = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The last octet of a request."""
+        self._unparsed = 0
+        self._where = BETWEEN
+        if self.cycle.response_complete:
+            self._deadline = self.loop.time() + self._limits.keep_alive_timeout_seconds
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """An answer is in the transport's buffer, or sent: the next request of the connection, or the wait for one."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self.flow.resume_reading()
+        if self._where == BETWEEN:
+            self._deadline = self.loop.time() + self._limits.keep_alive_timeout_seconds
+        elif self._where == HEAD:
+            # The rest of it may have come while nobody read.
+            self._deadline = self.loop.time() + self._limits.header_timeout_seconds
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly."""
+        super().pause_writing()
+        self._blocked_since = self.loop.time()
+        self._all.blocked(self)
+
+    def resume_writing(self) -> None:
+        """The client has read most of what waited."""
+        super().resume_writing()
+        self._blocked_since = None
+        self._all.unblocked(self)
+
+    # How the connections of the process look after this one.
+    def unsent(self) -> int:
+        """The octets that wait for the client to read."""
+        return self.transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Ends the connection, whatever waits."""
+        self.transport.abort()
+
+    def end_if_late(self, now: float) -> bool:
+        """Ends the connection when the client has let a deadline pass."""
+        if self._is_unread(now):
+            self.transport.abort()
+            return True
+        waits_for_us = self.cycle is not None and not self.cycle.response_complete
+        if waits_for_us or now < self._deadline or self.transport.is_closing():
+            return False
+        if self._where == HEAD:
+            seconds = self._limits.header_timeout_seconds
+            self._refuse(InvalidRequest("The request did not arrive in time.", details={"seconds": seconds}))
+        else:
+            self.transport.close()
+        return True
+
+    def _is_unread(self, now: float) -> bool:
+        """Whether an answer has waited too long for the client to read on, also one that is all there is left to send."""
+        since = self._blocked_since
+        if self.transport.is_closing():
+            since = self._closing_since = self._closing_since or now
+        return since is not None and now - since >= self._limits.write_timeout_seconds
+
+    def _refuse(self, refusal: IdentityError) -> None:
+        """Has the guard answer, after the requests before, and the connection end: where the next request would begin is
+        unknown."""
+        self._refused = True
+        if self.transport.is_closing():
+            return
+        if self._where != BODY:
+            self._begin_refused(refusal)
+            return
+        self.cycle.keep_alive = False
+        if self.cycle.response_complete:
+            self.transport.close()
+            return
+        # Whoever waits for the rest of the body finds the refusal instead.
+        self.cycle.scope["identity.refusal"] = refusal  # type: ignore[typeddict-unknown-key]
+        self.cycle.more_body = False
+        self.cycle.message_event.set()
+
+    def _begin_refused(self, refusal: IdentityError) -> None:
+        """A request of which nothing is trusted, not even its X-Request-Id."""
+        before, self.headers = self.cycle, []
+        HttpToolsProtocol.on_message_begin(self)
+        self.scope |= {"method": "GET", "path": "/", "raw_path": b"/", "query_string": b""}
+        self.scope["identity.refusal"] = refusal  # type: ignore[typeddict-unknown-key]
+        self.cycle = RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
+        self.cycle.more_body = False
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.pipeline.appendleft((self.cycle, self.app))
+
+    def _answer(self, refusal: IdentityError) -> bytes:
+        """The octets that refuse a connection before anything was read of it."""
         request_id = _identify()
-        answer = error_answer(InvalidRequest("The octets are no valid HTTP/1.1 request."), request_id)
+        answer = error_answer(refusal, request_id)
         body = orjson.dumps(answer.body)
         headers = [
             *self.server_state.default_headers,
@@ -34,8 +252,4 @@ class HttpProtocol(HttpToolsProtocol):
             (b"connection", b"close"),
         ]
         lines = b"".join(b"%s: %s\r\n" % header for header in headers)
-        self.transport.write(STATUS_LINE[answer.status] + lines + b"\r\n" + body)
-        self.transport.close()
-
-    def _unsupported_upgrade_warning(self) -> None:
-        """Nothing: the request is answered as if it had offered no upgrade."""
+        return STATUS_LINE[answer.status] + lines + b"\r\n" + body

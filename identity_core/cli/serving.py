@@ -13,12 +13,14 @@ import gc
 import logging
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from identity_core import bootstrap
+from identity_core.cli.connections import Connections
+from identity_core.cli.http_protocol import HttpProtocol
 from identity_core.cli.log_lines import logging_config
 from identity_core.settings import Settings
 
@@ -35,6 +39,12 @@ from identity_core.settings import Settings
 Announce = Callable[[str | None], None]
 
 BACKLOG = 2048
+# What the kernel holds of one connection; left alone it gives some megabytes to each. The first also bounds what one call
+# reads.
+RECEIVED_OCTETS = 64 * 1024
+SENT_OCTETS = 128 * 1024
+# Files that a process opens for anything but a connection: databases, pipes to provers, plugins.
+OWN_FILES = 256
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 # After its requests a worker closes its plugins; one that hangs in that is killed.
 CLOSING_SECONDS = 10.0
@@ -50,6 +60,10 @@ log = logging.getLogger("identity")
 
 def serve(settings: Settings, listening: socket.socket, announce: Announce) -> int:
     """Serves until a signal comes. Returns the exit code. Raises ``StartError`` and whatever else opening raises."""
+    settings = _within_files(settings)
+    # Accepted sockets inherit these.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_OCTETS)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_OCTETS)
     # From here on connections wait in the backlog instead of being refused.
     listening.listen(BACKLOG)
     if settings.server.workers > 1:
@@ -58,6 +72,22 @@ def serve(settings: Settings, listening: socket.socket, announce: Announce) -> i
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_serve_here(settings, listening, announce))
     return 0
+
+
+def _within_files(settings: Settings) -> Settings:
+    """Lets this process, and the workers that it starts, open a file for each connection; where the system gives fewer, so
+    many connections are taken that none is lost for want of a file."""
+    wanted = settings.server.max_connections + OWN_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return settings
+    given = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (given, hard))
+    if given == wanted:
+        return settings
+    fewer = max(1, given - OWN_FILES)
+    log.warning("server.max_connections is %d here: this user may open %d files (ulimit -n)", fewer, given)
+    return replace(settings, server=replace(settings.server, max_connections=fewer))
 
 
 async def _serve_here(settings: Settings, listening: socket.socket, announce: Announce) -> None:
@@ -136,13 +166,14 @@ class Workers(Multiprocess):
 
 
 def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool = False) -> uvicorn.Config:
+    protocol: Any = partial(HttpProtocol, connections=Connections(settings.server))
     return uvicorn.Config(
         app,
         factory=factory,
         workers=settings.server.workers,
         lifespan=lifespan,
         loop="auto",
-        http="identity_core.cli.http_protocol:HttpProtocol",
+        http=protocol,
         ws="none",
         log_config=logging_config(settings.log),
         access_log=False,

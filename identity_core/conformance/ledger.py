@@ -127,6 +127,23 @@ class LedgerConformance(ConcurrencyPromises):
 
         run(scenario())
 
+    def test_the_entries_of_a_did_come_in_pages(self, ledger: LedgerBackend) -> None:
+        """``entries`` goes on behind a version and stops at a limit; together the pages are the log."""
+
+        async def scenario() -> None:
+            for n in range(7):
+                await ledger.append(DID, b"%d" % n, expected_version=n)
+                await ledger.append("did:x:other", b"other", expected_version=n)
+            lines = list(await ledger.entries(DID))
+            assert [line.version for line in lines] == [1, 2, 3, 4, 5, 6, 7]
+            for after in (0, 1, 6, 7, 8):
+                assert list(await ledger.entries(DID, after=after)) == lines[after:]
+                for limit in (1, 3, 7, 1000):
+                    page = list(await ledger.entries(DID, after=after, limit=limit))
+                    assert page == lines[after : after + limit]
+
+        run(scenario())
+
     def test_entries_are_opaque(self, ledger: LedgerBackend) -> None:
         """Every sequence of octets comes back as it was, up to 16 KiB."""
 

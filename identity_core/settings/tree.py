@@ -63,7 +63,24 @@ class Server:
         False, "Whether /metrics and the states in /ready are for everybody, or for API keys with service:read."
     )
     max_body_bytes: int = setting(262_144, "The largest request body.", least=1_024, most=16_777_216)
+    first_byte_timeout_seconds: float = setting(10.0, "How long a new connection may be silent.", least=0.1, most=600)
+    header_timeout_seconds: float = setting(
+        10.0, "How long a client may take to send a request line and its header.", least=0.1, most=600
+    )
+    keep_alive_timeout_seconds: float = setting(
+        75.0, "How long a connection may be silent after an answer.", least=0.1, most=3_600
+    )
     body_timeout_seconds: float = setting(10.0, "How long a client may take to send a body.", least=0.1, most=600)
+    write_timeout_seconds: float = setting(
+        30.0, "How long a client may take to read on in an answer.", least=0.1, most=3_600
+    )
+    max_connections: int = setting(2_048, "Connections at once in a process; more are 503.", least=1, most=100_000)
+    max_connections_per_address: int = setting(
+        128,
+        "Connections at once of one address, or /64 of IPv6, in a process; more are 429. Trusted proxies have no such limit.",
+        least=1,
+        most=100_000,
+    )
     max_requests_in_flight: int = setting(1_024, "Requests at once in a process; more are 503.", least=1, most=100_000)
     shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)
 

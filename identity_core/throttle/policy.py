@@ -124,7 +124,7 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequenc
 
     An entry that is no address ends the search: then the proxy that passed it on pays.
     """
-    if not trusted or forwarded_for is None or not _is_trusted(peer, trusted):
+    if not trusted or forwarded_for is None or not is_trusted(peer, trusted):
         return peer
     nearest = peer
     for entry in reversed(forwarded_for.split(",")):
@@ -132,12 +132,13 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequenc
         if _parse_address(candidate) is None:
             return nearest
         nearest = candidate
-        if not _is_trusted(candidate, trusted):
+        if not is_trusted(candidate, trusted):
             return nearest
     return nearest
 
 
-def _is_trusted(address: str | None, trusted: Sequence[Network]) -> bool:
+def is_trusted(address: str | None, trusted: Sequence[Network]) -> bool:
+    """Whether ``address`` is one of a trusted proxy."""
     parsed = _parse_address(address)
     return parsed is not None and any(parsed in network for network in trusted)
 

@@ -50,10 +50,10 @@ class MemoryLedger:
         self._of_did.setdefault(did, []).append(line)
         return receipt
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries``."""
         self._check_open()
-        return tuple(self._of_did.get(did, ()))
+        return tuple(self._of_did.get(did, [])[after : None if limit is None else after + limit])
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

@@ -34,7 +34,7 @@ class Immediate:
     async def append(self, did, entry, *, expected_version):
         return RECEIPT
 
-    async def entries(self, did):
+    async def entries(self, did, *, after=0, limit=None):
         return ()
 
     async def entries_after(self, sequence, limit):

@@ -73,9 +73,9 @@ class Sound:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         self.look()
-        return [line for line in self.read() if line.did == did]
+        return [line for line in self.read() if line.did == did][after:][:limit]
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         self.look()
@@ -115,12 +115,12 @@ class ReadsFirst(Sound):
         with self.locked():
             return self.put(did, entry, expected_version)
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         await asyncio.sleep(0.001)
         self.is_away = (self.folder / "away").exists()
         if self.is_away:
             raise LedgerUnavailable
-        return [line for line in self.read() if line.did == did]
+        return [line for line in self.read() if line.did == did][after:][:limit]
 
 
 class AcknowledgesBeforeItWrites(Sound):
@@ -239,8 +239,8 @@ class KeepsTwoCopies(Sound):
 class ShowsAnOldCopy(KeepsTwoCopies):
     """Whoever audits it sees what was there once."""
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
-        return [line for line in self.read(self.folder / "copy") if line.did == did]
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
+        return [line for line in self.read(self.folder / "copy") if line.did == did][after:][:limit]
 
 
 BROKEN: dict[type[Sound], tuple[str, str]] = {

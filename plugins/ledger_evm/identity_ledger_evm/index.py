@@ -25,7 +25,9 @@ _OWNER = "SELECT chain_id, contract FROM evm_cursor WHERE id = 1"
 _CURSOR = "SELECT block_number, block_hash, sequence FROM evm_cursor WHERE id = 1"
 _MOVE = "UPDATE evm_cursor SET block_number = :number, block_hash = :hash, sequence = :sequence WHERE id = 1"
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM evm_entries"
-_OF_DID = f"{_COLUMNS} WHERE did = :did ORDER BY version"
+_OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LIMIT :limit"
+# What a limit can hold at most, on either database.
+_ALL = 2**63 - 1
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 _AT = f"{_COLUMNS} WHERE sequence = :sequence"
 _BY_TRANSACTION = """
@@ -137,9 +139,10 @@ def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_
     return Receipt(bytes(transaction_hash).hex(), block_number, sequence, EPOCH + recorded_at * MICROSECOND)
 
 
-def of_did(transaction: Transaction, did: str) -> tuple[LedgerEntry, ...]:
+def of_did(transaction: Transaction, did: str, behind: int, limit: int | None) -> tuple[LedgerEntry, ...]:
     """See ``LedgerBackend.entries``."""
-    return tuple(map(_line, transaction.execute(_OF_DID, {"did": did}).fetchall()))
+    page = {"did": did, "after": behind, "limit": _ALL if limit is None else limit}
+    return tuple(map(_line, transaction.execute(_OF_DID, page).fetchall()))
 
 
 def after(transaction: Transaction, sequence: int, limit: int) -> tuple[LedgerEntry, ...]:

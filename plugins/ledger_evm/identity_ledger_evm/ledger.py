@@ -111,10 +111,10 @@ class EvmLedger:
         details["outcome"] = "unknown"
         raise LedgerUnavailable("The entry was sent, and is not confirmed yet.", details=details)
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries``."""
         self._run()
-        return await self._read(lambda transaction: index.of_did(transaction, did))
+        return await self._read(lambda transaction: index.of_did(transaction, did, after, limit))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

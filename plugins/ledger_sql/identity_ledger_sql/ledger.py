@@ -51,7 +51,9 @@ SELECT :sequence, :did, :version, :entry, :transaction_hash, :block_number, :rec
 WHERE :expected = (SELECT coalesce(max(version), 0) FROM ledger_entries WHERE did = :did)
 """
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM ledger_entries"
-_OF_DID = f"{_COLUMNS} WHERE did = :did ORDER BY version"
+_OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LIMIT :limit"
+# What a limit can hold at most, on either database.
+_ALL = 2**63 - 1
 _BY_HASH = f"{_COLUMNS} WHERE transaction_hash = :transaction_hash"
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 
@@ -204,9 +206,10 @@ class SqlLedger:
             now=(self._clock.now() - EPOCH) // MICROSECOND,
         )
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries``."""
-        return await self._read(lambda transaction: _lines(transaction, _OF_DID, {"did": did}))
+        page = {"did": did, "after": after, "limit": _ALL if limit is None else limit}
+        return await self._read(lambda transaction: _lines(transaction, _OF_DID, page))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

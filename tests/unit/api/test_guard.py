@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.guard import MAX_HEADER_OCTETS, MAX_HEADERS, Guard, request_ids
+from identity_core.api.guard import Guard, request_ids
+from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS
 from identity_core.api.request import Answer, Request
 from tests.toy import KEY, ToyHandlers, ask, build_toy, call
 

@@ -53,8 +53,8 @@ class GoodLedger:
         self.lines.append(LedgerEntry(did, expected_version + 1, entry, receipt))
         return receipt
 
-    async def entries(self, did: str) -> Sequence[LedgerEntry]:
-        return [line for line in self.lines if line.did == did]
+    async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
+        return [line for line in self.lines if line.did == did][after:][:limit]
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         return self.lines[sequence : sequence + limit]

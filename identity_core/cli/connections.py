@@ -1,0 +1,118 @@
+"""The open connections of one server process: how many there are, whose they are, and that none keeps the server waiting.
+
+A connection counts for the address of its peer, an IPv6 address by its /64. A trusted proxy and a Unix socket stand for
+many clients: they count in all only. One tick looks through the connections instead of a timer for each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from typing import Final, Protocol
+
+from identity_core.domain.errors import IdentityError, Overloaded, RateLimited
+from identity_core.settings.tree import Server
+from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
+
+# The answers that wait for their readers, of all connections together. Past it whoever has the most waiting is cut off.
+MAX_UNSENT_OCTETS: Final = 32 * 1024 * 1024
+# Endings cost an answer each: those of one tick must not hold up everybody else.
+ENDED_IN_A_TICK: Final = 32
+TICK_SECONDS: Final = 0.25
+# How often refused connections are told in the log, at most.
+TELL_SECONDS: Final = 60.0
+
+log = logging.getLogger("identity.connections")
+
+
+class Watched(Protocol):
+    """A connection as it is looked after here."""
+
+    def end_if_late(self, now: float) -> bool:
+        """Ends it when a deadline has passed. ``now`` is in seconds of the loop's clock; True when it was ended."""
+        ...
+
+    def unsent(self) -> int:
+        """The octets that wait for the client to read."""
+        ...
+
+    def abort(self) -> None:
+        """Ends it at once, whatever waits."""
+        ...
+
+
+class Connections:
+    """What ``server`` allows, and what is open. Each process has its own."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self._trusted = parse_proxies(server.trusted_proxies)
+        self._open: dict[Watched, str | None] = {}
+        self._of_address: Counter[str] = Counter()
+        self._blocked: set[Watched] = set()
+        self._refused: Counter[str] = Counter()
+        self._told = float("-inf")
+        self._ticking = False
+        deadlines = (server.first_byte_timeout_seconds, server.header_timeout_seconds, server.write_timeout_seconds)
+        self._tick_seconds = min(TICK_SECONDS, *(each / 4 for each in deadlines))
+
+    def admit(self, connection: Watched, peer: str | None, loop: asyncio.AbstractEventLoop) -> IdentityError | None:
+        """Counts a new connection, or says why it is not taken. ``peer`` None is a Unix socket."""
+        address = None if peer is None or is_trusted(peer, self._trusted) else bucket_address(peer)
+        if len(self._open) >= self.server.max_connections:
+            self._refused["in all"] += 1
+            return Overloaded("Too many connections are open.", details={"retryAfter": 1})
+        if address is not None:
+            if self._of_address[address] >= self.server.max_connections_per_address:
+                self._refused["of one address"] += 1
+                most = self.server.max_connections_per_address
+                return RateLimited("Too many connections of this address.", details={"retryAfter": 1, "limit": most})
+            self._of_address[address] += 1
+        self._open[connection] = address
+        if not self._ticking:
+            self._ticking = True
+            loop.call_later(self._tick_seconds, self._tick, loop)
+        return None
+
+    def leave(self, connection: Watched) -> None:
+        """Forgets a connection that has ended; one that was not admitted is none."""
+        self._blocked.discard(connection)
+        address = self._open.pop(connection, None)
+        if address is not None:
+            self._of_address[address] -= 1
+            if not self._of_address[address]:
+                del self._of_address[address]
+
+    def blocked(self, connection: Watched) -> None:
+        """Its client reads more slowly than it is answered."""
+        self._blocked.add(connection)
+        unsent = {each: each.unsent() for each in self._blocked}
+        total = sum(unsent.values())
+        while total > MAX_UNSENT_OCTETS:
+            slowest = max(unsent, key=unsent.__getitem__)
+            total -= unsent.pop(slowest)
+            self._refused["that did not read"] += 1
+            slowest.abort()
+
+    def unblocked(self, connection: Watched) -> None:
+        """It has read enough to be sent more."""
+        self._blocked.discard(connection)
+
+    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        now, ended = loop.time(), 0
+        for connection in tuple(self._open):
+            ended += connection.end_if_late(now)
+            if ended == ENDED_IN_A_TICK:
+                break
+        self._tell(now)
+        self._ticking = bool(self._open)
+        if self._ticking:
+            loop.call_later(self._tick_seconds, self._tick, loop)
+
+    def _tell(self, now: float) -> None:
+        if self._refused and now - self._told >= TELL_SECONDS:
+            told = ", ".join(f"{count} {why}" for why, count in sorted(self._refused.items()))
+            log.warning("connections refused or cut off: %s; %d are open", told, len(self._open))
+            self._refused.clear()
+            self._told = now

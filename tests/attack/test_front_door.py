@@ -1,0 +1,261 @@
+"""Who sends no request, or none that ends: octets without a bound and silence without one, one connection at a time.
+
+The server has deadlines of tenths of a second; nothing here measures a time, but a wait of ``SECONDS`` that does not end
+fails. Limits are written as numbers, not taken from the code.
+"""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import time
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from identity_core.cli.local_server import LocalServer, local_server
+from tests.attack.connections import (
+    Address,
+    address_of,
+    code_of,
+    connected,
+    pour,
+    read_to_the_end,
+    reset,
+    resident_octets,
+    statuses,
+)
+from tests.attack.raw_http import exchange, request
+from tests.attack.stranger import GENEROUS
+
+MEBIBYTE = 1 << 20
+SHORT = {
+    "IDENTITY_SERVER_FIRST_BYTE_TIMEOUT_SECONDS": "0.4",
+    "IDENTITY_SERVER_HEADER_TIMEOUT_SECONDS": "0.4",
+    "IDENTITY_SERVER_KEEP_ALIVE_TIMEOUT_SECONDS": "0.8",
+    "IDENTITY_SERVER_BODY_TIMEOUT_SECONDS": "0.4",
+    "IDENTITY_SERVER_WRITE_TIMEOUT_SECONDS": "0.8",
+}
+HEAD = b"GET /health HTTP/1.1\r\nHost: h\r\n"
+CHUNKED = (
+    b"POST /api/v1/dids HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+
+@pytest.fixture(scope="module", params=["1", "2"], ids=["1_process", "2_processes"])
+def hasty(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
+    """A server that waits for nobody."""
+    with local_server("--workers", request.param, environment={**GENEROUS, **SHORT}) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    """One with the deadlines that it comes with."""
+    with local_server(environment=GENEROUS) as server:
+        yield server
+
+
+@pytest.fixture
+def door(server: LocalServer) -> Address:
+    return address_of(server.url)
+
+
+# What has no end: its name, how it begins, what is repeated, and the answer.
+ENDLESS = [
+    ("a header line", HEAD + b"X-A: ", b"a" * 4096, 431, "HEADERS_TOO_LARGE"),
+    ("the name of a header", HEAD, b"a" * 4096, 431, "HEADERS_TOO_LARGE"),
+    ("header lines", HEAD, b"a:b\r\n" * 800, 431, "HEADERS_TOO_LARGE"),
+    ("a target", b"GET /", b"a" * 4096, 400, "INVALID_REQUEST"),
+    ("a query", b"GET /health?", b"a" * 4096, 400, "INVALID_REQUEST"),
+    ("empty lines before a request", b"", b"\r\n" * 2048, 431, "HEADERS_TOO_LARGE"),
+    ("the extension of a chunk", CHUNKED + b"5;", b"a" * 4096, 431, "HEADERS_TOO_LARGE"),
+    ("a trailer", CHUNKED + b"1\r\n{\r\n0\r\nX-A: ", b"a" * 4096, 431, "HEADERS_TOO_LARGE"),
+    ("trailers", CHUNKED + b"1\r\n{\r\n0\r\n", b"a:b\r\n" * 800, 431, "HEADERS_TOO_LARGE"),
+]
+
+
+@pytest.mark.parametrize(
+    ("begin", "again", "status", "code"), [row[1:] for row in ENDLESS], ids=[r[0] for r in ENDLESS]
+)
+def test_what_has_no_end_is_refused_at_32_kibibytes(
+    door: Address, begin: bytes, again: bytes, status: int, code: str
+) -> None:
+    """Little more than the limit is sent, so that the answer is read before the connection breaks."""
+    with connected(door) as connection:
+        pour(connection, [begin, *[again] * 12])
+        answer = read_to_the_end(connection)
+    assert statuses(answer) == [status], answer[:200]
+    assert code_of(answer) == code
+    assert b"connection: close" in answer
+
+
+@pytest.mark.parametrize(("begin", "again"), [row[1:3] for row in ENDLESS], ids=[row[0] for row in ENDLESS])
+def test_what_has_no_end_takes_no_memory(server: LocalServer, door: Address, begin: bytes, again: bytes) -> None:
+    exchange(door, request("GET", "/health"))
+    before = resident_octets(server.process)
+    for _ in range(5):
+        with connected(door) as connection:
+            sent = pour(connection, itertools.chain([begin], itertools.repeat(again, 20 * MEBIBYTE // len(again))))
+        assert sent < 8 * MEBIBYTE  # what the kernel takes on
+    assert resident_octets(server.process) - before < 8 * MEBIBYTE
+    assert exchange(door, request("GET", "/health")).status == 200
+
+
+def test_a_head_of_31_kibibytes_in_single_octets_is_taken(door: Address) -> None:
+    head = HEAD + b"X-A: " + b"a" * 31_000 + b"\r\n\r\n"
+    with connected(door) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for octet in head[:600]:
+            connection.sendall(bytes([octet]))
+        connection.sendall(head[600:])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_body_in_small_chunks_is_not_counted_as_a_head(door: Address) -> None:
+    """Its size lines alone are more than the bound of a head."""
+    body = b"".join(b"1\r\n \r\n" for _ in range(20_000)) + b"0\r\n\r\n"
+    answer = exchange(door, CHUNKED + body)
+    assert (answer.status, answer.code) == (401, "AUTH_REQUIRED")
+
+
+def test_a_hundred_fields_pass_and_one_more_does_not(door: Address) -> None:
+    for count, status in ((99, 200), (100, 431)):
+        lines = [b"X-%d: x" % number for number in range(count)]
+        assert exchange(door, request("GET", "/health", *lines)).status == status
+
+
+@pytest.mark.parametrize("sent", [b"", b"\r\n\r\n"], ids=["nothing", "empty lines"])
+def test_who_is_silent_from_the_start_is_cut_off(hasty: LocalServer, sent: bytes) -> None:
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(sent)
+        assert read_to_the_end(connection) == b""
+
+
+@pytest.mark.parametrize(
+    "sent", [b"G", b"GET /hea", HEAD, HEAD + b"X-A: a", HEAD + b"X-A"], ids=["octet", "line", "host", "value", "name"]
+)
+def test_who_does_not_end_his_head_is_told_and_cut_off(hasty: LocalServer, sent: bytes) -> None:
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(sent)
+        answer = read_to_the_end(connection)
+    assert (statuses(answer), code_of(answer)) == ([400], "INVALID_REQUEST")
+    assert b"did not arrive in time" in answer
+
+
+def dribble(octets: Iterable[bytes]) -> Iterator[bytes]:
+    """One after the other, each before a deadline that began anew with every octet would have passed."""
+    for octet in octets:
+        yield octet
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize("begin", [b"", HEAD], ids=["lines", "header"])
+def test_octet_after_octet_is_no_way_to_stay(hasty: LocalServer, begin: bytes) -> None:
+    """Slowloris: each octet comes in time and the head never ends."""
+    endless = itertools.repeat(b"\r\n" if not begin else b"a", 200)
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(begin)
+        assert pour(connection, dribble(endless)) < 100
+        assert statuses(read_to_the_end(connection)) in ([], [400])
+
+
+def test_a_connection_that_rests_after_an_answer_is_closed(hasty: LocalServer) -> None:
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(request("GET", "/health"))
+        assert statuses(read_to_the_end(connection)) == [200]
+
+
+def test_slowloris_on_a_kept_connection(hasty: LocalServer) -> None:
+    """The first request is whole, the second dribbles."""
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(request("GET", "/health"))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        assert pour(connection, dribble([b"GET /health HTTP/1.1\r\n", *[b"a"] * 200])) < 100
+        assert statuses(read_to_the_end(connection)) in ([], [400])
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "statuses_seen"),
+    [("POST", "/api/v1/dids", [400]), ("PUT", "/api/v1/dids", [405]), ("POST", "/nowhere", [404])],
+    ids=["body wanted", "405", "404"],
+)
+def test_a_body_that_dribbles_ends_the_connection(
+    hasty: LocalServer, method: str, target: str, statuses_seen: list[int]
+) -> None:
+    """Also where the answer has long been given, and the body is only read away."""
+    head = request(method, target, b"Content-Type: application/json", b"Content-Length: 100000")
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(head)
+        assert pour(connection, dribble([b" "] * 200)) < 100
+        assert statuses(read_to_the_end(connection)) == statuses_seen
+
+
+def test_who_asks_whether_to_go_on_and_does_not_is_cut_off(hasty: LocalServer) -> None:
+    lines = [b"Content-Type: application/json", b"Expect: 100-continue", b"Content-Length: 5"]
+    with connected(address_of(hasty.url)) as connection:
+        connection.sendall(request("POST", "/api/v1/dids", *lines))
+        assert statuses(read_to_the_end(connection)) == [100, 400]
+
+
+@pytest.mark.parametrize("sent", [b"", HEAD, CHUNKED + b"5\r\n{"], ids=["nothing", "half a head", "half a body"])
+def test_who_closes_his_side_gets_the_other_closed(server: LocalServer, door: Address, sent: bytes) -> None:
+    """Long before a deadline, which is 10 seconds here."""
+    with connected(door) as connection:
+        connection.settimeout(5)
+        connection.sendall(sent)
+        connection.shutdown(socket.SHUT_WR)
+        assert read_to_the_end(connection) == b""
+
+
+def test_who_does_not_read_is_cut_off(hasty: LocalServer) -> None:
+    """More than any buffer holds is asked for; after the deadline hardly anything of it comes."""
+    with connected(address_of(hasty.url), received=4096) as connection:
+        connection.sendall(request("GET", "/openapi.json") * 30)
+        time.sleep(2.5)
+        assert len(read_to_the_end(connection)) < 2 * MEBIBYTE
+    assert 30 * len(exchange(address_of(hasty.url), request("GET", "/openapi.json")).body) > 4 * MEBIBYTE
+
+
+def test_thousands_of_requests_in_one_go_are_not_all_worked_on(door: Address) -> None:
+    with connected(door) as connection:
+        pour(connection, [request("GET", "/nowhere") * 10_000])
+        answers = read_to_the_end(connection)
+    seen = statuses(answers)
+    assert seen[-1] == 429
+    assert code_of(answers) == "RATE_LIMITED"
+    assert set(seen[:-1]) == {404}
+    assert 1 <= len(seen) <= 40
+
+
+def test_thirty_requests_in_one_go_are_answered_in_order(door: Address) -> None:
+    requests = [request("GET", "/health", b"X-Request-Id: r%d" % number) for number in range(30)]
+    with connected(door) as connection:
+        connection.sendall(b"".join(requests))
+        received = b""
+        while received.count(b"x-request-id: ") < 30:
+            received += (more := connection.recv(65536))
+            assert more, received
+    assert [line for line in received.split(b"\r\n") if line.startswith(b"x-request-id")] == [
+        b"x-request-id: r%d" % number for number in range(30)
+    ]
+
+
+def test_a_refusal_waits_for_the_answers_before_it(door: Address) -> None:
+    """Also that of octets that are no request: what was asked before them gets its own answer, whole."""
+    with connected(door) as connection:
+        connection.sendall(request("GET", "/openapi.json") + request("GET", "/health") + b"nonsense\r\n\r\n")
+        answers = read_to_the_end(connection)
+    assert statuses(answers) == [200, 200, 400]
+    assert code_of(answers) == "INVALID_REQUEST"
+
+
+def test_a_flood_that_is_reset_leaves_nothing(server: LocalServer, door: Address) -> None:
+    for sent in (b"", HEAD, request("GET", "/openapi.json"), CHUNKED + b"5\r\n{"):
+        for _ in range(150):
+            with connected(door) as connection:
+                connection.sendall(sent)
+                reset(connection)
+    # All of them were one address's, and more than it may have at once.
+    assert exchange(door, request("GET", "/health")).status == 200
+    assert "Traceback" not in server.log.read_text()
