@@ -64,6 +64,10 @@ class Ledger:
         await strike("ledger")
         return await self._real.entries(did, after=after, limit=limit)
 
+    async def log_size(self, did: str) -> Any:
+        await strike("ledger")
+        return await self._real.log_size(did)
+
     async def entries_after(self, sequence: int, limit: int) -> Any:
         await strike("ledger")
         return await self._real.entries_after(sequence, limit)

@@ -26,7 +26,7 @@ import pytest
 from identity_core.conformance.ledger_concurrency import ConcurrencyPromises
 from identity_core.conformance.ledger_examined import DID, check_lines, check_receipt, close, run, whole
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize
 
 __all__ = ["DID", "LedgerConformance", "check_lines", "check_receipt", "close", "run", "whole"]
 
@@ -128,7 +128,7 @@ class LedgerConformance(ConcurrencyPromises):
         run(scenario())
 
     def test_the_entries_of_a_did_come_in_pages(self, ledger: LedgerBackend) -> None:
-        """``entries`` goes on behind a version and stops at a limit; together the pages are the log."""
+        """``entries`` goes on behind a version and stops at a limit; ``log_size`` tells how long they are together."""
 
         async def scenario() -> None:
             for n in range(7):
@@ -141,6 +141,8 @@ class LedgerConformance(ConcurrencyPromises):
                 for limit in (1, 3, 7, 1000):
                     page = list(await ledger.entries(DID, after=after, limit=limit))
                     assert page == lines[after : after + limit]
+            assert await ledger.log_size(DID) == LogSize(7, 7)
+            assert await ledger.log_size("did:x:nobody") == LogSize(0, 0)
 
         run(scenario())
 

@@ -44,6 +44,14 @@ class LedgerHead:
     block_number: int
 
 
+@dataclass(frozen=True, slots=True)
+class LogSize:
+    """The entries of one DID, and the octets of all of them together."""
+
+    entries: int
+    octets: int
+
+
 @runtime_checkable
 class LedgerBackend(Protocol):
     """A ledger. Every method may raise ``LedgerUnavailable``."""
@@ -66,6 +74,10 @@ class LedgerBackend(Protocol):
 
         Nothing stays open or locked on return: whoever passes a long log on reads it page by page, as slowly as he likes.
         """
+        ...
+
+    async def log_size(self, did: str) -> LogSize:
+        """How long the log of ``did`` is, without reading it; all zero when there is none."""
         ...
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:

@@ -13,7 +13,7 @@ from datetime import timedelta
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import AnchorTransaction, LedgerBackend, LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import AnchorTransaction, LedgerBackend, LedgerEntry, LedgerHead, LogSize, Receipt
 
 TICK = timedelta(microseconds=1)
 
@@ -54,6 +54,12 @@ class MemoryLedger:
         """See ``LedgerBackend.entries``."""
         self._check_open()
         return tuple(self._of_did.get(did, [])[after : None if limit is None else after + limit])
+
+    async def log_size(self, did: str) -> LogSize:
+        """See ``LedgerBackend.log_size``."""
+        self._check_open()
+        lines = self._of_did.get(did, [])
+        return LogSize(len(lines), sum(len(line.entry) for line in lines))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

@@ -17,7 +17,7 @@ from identity_core.plugin import in_threads
 from identity_core.plugin.bulkhead import Bulkhead, Limits, guarded
 from identity_core.plugin.sockets import KEY_STORE, LEDGER
 from identity_core.ports.key_store import KeyStore
-from identity_core.ports.ledger import LedgerBackend, Receipt
+from identity_core.ports.ledger import LedgerBackend, LogSize, Receipt
 
 RECEIPT = Receipt("00" * 32, 1, 1, datetime.now(UTC))
 
@@ -36,6 +36,9 @@ class Immediate:
 
     async def entries(self, did, *, after=0, limit=None):
         return ()
+
+    async def log_size(self, did):
+        return LogSize(0, 0)
 
     async def entries_after(self, sequence, limit):
         return ()

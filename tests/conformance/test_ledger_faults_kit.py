@@ -20,7 +20,7 @@ from _pytest.outcomes import Failed
 
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
-from identity_core.ports.ledger import LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import LedgerEntry, LedgerHead, LogSize, Receipt
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -76,6 +76,10 @@ class Sound:
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         self.look()
         return [line for line in self.read() if line.did == did][after:][:limit]
+
+    async def log_size(self, did: str) -> LogSize:
+        lines = await self.entries(did)
+        return LogSize(len(lines), sum(len(line.entry) for line in lines))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         self.look()

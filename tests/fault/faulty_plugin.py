@@ -38,6 +38,9 @@ class Ledger(stock.Ledger):
         junk = "ledger:junk" in stock.faults()
         return [1, "junk", None] if junk else await super().entries(did, after=after, limit=limit)
 
+    async def log_size(self, did: str) -> Any:
+        return "junk" if "ledger:junk" in stock.faults() else await super().log_size(did)
+
 
 class KeyStore(stock.KeyStore):
     async def find(self, digest: str) -> Any:

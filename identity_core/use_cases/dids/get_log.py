@@ -1,23 +1,23 @@
 """getDidLog: the entries of a DID as they were recorded, for anybody who wants to check them alone.
 
 A log is as long as its DID is old, and its readers may be slow: it is read in pages, each when the reader has taken those
-before it. So it is read twice, first for its length; what is appended in between is not of this answer.
+before it. What is appended meanwhile is not of this answer.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.did import Did
 from identity_core.domain.errors import DidNotFound, LedgerUnavailable
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.reader import DidReader
 
-# Of at most 16 KiB each (contract.md §2): what a reader that has stopped makes the service hold.
-ENTRIES_OF_A_PAGE: Final = 8
+# Of at most 16 KiB each (contract.md §2). A reader that has stopped makes the service hold three pages: two that the
+# transport has, and one that waits for it.
+ENTRIES_OF_A_PAGE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +37,21 @@ class GetDidLog:
     visible_after_deactivation: bool
 
     async def __call__(self, did: Did) -> DidLog:
-        octets = versions = 0
-        async for page in self._read(str(did)):
-            octets += sum(len(line.entry) + 1 for line in page)
-            versions += len(page)
-            # A long log is not measured in one go.
-            await asyncio.sleep(0)
-        if not versions:
+        size = await self.ledger.log_size(str(did))
+        if not size.entries:
             raise DidNotFound(details={"did": str(did)})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
-        return DidLog(octets, self._pages(str(did), versions))
-
-    async def _read(self, did: str) -> AsyncIterator[list[LedgerEntry]]:
-        after = 0
-        while page := list(await self.ledger.entries(did, after=after, limit=ENTRIES_OF_A_PAGE)):
-            if page[0].version != after + 1:
-                raise LedgerUnavailable(details={"did": did})
-            after += len(page)
-            yield page
-            if len(page) < ENTRIES_OF_A_PAGE:
-                return
+        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries))
 
     async def _pages(self, did: str, versions: int) -> AsyncIterator[bytes]:
-        async for page in self._read(did):
-            lines = [line.entry + b"\n" for line in page[:versions]]
-            versions -= len(lines)
-            yield b"".join(lines)
-            if not versions:
-                return
-        if versions:
+        for after in range(0, versions, ENTRIES_OF_A_PAGE):
+            count = min(ENTRIES_OF_A_PAGE, versions - after)
+            page = b"".join(await self._page(did, after, count))
+            yield page
+
+    async def _page(self, did: str, after: int, limit: int) -> list[bytes]:
+        entries = await self.ledger.entries(did, after=after, limit=limit)
+        if [line.version for line in entries] != list(range(after + 1, after + 1 + len(entries))):
             raise LedgerUnavailable(details={"did": did})
+        return [line.entry + b"\n" for line in entries]

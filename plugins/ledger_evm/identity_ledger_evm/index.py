@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from identity_core.database import Transaction
-from identity_core.ports.ledger import LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_evm.contract import Item
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,6 +26,7 @@ _CURSOR = "SELECT block_number, block_hash, sequence FROM evm_cursor WHERE id = 
 _MOVE = "UPDATE evm_cursor SET block_number = :number, block_hash = :hash, sequence = :sequence WHERE id = 1"
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM evm_entries"
 _OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LIMIT :limit"
+_SIZE = "SELECT count(*), coalesce(sum(length(entry)), 0) FROM evm_entries WHERE did = :did"
 # What a limit can hold at most, on either database.
 _ALL = 2**63 - 1
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
@@ -143,6 +144,11 @@ def of_did(transaction: Transaction, did: str, behind: int, limit: int | None) -
     """See ``LedgerBackend.entries``."""
     page = {"did": did, "after": behind, "limit": _ALL if limit is None else limit}
     return tuple(map(_line, transaction.execute(_OF_DID, page).fetchall()))
+
+
+def size_of(transaction: Transaction, did: str) -> LogSize:
+    """See ``LedgerBackend.log_size``."""
+    return LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone())
 
 
 def after(transaction: Transaction, sequence: int, limit: int) -> tuple[LedgerEntry, ...]:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from identity_core.database import Database, DatabaseError, DatabaseOverloaded, Job, migrate, open_database
 from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.plugin import BuildContext
-from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_evm import anchors, appends, index, outgoing
 from identity_ledger_evm.contract import Item
 from identity_ledger_evm.dispatcher import MOST_OCTETS
@@ -115,6 +115,11 @@ class EvmLedger:
         """See ``LedgerBackend.entries``."""
         self._run()
         return await self._read(lambda transaction: index.of_did(transaction, did, after, limit))
+
+    async def log_size(self, did: str) -> LogSize:
+        """See ``LedgerBackend.log_size``."""
+        self._run()
+        return await self._read(lambda transaction: index.size_of(transaction, did))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

@@ -27,7 +27,7 @@ from identity_core.database import (
 )
 from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_sql import anchors, chain
 
 T = TypeVar("T")
@@ -52,6 +52,7 @@ WHERE :expected = (SELECT coalesce(max(version), 0) FROM ledger_entries WHERE di
 """
 _COLUMNS = "SELECT did, version, entry, transaction_hash, block_number, sequence, recorded_at FROM ledger_entries"
 _OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LIMIT :limit"
+_SIZE = "SELECT count(*), coalesce(sum(length(entry)), 0) FROM ledger_entries WHERE did = :did"
 # What a limit can hold at most, on either database.
 _ALL = 2**63 - 1
 _BY_HASH = f"{_COLUMNS} WHERE transaction_hash = :transaction_hash"
@@ -210,6 +211,10 @@ class SqlLedger:
         """See ``LedgerBackend.entries``."""
         page = {"did": did, "after": after, "limit": _ALL if limit is None else limit}
         return await self._read(lambda transaction: _lines(transaction, _OF_DID, page))
+
+    async def log_size(self, did: str) -> LogSize:
+        """See ``LedgerBackend.log_size``."""
+        return await self._read(lambda transaction: LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone()))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

@@ -21,7 +21,7 @@ from identity_core.plugin.bulkhead import Bulkhead, Limits
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import Socket
 from identity_core.plugin.sources import PluginSource
-from identity_core.ports.ledger import LedgerEntry, LedgerHead, Receipt
+from identity_core.ports.ledger import LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_core.settings import Settings, load
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -55,6 +55,9 @@ class GoodLedger:
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         return [line for line in self.lines if line.did == did][after:][:limit]
+
+    async def log_size(self, did: str) -> LogSize:
+        return LogSize(len(await self.entries(did)), sum(len(line.entry) for line in await self.entries(did)))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         return self.lines[sequence : sequence + limit]

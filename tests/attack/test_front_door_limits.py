@@ -1,0 +1,140 @@
+"""How many connections one stranger and all of them get, and that no request is free of charge.
+
+Strangers are the addresses 127.0.0.x, all of which are this machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from identity_core.cli.local_server import LocalServer, local_server
+from tests.attack.connections import (
+    address_of,
+    code_of,
+    connected,
+    read_to_the_end,
+    reset,
+    statuses,
+    until,
+)
+from tests.attack.raw_http import request
+from tests.attack.stranger import GENEROUS
+
+JSON = b"Content-Type: application/json"
+HEALTH = request("GET", "/health")
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Iterator[LocalServer]:
+    """Eight connections an address, twelve in all; who comes from 127.0.0.9 is a proxy."""
+    limits = {
+        "IDENTITY_SERVER_MAX_CONNECTIONS": "12",
+        "IDENTITY_SERVER_MAX_CONNECTIONS_PER_ADDRESS": "8",
+        "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.9/32",
+    }
+    with local_server(environment={**GENEROUS, **limits}) as server:
+        yield server
+
+
+def ask(server: LocalServer, source: str, octets: bytes = HEALTH) -> bytes:
+    """One answer to ``octets`` on a connection of its own."""
+    with connected(address_of(server.url), source) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(octets)
+        received = b""
+        with contextlib.suppress(ConnectionError):
+            while b"\r\n\r\n" not in received and (more := connection.recv(65536)):
+                received += more
+        return received
+
+
+def takes(server: LocalServer, source: str) -> bool:
+    """Whether a request from there is answered as it should be."""
+    return statuses(ask(server, source)) == [200]
+
+
+@contextlib.contextmanager
+def silent(server: LocalServer, source: str, count: int) -> Iterator[list[socket.socket]]:
+    """So many connections that say nothing; gone again, and not counted any longer, afterwards."""
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(connected(address_of(server.url), source)) for _ in range(count)]
+    until(20, "the connections are still counted", lambda: takes(server, source))
+
+
+def test_an_address_gets_so_many_connections_and_others_get_theirs(narrow: LocalServer) -> None:
+    with silent(narrow, "127.0.0.1", 8):
+        until(20, "a ninth is taken", lambda: not takes(narrow, "127.0.0.1"))
+        with connected(address_of(narrow.url)) as ninth:
+            answer = read_to_the_end(ninth)
+        assert (statuses(answer), code_of(answer)) == ([429], "RATE_LIMITED")
+        assert b"retry-after: 1\r\n" in answer
+        assert b"connection: close\r\n" in answer
+        assert takes(narrow, "127.0.0.2")
+
+
+def test_all_of_them_get_so_many(narrow: LocalServer) -> None:
+    with silent(narrow, "127.0.0.1", 8), silent(narrow, "127.0.0.2", 4):
+        until(20, "a thirteenth is taken", lambda: not takes(narrow, "127.0.0.3"))
+        with connected(address_of(narrow.url), "127.0.0.3") as thirteenth:
+            answer = read_to_the_end(thirteenth)
+        assert (statuses(answer), code_of(answer)) == ([503], "OVERLOADED")
+        assert b"retry-after: 1\r\n" in answer
+
+
+def test_a_proxy_is_not_one_client(narrow: LocalServer) -> None:
+    with silent(narrow, "127.0.0.9", 11):
+        assert takes(narrow, "127.0.0.9")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /hea", HEALTH], ids=["nothing", "half a head", "a request"])
+def test_connections_that_are_reset_are_not_counted(narrow: LocalServer, sent: bytes) -> None:
+    for _ in range(60):
+        with connected(address_of(narrow.url), "127.0.0.4") as connection:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(sent)
+            reset(connection)
+    with silent(narrow, "127.0.0.4", 7):
+        assert takes(narrow, "127.0.0.4")
+
+
+@pytest.fixture(scope="module")
+def poor() -> Iterator[LocalServer]:
+    """Five requests an address, and then none for a long time."""
+    limits = {"IDENTITY_THROTTLE_ADDRESS_PER_SECOND": "0.001", "IDENTITY_THROTTLE_ADDRESS_BURST": "5"}
+    with local_server(environment=limits) as server:
+        yield server
+
+
+# What is asked and what it gets while there is something in the bucket.
+FREE_BEFORE = [
+    ("an unknown path", request("GET", "/nowhere"), 404),
+    ("an unknown path below the prefix", request("GET", "/api/v1/nowhere"), 404),
+    ("the page of the document", request("GET", "/docs"), 200),
+    ("the document", request("GET", "/openapi.json"), 200),
+    ("metadata", request("GET", "/.well-known/oauth-authorization-server"), 200),
+    ("OPTIONS", request("OPTIONS", "/health"), 204),
+    ("a method that is not there", request("PUT", "/api/v1/dids"), 405),
+    ("a path parameter that is no text", request("GET", "/api/v1/dids/%FF"), 400),
+    ("a header that is refused", request("GET", "/health", b"Content-Length: 5x"), 400),
+    ("no host", b"GET /health HTTP/1.1\r\n\r\n", 400),
+    ("octets that are no request", b"nonsense\r\n\r\n", 400),
+    ("too many headers", request("GET", "/health", *[b"X-A: b"] * 200), 431),
+    ("a long target", request("GET", "/" + "a" * 9000), 400),
+    ("a body where none belongs", request("GET", "/health", JSON, body=b"{}"), 400),
+    ("a body of another kind", request("POST", "/api/v1/dids", b"Content-Type: text/plain", body=b"{}"), 415),
+    ("a body that is too long", request("POST", "/api/v1/dids", JSON, b"Content-Length: 50000000"), 413),
+    ("a broken chunk", request("POST", "/api/v1/dids", JSON, b"Transfer-Encoding: chunked") + b"x\r\n", 400),
+    ("health", HEALTH, 200),
+]
+
+
+@pytest.mark.parametrize(("number", "row"), list(enumerate(FREE_BEFORE)), ids=[row[0] for row in FREE_BEFORE])
+def test_nothing_is_free_of_charge(poor: LocalServer, number: int, row: tuple[str, bytes, int]) -> None:
+    _, octets, status = row
+    source = f"127.0.1.{number + 1}"
+    seen = [statuses(ask(poor, source, octets)) for _ in range(6)]
+    assert seen == [[status]] * 5 + [[429]]
