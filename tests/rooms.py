@@ -23,6 +23,7 @@ from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.create import Created, CreateDid, Creation
 from identity_core.use_cases.dids.deactivate import DeactivateDid
 from identity_core.use_cases.dids.get_log import GetDidLog
+from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.list_history import ListDidHistory
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.dids.recover import RecoverDid
@@ -87,9 +88,10 @@ class Rooms:
         self.methods = {own.name: own}
         self.custodian = OneKey()
         index = self.store.documents
-        self.reader = DidReader(self.methods, index, self.clock)
+        self.check = HeadCheck(self.methods, self.ledger, index, self.store.quarantine)
+        self.reader = DidReader(self.methods, index, self.clock, self.check)
         signer = LogSigner(self.custodian, "log", self.custodian.pair.public)  # type: ignore[arg-type]
-        self.catch_up = CatchUp(self.methods, self.ledger, index)
+        self.catch_up = CatchUp(self.methods, self.ledger, index, self.check)
         self.repair = IndexRepair(self.catch_up)
         self.writer = DidWriter(
             self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.keys import KeyDesk, has_api_keys
 from identity_core.bootstrap.ledger import LogDesk
 from identity_core.bootstrap.opened import Opened
-from identity_core.bootstrap.own_keys import answers_secret, make_own_keys
+from identity_core.bootstrap.own_keys import answers_secret, make_own_keys, rows_secret
 from identity_core.bootstrap.plugins import load_plugins, log
 from identity_core.plugin.forks import copies_end_at_once
 from identity_core.ports.key_store import KeyStore
@@ -31,6 +32,8 @@ from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
 from identity_core.use_cases.api_keys.create import NewApiKey
 from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index_audit import IndexAudit, QuarantineJournal
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.proofs.no_prover import NoProver
 
@@ -92,10 +95,12 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     ledger = plugins.ledger(settings.ledger.backend)
     key_stores = plugins.key_stores(settings.key_stores)
     custodian = plugins.custodian(settings.custodian.backend)
-    store = Store.open(settings.data_dir, settings.database_url, processes=settings.server.workers)
-    stack.push_async_callback(store.close)
-    await _keep_index(CatchUp(methods, ledger, store.documents), stack)
     signer = await make_own_keys(custodian)
+    rows, workers = await rows_secret(custodian), settings.server.workers
+    store = Store.open(settings.data_dir, settings.database_url, processes=workers, secret=rows)
+    stack.push_async_callback(store.close)
+    check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+    await _keep_index(settings, check, store, stack)
     secret = await answers_secret(custodian)
     logged = await LogDesk.over(settings, ledger, store, custodian)
     logged.follower.begin()
@@ -110,7 +115,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         provers=provers or NoProver(),
         custodian=custodian,
         store=store,
-        reader=DidReader(methods, store.documents, clock),
+        reader=DidReader(methods, store.documents, clock, check),
         signer=signer,
         answers_secret=secret,
         logged=logged,
@@ -123,12 +128,18 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     )
 
 
-async def _keep_index(catch_up: CatchUp, stack: AsyncExitStack) -> None:
-    """Brings the index up to the ledger, and keeps it there."""
+async def _keep_index(settings: Settings, check: HeadCheck, store: Store, stack: AsyncExitStack) -> None:
+    """Brings the index up to the ledger, holds some of it against the ledger, and keeps it there."""
+    catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     await catch_up()
-    repair = IndexRepair(catch_up)
-    repair.begin()
-    stack.push_async_callback(repair.close)
+    audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine)
+    await audit.seal()
+    await audit.sample(settings.ledger.sample, secrets.randbelow)
+    journal = QuarantineJournal(store.quarantine, store.audit, SystemClock())
+    await journal.record()
+    for task in (IndexRepair(catch_up), journal):
+        task.begin()
+        stack.push_async_callback(task.close)
 
 
 def _begin_anchoring(

@@ -54,6 +54,6 @@ async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[LogDes
     stack.push_async_callback(plugins.close)
     ledger = plugins.ledger(settings.ledger.backend)
     custodian = plugins.custodian(settings.custodian.backend)
-    store = store_beside(settings)
+    store = await store_beside(settings, custodian)
     stack.push_async_callback(store.close)
     return await LogDesk.over(settings, ledger, store, custodian), store

@@ -29,6 +29,12 @@ async def answers_secret(custodian: Custodian) -> bytes:
     return await _secret(custodian, b"identity: stored answers, v1")
 
 
+async def rows_secret(custodian: Custodian) -> bytes:
+    """What the tags of the store's rows follow from. The database alone makes none."""
+    await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
+    return await _secret(custodian, b"identity: rows of the store, v1")
+
+
 async def open_vault(custodian: Custodian, store: Store) -> CredentialVault:
     """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
     opens nothing."""

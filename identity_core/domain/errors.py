@@ -196,6 +196,14 @@ class Overloaded(IdentityError):
     message = "The server is overloaded; try again."
 
 
+class DidQuarantined(IdentityError):
+    """What is stored about the DID is not what the ledger says, so nothing is decided by it. Other DIDs are not affected; the
+    operator puts it right with `identity ledger repair`."""
+
+    code = "DID_QUARANTINED"
+    message = "What is stored about this DID does not follow from the ledger; the operator has to repair it."
+
+
 class PluginUnavailable(IdentityError):
     """A plugin that the operation needs is missing, broken or shut off after repeated failures."""
 

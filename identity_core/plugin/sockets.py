@@ -31,7 +31,7 @@ from identity_core.plugin.bulkhead import Contract
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
+from identity_core.ports.ledger import AnchoringLedger, LedgerBackend, NewestAnchoringLedger, NewestLedger
 
 PROVER_HOOK = "identity_provide_prover"
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
@@ -62,7 +62,7 @@ DID_METHOD = Socket(
 LEDGER = Socket(
     "identity_provide_ledger_backend",
     "ledger",
-    (AnchoringLedger, LedgerBackend),
+    (NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
     # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
     Contract((VersionConflict, LedgerUnavailable, *_AWAY), otherwise=LedgerUnavailable, secretive=True),
 )

@@ -89,6 +89,20 @@ class LedgerBackend(Protocol):
         ...
 
 
+@runtime_checkable
+class NewestEntries(Protocol):
+    """What a ledger may have beside ``LedgerBackend``, so that a log need not be read to learn where it ends."""
+
+    async def newest(self, did: str) -> LedgerEntry | None:
+        """The last of ``entries(did)``, or None where there is none. May raise ``LedgerUnavailable``."""
+        ...
+
+
+@runtime_checkable
+class NewestLedger(NewestEntries, LedgerBackend, Protocol):
+    """A ledger that says where a log ends."""
+
+
 AnchorState = Literal["submitted", "mined", "confirmed", "failed"]
 
 
@@ -138,3 +152,8 @@ class AnchoringLedger(LedgerBackend, Protocol):
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
         """How far the revocation of ``leaf`` is; None when it was never asked for."""
         ...
+
+
+@runtime_checkable
+class NewestAnchoringLedger(NewestEntries, AnchoringLedger, Protocol):
+    """A ledger that records digests and says where a log ends."""

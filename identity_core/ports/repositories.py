@@ -27,7 +27,9 @@ class IndexedVersion:
 class DocumentIndex(Protocol):
     """A projection of the ledger: written after the append and before the answer, rebuilt from the ledger after a crash.
 
-    It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn.
+    It need not be durable on return, because ``cursor`` tells what is missing; it must never be torn. Every version that it gives is one
+    that ``record`` was given: of what somebody else wrote or changed it says ``DidQuarantined``, and lists leave it out. That the newest
+    are missing is not for the index to know; who decides by a head compares it with the ledger (``use_cases/dids/head_check.py``).
     """
 
     async def head(self, did: str) -> IndexedVersion | None:
@@ -55,6 +57,10 @@ class DocumentIndex(Protocol):
         """The ledger sequence up to which everything is in the index, without a gap."""
         ...
 
+    async def pass_over(self, sequence: int) -> None:
+        """Moves the cursor to ``sequence`` at least: what is missing before it cannot be folded, and will not come."""
+        ...
+
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         """Heads of the DIDs that ``owner`` created, by DID, those after ``after`` first."""
         ...
@@ -65,6 +71,64 @@ class DocumentIndex(Protocol):
 
     def generation(self, did: str) -> int | None:
         """The newest version id when it is cheap to know and cannot be stale, else None (ask ``head``)."""
+        ...
+
+
+class IndexRows(Protocol):
+    """The rows of the document index, held against what the fold of a DID's ledger entries gives. ``folded`` is that, from version 1."""
+
+    async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
+        """What is different, a line for each version that is: changed, missing, not on the ledger, or without a tag of ours."""
+        ...
+
+    async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
+        """Adds what is missing and tags the rows of before there were tags, if nothing else is different. Returns what is."""
+        ...
+
+    async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
+        """Writes the rows of ``did`` anew; keeps its owner where the row that names it is ours. Does nothing where rows of ours tell
+        more or otherwise than ``folded``, which then is not the ledger that they came from, and returns them."""
+        ...
+
+    async def unsealed(self, *, after: str, limit: int) -> Sequence[str]:
+        """The DIDs that have rows without a tag, in order."""
+        ...
+
+    async def dids(self, *, after: str, limit: int) -> Sequence[str]:
+        """The DIDs that have rows, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A DID whose index and ledger did not agree, what was found first, and when."""
+
+    did: str
+    reason: str
+    since: datetime
+
+
+class Quarantine(Protocol):
+    """What people are told about DIDs that are withheld. It withholds nothing itself."""
+
+    def suspect(self, did: str, reason: str) -> None:
+        """Notes it in memory."""
+        ...
+
+    async def flush(self, now: datetime) -> Sequence[Suspicion]:
+        """Stores what was noted; returns those that were not known."""
+        ...
+
+    async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
+        """By DID, those after ``after`` first."""
+        ...
+
+    async def count(self) -> int:
+        """How many there are, or are noted in this process."""
+        ...
+
+    async def release(self, did: str) -> None:
+        """Forgets one that was repaired. Durable on return."""
         ...
 
 

@@ -107,6 +107,9 @@ class LedgerChoice:
         pattern=r"[!-*,-~]{1,200}",
         example='"id.example.org/api/v1/ledger"',
     )
+    sample: int = setting(
+        64, "How many DIDs are compared with the document index at each start; 0: none.", least=0, most=1_000_000
+    )
 
 
 @dataclass(frozen=True, slots=True)

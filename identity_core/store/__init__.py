@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from identity_core.database import Database, open_database
 from identity_core.store import schema
@@ -18,15 +19,19 @@ from identity_core.store.credentials import StoredCredentials
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
 from identity_core.store.idempotency import StoredIdempotencyKeys
+from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
+from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.timeline import StoredTimeline
 from identity_core.store.transparency import TransparencyTree
 from identity_core.store.verifications import StoredVerifications
 from identity_core.store.verifier_challenges import StoredVerifierChallenges
 
 __all__ = ["Store"]
+
+NO_SECRET: Final = bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,8 @@ class Store:
 
     database: Database
     documents: Documents
+    index_rows: StoredIndexRows
+    quarantine: QuarantinedDids
     challenges: StoredChallenges
     idempotency: StoredIdempotencyKeys
     audit: AuditLines
@@ -50,17 +57,24 @@ class Store:
     outbox: StoredOutbox
 
     @classmethod
-    def open(cls, data_dir: Path, database_url: str | None = None, *, processes: int = 1) -> Store:
+    def open(
+        cls, data_dir: Path, database_url: str | None = None, *, processes: int = 1, secret: bytes = NO_SECRET
+    ) -> Store:
         """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date.
 
+        ``secret``: what the tags of rows follow from. Without one they are such as anybody can make, so what serves or writes an
+        installation gives it that of its custodian; a database that nobody else knows of needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
         path = data_dir / "identity.sqlite"
         database = open_database(database_url, path, processes=processes)
         schema.bring_up(database, database_url, path)
+        quarantine = QuarantinedDids(database)
         return cls(
             database,
-            Documents(database),
+            Documents(database, secret, quarantine),
+            StoredIndexRows(database, secret),
+            quarantine,
             StoredChallenges(database),
             StoredIdempotencyKeys(database),
             AuditLines(database),

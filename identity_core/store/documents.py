@@ -3,6 +3,9 @@
 A projection of the ledger, so its writes need not be durable: ``cursor`` tells what a crash took, and the ledger still
 has it. Heads that were read or written lately are kept decoded; they count as long as nobody else has written to
 the database, which SQLite says cheaply and a server does not (there ``generation`` is None and every head is read).
+
+Each row has a tag over all of its columns (``row_mac.py``), made when the fold gave it and checked whenever it is read: a row that
+somebody else wrote or changed is never decoded, and its DID is put under suspicion. The cursor has one too.
 """
 
 from __future__ import annotations
@@ -10,53 +13,53 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
-
-import orjson
 
 from identity_core.database import Database, Transaction
-from identity_core.domain.history import state_from_json, state_to_json
-from identity_core.ports.ledger import Receipt
+from identity_core.domain.errors import DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
+from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.refusals import translated
-from identity_core.store.times import micros, moment
+from identity_core.store.row_mac import RowMac
+from identity_core.store.times import micros
+from identity_core.store.version_rows import COLUMNS, INSERT, VERSIONS, Row, is_ours, row_of, tagged, version_of
 
 HEADS_KEPT = 4096
+CHANGED = "a row of the index is not the one that was written"
 
-_COLUMNS = """
-SELECT state, document, changes, key_id, transaction_hash, block_number, sequence, recorded_at FROM did_versions
-"""
+_COLUMNS = f"SELECT {COLUMNS} FROM did_versions"
 _HEAD = f"{_COLUMNS} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{_COLUMNS} WHERE did = :did AND version_id = :version_id"
 _AT = f"{_COLUMNS} WHERE did = :did AND printed_second <= :second ORDER BY printed_second DESC, version_id DESC LIMIT 1"
 _ASCENDING = f"{_COLUMNS} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{_COLUMNS} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
 _EVENTS = f"{_COLUMNS} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
-_OWNED = """
-SELECT state, document, changes, key_id, transaction_hash, block_number, sequence, recorded_at FROM did_versions AS head
-WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
-AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit) ORDER BY did
+_OWNED = f"{_COLUMNS} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
+_OWNED_HEADS = f"""
+{_COLUMNS} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
+AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """
-_INSERT = """
-INSERT INTO did_versions (did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state,
-document, changes, key_id, owner) VALUES (:did, :version_id, :printed_second, :sequence, :block_number, :recorded_at,
-:transaction_hash, :state, :document, :changes, :key_id, :owner) ON CONFLICT DO NOTHING
-"""
-_CLAIM = "UPDATE did_versions SET owner = :owner WHERE did = :did AND version_id = :version_id AND owner IS NULL"
-_KNOWN_CURSOR = "SELECT sequence FROM projections WHERE name = 'documents'"
+_CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
+_KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"
 _SEQUENCES = "SELECT sequence FROM did_versions WHERE sequence > :known ORDER BY sequence LIMIT 1000"
+# A cursor that is not ours says nothing, however far it claims to be.
 _KEEP_CURSOR = """
-INSERT INTO projections (name, sequence) VALUES ('documents', :sequence)
-ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence WHERE projections.sequence < excluded.sequence
+INSERT INTO projections (name, sequence, mac) VALUES ('documents', :sequence, :mac)
+ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence, mac = excluded.mac
+WHERE projections.sequence < excluded.sequence OR :replace
 """
 
 
 class Documents:
     """See ``DocumentIndex``."""
 
-    def __init__(self, database: Database, *, heads_kept: int = HEADS_KEPT) -> None:
+    def __init__(
+        self, database: Database, secret: bytes, quarantine: QuarantinedDids, *, heads_kept: int = HEADS_KEPT
+    ) -> None:
         self._database = database
+        self._rows = RowMac(secret, VERSIONS)
+        self._cursors = RowMac(secret, b"identity projections v1")
+        self._quarantine = quarantine
         self._heads_kept = heads_kept
         self._heads: dict[str, IndexedVersion] = {}
         self._foreign = database.foreign_changes()
@@ -88,11 +91,26 @@ class Documents:
 
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
         """See ``DocumentIndex.owned``."""
-        return await self._all(_OWNED, {"owner": owner, "after": after or "", "limit": limit})
+        found: list[IndexedVersion] = []
+        last: object = after or ""
+        while len(found) < limit:
+            parameters = {"owner": owner, "after": last, "limit": limit - len(found)}
+            firsts = await self._read(_OWNED, parameters)
+            # Of a DID whose first row or head is not ours nothing is said, and the list goes on without it.
+            heads = {row[0]: row for row in await self._read(_OWNED_HEADS, parameters) if self._is_ours(row)}
+            found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
+            if len(firsts) < parameters["limit"]:
+                break
+            last = firsts[-1][0]
+        return found
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
         """See ``DocumentIndex.events``."""
-        return await self._all(_EVENTS, {"after": after, "limit": limit})
+        while rows := await self._read(_EVENTS, {"after": after, "limit": limit}):
+            if found := [version_of(row) for row in rows if self._is_ours(row)]:
+                return found
+            after = rows[-1][3]
+        return ()
 
     def generation(self, did: str) -> int | None:
         """See ``DocumentIndex.generation``."""
@@ -101,32 +119,49 @@ class Documents:
 
     async def record(self, versions: Sequence[IndexedVersion], *, owner: str | None = None) -> None:
         """See ``DocumentIndex.record``. Raises ``Overloaded``, ``PluginUnavailable``; the ledger has the entry all the same."""
-        rows = [_row(version, owner) for version in versions]
+        rows = [row_of(version, owner) for version in versions]
 
-        def insert(transaction: Transaction) -> None:
-            for row in rows:
-                # Who repairs the index does not know the owner; who created the DID, and was slower, does.
-                if transaction.execute(_INSERT, row).rowcount == 0 and row["owner"] is not None:
-                    transaction.execute(_CLAIM, row)
+        def insert(transaction: Transaction) -> list[IndexedVersion]:
+            return [each for each, row in zip(versions, rows, strict=True) if self._inserted(transaction, row)]
 
         with translated:
             # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
             durable = self._database.dialect == "postgresql"
             written = asyncio.ensure_future(self._database.write(insert, durable=durable))
-            written.add_done_callback(lambda done: self._recorded(done, versions))
+            written.add_done_callback(self._recorded)
             # A caller that is cancelled (its client hung up) must take neither the row nor the news of it away.
             await asyncio.shield(written)
+
+    def _inserted(self, transaction: Transaction, row: Row) -> bool:
+        """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
+        if transaction.execute(INSERT, tagged(self._rows, row)).rowcount == 1:
+            return True
+        # Who repairs the index does not know the owner; who created the DID, and was slower, does.
+        if row[-1] is not None and transaction.execute(_CLAIM, tagged(self._rows, row)).rowcount == 1:
+            return True
+        found = transaction.execute(_VERSION, {"did": row[0], "version_id": row[1]}).fetchone()
+        return found is not None and is_ours(self._rows, found) and bytes(found[6]) == row[6]
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
         with translated:
-            known, cursor = await self._database.read(_cursor)
+            kept = await self._database.read(lambda transaction: transaction.execute(_KNOWN_CURSOR).fetchone())
+            known = kept[0] if kept is not None and self._cursors.holds(_counted(kept[0]), kept[1]) else 0
+            cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
             if cursor > known:
-                parameters = {"sequence": cursor}
-                await self._database.write(
-                    lambda transaction: transaction.execute(_KEEP_CURSOR, parameters).rowcount, durable=False
-                )
+                await self._keep_cursor(cursor, replace=kept is not None and known == 0)
         return cursor
+
+    async def pass_over(self, sequence: int) -> None:
+        """See ``DocumentIndex.pass_over``."""
+        with translated:
+            await self._keep_cursor(sequence, replace=False)
+
+    async def _keep_cursor(self, sequence: int, *, replace: bool) -> None:
+        parameters = {"sequence": sequence, "mac": self._cursors.tag(_counted(sequence)), "replace": replace}
+        await self._database.write(
+            lambda transaction: transaction.execute(_KEEP_CURSOR, parameters).rowcount, durable=False
+        )
 
     def _known(self, did: str) -> IndexedVersion | None:
         with translated:
@@ -147,64 +182,49 @@ class Documents:
             del self._heads[next(iter(self._heads))]
         self._heads[did] = version
 
-    def _recorded(self, written: asyncio.Future[None], versions: Sequence[IndexedVersion]) -> None:
+    def _recorded(self, written: asyncio.Future[list[IndexedVersion]]) -> None:
         if written.cancelled() or written.exception() is not None:
             return
-        for version in versions:
+        for version in written.result():
             self._keep(version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:
         with translated:
             row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
-        return None if row is None else _version(row)
+        return None if row is None else self._opened(row)
 
     async def _all(self, sql: str, parameters: Mapping[str, object]) -> Sequence[IndexedVersion]:
+        return [self._opened(row) for row in await self._read(sql, parameters)]
+
+    async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
         with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [_version(row) for row in rows]
+            return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+
+    def _is_ours(self, row: Row) -> bool:
+        if is_ours(self._rows, row):
+            return True
+        self._quarantine.suspect(str(row[0]), CHANGED)
+        return False
+
+    def _opened(self, row: Row) -> IndexedVersion:
+        if not self._is_ours(row):
+            raise DidQuarantined(details={"did": str(row[0])})
+        return version_of(row)
 
 
-def _cursor(transaction: Transaction) -> tuple[int, int]:
-    """The cursor that was kept, and how far the rows behind it go on without a gap."""
-    row = transaction.execute(_KNOWN_CURSOR).fetchone()
-    known = 0 if row is None else row[0]
+def _counted(sequence: int) -> bytes:
+    return b"documents %d" % sequence
+
+
+def _gapless(transaction: Transaction, known: int) -> int:
+    """How far the rows behind ``known`` go on without a gap."""
     count, newest = transaction.execute(_BEHIND, {"known": known}).fetchone()
     if count == 0 or newest - known == count:
-        return known, newest or known
+        return newest or known
     cursor = known
     while page := transaction.execute(_SEQUENCES, {"known": cursor}).fetchall():
         for (sequence,) in page:
             if sequence != cursor + 1:
-                return known, cursor
+                return cursor
             cursor = sequence
-    return known, cursor
-
-
-def _row(version: IndexedVersion, owner: str | None) -> dict[str, object]:
-    state, receipt = version.state, version.receipt
-    if receipt is None:
-        raise ValueError(f"version {state.version_id} of {state.did} was never recorded on the ledger")
-    return {
-        "did": state.did.text,
-        "version_id": state.version_id,
-        "printed_second": micros(state.updated_at) // 1_000_000,
-        "sequence": receipt.sequence,
-        "block_number": receipt.block_number,
-        "recorded_at": micros(receipt.recorded_at),
-        "transaction_hash": bytes.fromhex(receipt.transaction_hash),
-        "state": state_to_json(state),
-        "document": state.document.encode(),
-        "changes": orjson.dumps(version.changes),
-        "key_id": version.key_id,
-        "owner": owner if state.version_id == 1 else None,
-    }
-
-
-def _version(row: Any) -> IndexedVersion:
-    state, document, changes, key_id, transaction_hash, block_number, sequence, recorded_at = row
-    return IndexedVersion(
-        state_from_json(bytes(state), bytes(document)),
-        Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
-        tuple(orjson.loads(bytes(changes))),
-        key_id,
-    )
+    return cursor

@@ -61,6 +61,10 @@ class MemoryLedger:
         lines = self._of_did.get(did, [])
         return LogSize(len(lines), sum(len(line.entry) for line in lines))
 
+    async def newest(self, did: str) -> LedgerEntry | None:
+        """See ``NewestEntries.newest``."""
+        return next(iter((await self.entries(did))[-1:]), None)
+
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""
         self._check_open()

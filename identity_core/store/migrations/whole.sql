@@ -5,7 +5,7 @@ CREATE TABLE store_migrations (
 	CONSTRAINT store_migrations_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO store_migrations (version_num) VALUES ('0009');
+INSERT INTO store_migrations (version_num) VALUES ('0012');
 
 CREATE TABLE did_versions (
 	did TEXT NOT NULL, 
@@ -19,7 +19,7 @@ CREATE TABLE did_versions (
 	document BLOB NOT NULL, 
 	changes BLOB NOT NULL, 
 	key_id TEXT, 
-	owner TEXT, 
+	owner TEXT, mac BLOB, 
 	CONSTRAINT pk_did_versions PRIMARY KEY (did, version_id)
 );
 
@@ -31,7 +31,7 @@ CREATE INDEX ix_did_versions_owner_did ON did_versions (owner, did) WHERE owner 
 
 CREATE TABLE projections (
 	name TEXT NOT NULL, 
-	sequence BIGINT NOT NULL, 
+	sequence BIGINT NOT NULL, mac BLOB, 
 	CONSTRAINT pk_projections PRIMARY KEY (name)
 );
 
@@ -71,11 +71,11 @@ CREATE TABLE audit_lines (
 );
 
 CREATE TABLE audit_head (
-	id INTEGER NOT NULL, 
+	id INTEGER NOT NULL, sequence BIGINT, link BLOB, keyed_from BIGINT, mac BLOB, 
 	CONSTRAINT pk_audit_head PRIMARY KEY (id)
 );
 
-INSERT INTO audit_head (id) VALUES (1);
+INSERT INTO audit_head (id, sequence, link, keyed_from, mac) VALUES (1, NULL, NULL, NULL, NULL);
 
 CREATE TABLE credential_schemas (
 	id TEXT NOT NULL, 
@@ -355,4 +355,13 @@ CREATE TABLE anchor_lease (
 INSERT INTO anchor_lease (id, holder, until) VALUES (1, NULL, 0);
 
 CREATE INDEX ix_proofs_anchor_revoked ON proofs (anchor_revoked_block, id) WHERE anchor_revoked_block IS NOT NULL;
+
+CREATE INDEX ix_did_versions_without_mac ON did_versions (did) WHERE mac IS NULL;
+
+CREATE TABLE quarantined_dids (
+	did TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	since BIGINT NOT NULL, 
+	CONSTRAINT pk_quarantined_dids PRIMARY KEY (did)
+);
 

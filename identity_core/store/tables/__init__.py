@@ -12,7 +12,7 @@ from identity_core.store.tables.anchoring import AnchorBatch, AnchorLeaf, Anchor
 from identity_core.store.tables.audit import AuditHead, AuditLine
 from identity_core.store.tables.credentials import CredentialRow, CredentialSchemaRow, StatusListRow
 from identity_core.store.tables.delegations import DelegationRow, DelegationThreshold, IbctRevocation
-from identity_core.store.tables.dids import DidVersion, Projection
+from identity_core.store.tables.dids import DidVersion, Projection, QuarantinedDid
 from identity_core.store.tables.model import NAMING, StoreModel, metadata_of_store
 from identity_core.store.tables.proofs import Disclosure, InvocationRow, ProofRow
 from identity_core.store.tables.requests import ChallengeRow, IdempotencyKeyRow
@@ -37,6 +37,7 @@ __all__ = [
     "InvocationRow",
     "Projection",
     "ProofRow",
+    "QuarantinedDid",
     "StatusListRow",
     "StoreModel",
     "TimelineEvent",

@@ -12,7 +12,7 @@ class DidVersion(StoreModel, table=True):
     """One version of a DID: a projection of one ledger entry.
 
     ``state`` is the JSON of everything in the DID's state but the document, ``changes`` a JSON array of strings. ``owner`` stands in the
-    first version only.
+    first version only. ``mac`` is the tag over all other columns (``store/row_mac.py``); None in rows of before there were tags.
     """
 
     __tablename__ = "did_versions"
@@ -21,6 +21,12 @@ class DidVersion(StoreModel, table=True):
         Index(None, "did", "printed_second"),
         Index(None, "sequence", unique=True),
         Index(None, "owner", "did", sqlite_where=text("owner IS NOT NULL"), postgresql_where=text("owner IS NOT NULL")),
+        Index(
+            "ix_did_versions_without_mac",
+            "did",
+            sqlite_where=text("mac IS NULL"),
+            postgresql_where=text("mac IS NULL"),
+        ),
     )
 
     did: str = Field(sa_type=Name)
@@ -35,12 +41,24 @@ class DidVersion(StoreModel, table=True):
     changes: bytes = Field(sa_type=LargeBinary)
     key_id: str | None = Field(default=None, sa_type=Text)
     owner: str | None = Field(default=None, sa_type=Name)
+    mac: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class Projection(StoreModel, table=True):
-    """How far a projection of the ledger has been seen to be without a gap."""
+    """How far a projection of the ledger has been seen to be without a gap; ``mac`` is the tag of that number."""
 
     __tablename__ = "projections"
 
     name: str = Field(sa_type=Text, primary_key=True)
     sequence: int = Field(sa_type=BigInteger)
+    mac: bytes | None = Field(default=None, sa_type=LargeBinary)
+
+
+class QuarantinedDid(StoreModel, table=True):
+    """A DID whose index and ledger did not agree, until an operator repairs it; ``since``: microseconds since 1970, UTC."""
+
+    __tablename__ = "quarantined_dids"
+
+    did: str = Field(sa_type=Name, primary_key=True)
+    reason: str = Field(sa_type=Text)
+    since: int = Field(sa_type=BigInteger)

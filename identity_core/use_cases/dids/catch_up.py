@@ -2,48 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
+from identity_core.domain.errors import DidQuarantined, IdentityError
 from identity_core.domain.history import DidState
 from identity_core.ports.did_method import DidMethod
-from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.dids.head_check import HeadCheck
 
 PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """Folds every ledger entry behind the index's cursor. Raises ``LogInvalid`` when the ledger holds what no method
-    accepts: somebody wrote around the service, and going on would hide it."""
+    """Folds every ledger entry behind the index's cursor. A DID whose entries no method accepts, because somebody wrote around the
+    service, or whose rows are not ours, is put under suspicion and passed over; all others go on."""
 
     methods: Mapping[str, DidMethod]
     ledger: LedgerBackend
     index: DocumentIndex
+    check: HeadCheck
 
     async def __call__(self) -> int:
         """How many entries were indexed."""
         done = 0
         cursor = await self.index.cursor()
         while lines := await self.ledger.entries_after(cursor, PAGE):
-            states: dict[str, DidState | None] = {}
-            versions = []
-            for line in lines:
-                if line.did not in states:
-                    known = await self.index.version(line.did, line.version - 1) if line.version > 1 else None
-                    states[line.did] = known.state if known else None
-                before = states[line.did]
-                after = self.methods[Did.parse(line.did).method].apply(before, line.entry)
-                versions.append(IndexedVersion(after, line.receipt, history.changes(before, after), after.key_id))
-                states[line.did] = after
+            versions, withheld = await self._folded(lines)
             await self.index.record(versions)
             cursor = lines[-1].receipt.sequence
-            done += len(lines)
+            if withheld:
+                await self.index.pass_over(cursor)
+            done += len(versions)
         return done
+
+    async def _folded(self, lines: Sequence[LedgerEntry]) -> tuple[list[IndexedVersion], set[str]]:
+        """The versions that the lines give, and the DIDs that are withheld."""
+        states: dict[str, DidState] = {}
+        versions: list[IndexedVersion] = []
+        withheld: set[str] = set()
+        for line in lines:
+            if line.did in withheld:
+                continue
+            try:
+                before = states.get(line.did) or await self._before(line)
+                after = self._applied(before, line)
+            except DidQuarantined:
+                withheld.add(line.did)
+                continue
+            versions.append(IndexedVersion(after, line.receipt, history.changes(before, after), after.key_id))
+            states[line.did] = after
+        return versions, withheld
+
+    def _applied(self, before: DidState | None, line: LedgerEntry) -> DidState:
+        try:
+            return self.methods[Did.parse(line.did).method].apply(before, line.entry)
+        except (IdentityError, KeyError) as error:
+            reason = f"entry {line.version} of its log is not valid: {error}"
+            self.check.quarantine.suspect(line.did, reason)
+            raise DidQuarantined(details={"did": line.did}) from error
+
+    async def _before(self, line: LedgerEntry) -> DidState | None:
+        if line.version == 1:
+            return None
+        known = await self.index.version(line.did, line.version - 1)
+        if known is not None:
+            return known.state
+        # Somebody took away rows from before the cursor.
+        folded = await self.check.folded(Did.parse(line.did))
+        await self.index.record(folded)
+        if len(folded) < line.version:
+            self.check.quarantine.suspect(line.did, f"entry {line.version} of its log has none before it")
+            raise DidQuarantined(details={"did": line.did})
+        return folded[line.version - 2].state
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from identity_core.domain.times import printed
 from identity_core.ports.clock import Clock
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.use_cases.dids.head_check import HeadCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class DidReader:
     methods: Mapping[str, DidMethod]
     index: DocumentIndex
     clock: Clock
+    check: HeadCheck
 
     def parse(self, text: str) -> Did:
         """Raises ``InvalidDid`` for bad syntax, also that of the DID's own method; foreign methods are merely unknown."""
@@ -55,25 +57,37 @@ class DidReader:
             method.check(did)
         return did
 
-    async def recorded(self, did: Did) -> IndexedVersion | None:
-        """The newest version that was written, or what the identifier alone tells, or None."""
-        head = await self.index.head(str(did))
+    async def recorded(self, did: Did, *, decides: bool = False) -> IndexedVersion | None:
+        """The newest version that was written, or what the identifier alone tells, or None. ``decides`` as for ``HeadCheck.head``,
+        and raises what that does."""
+        method = self.methods.get(did.method)
+        if method is None:
+            # Of a plugin that is not loaded now: nothing is decided by what nobody can check.
+            return None if decides else await self.index.head(str(did))
+        head = await self.check.head(did, decides=decides)
         if head is not None:
             return head
-        method = self.methods.get(did.method)
-        state = method.expand(did) if method is not None else None
+        state = method.expand(did)
         return None if state is None else IndexedVersion(state, None, (), None)
 
-    async def standing(self, did: Did) -> Standing:
-        """What is recorded and what is due. Raises ``DidNotFound``."""
-        recorded = await self.recorded(did)
+    async def version(self, did: Did, version_id: int) -> IndexedVersion:
+        """A version that the recorded one follows. Raises ``DidQuarantined`` when it is not there."""
+        found = await self.index.version(str(did), version_id)
+        if found is None:
+            raise self.check.incomplete(did, version_id)
+        return found
+
+    async def standing(self, did: Did, *, decides: bool = False) -> Standing:
+        """What is recorded and what is due. Raises ``DidNotFound``, ``DidQuarantined``."""
+        recorded = await self.recorded(did, decides=decides)
         if recorded is None:
             raise DidNotFound(details={"did": str(did)})
         return Standing(recorded, self.due(recorded, self.clock.now()))
 
     async def active(self, did: Did) -> Standing:
-        """The same for a DID that may be used. Raises ``DidNotFound`` or ``DidDeactivated``."""
-        standing = await self.standing(did)
+        """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
+        ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
+        standing = await self.standing(did, decides=True)
         state = standing.head.state
         if state.deactivated:
             raise DidDeactivated(

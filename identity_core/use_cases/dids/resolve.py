@@ -78,14 +78,11 @@ class ResolveDid:
         for version in (standing.recorded, *standing.due):
             if version.state.version_id == version_id:
                 return version
-        found = None
         if 0 < version_id < standing.recorded.state.version_id:
-            found = await self.reader.index.version(str(did), version_id)
-        if found is None:
-            raise DidNotFound(
-                "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
-            )
-        return found
+            return await self.reader.version(did, version_id)
+        raise DidNotFound(
+            "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
+        )
 
     async def _by_time(self, did: Did, standing: Standing, time: datetime) -> IndexedVersion:
         second = time.astimezone(UTC).replace(microsecond=0)
@@ -94,7 +91,16 @@ class ResolveDid:
                 return version
         found = await self.reader.index.version_at(str(did), second)
         if found is None:
+            first = await self._by_id(did, standing, 1)
+            if first.state.updated_at.replace(microsecond=0) <= second:
+                raise self.reader.check.incomplete(did, 1)
             raise DidNotFound(
                 "The DID did not exist at this time.", details={"did": str(did), "versionTime": printed(second)}
             )
+        if found.state.version_id >= standing.recorded.state.version_id:
+            return found
+        # The next one is later, or the row that the time selects was taken away (and if the next is gone, that is said too).
+        following = await self._by_id(did, standing, found.state.version_id + 1)
+        if following.state.updated_at.replace(microsecond=0) <= second:
+            raise self.reader.check.incomplete(did, found.state.version_id + 1)
         return found

@@ -2,7 +2,7 @@
 
 An entry is drafted by the rules that every reader applies, and its signature is checked before it is appended, so
 nothing reaches the ledger that a stranger's fold would refuse. The index is written after the append and before the
-answer; a crash in between is repaired by ``CatchUp``.
+answer; a crash in between is repaired by ``CatchUp``. What the index says is held against the ledger first (``HeadCheck``).
 """
 
 from __future__ import annotations
@@ -114,32 +114,17 @@ class DidWriter:
                     raise VersionConflict(details={"did": str(did), "versionId": version_id})
                 now = self.clock.now()
                 try:
+                    await self.reader.check.fold(did, standing.recorded)
                     before = await self._write_due(method, standing.recorded, now)
                     at = max(now, before.updated_at + TICK)
                     return await self._append(method, before, change(before), at, occasion)
                 except VersionConflict:
-                    await self.project(did)
+                    await self.reader.check.bring_up(did)
         raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
 
     async def register(self, draft: UnsignedEntry, occasion: Occasion, *, owner: str) -> IndexedVersion:
         """Records the first entry of a DID. Raises ``VersionConflict`` when the DID exists."""
         return await self._record(None, draft, occasion, owner=owner)
-
-    async def project(self, did: Did) -> None:
-        """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing."""
-        method = self.methods[did.method]
-        state: DidState | None = None
-        known = await self.index.head(str(did))
-        versions = []
-        for line in await self.ledger.entries(str(did)):
-            if known is not None and line.version <= known.state.version_id:
-                state = known.state
-                continue
-            after = method.apply(state, line.entry)
-            versions.append(IndexedVersion(after, line.receipt, history.changes(state, after), after.key_id))
-            state = after
-        if versions:
-            await self.index.record(versions)
 
     def _mutable(self, did: Did) -> DidMethod:
         method = self.methods.get(did.method)
@@ -204,4 +189,5 @@ class DidWriter:
             await self.index.record((version,), owner=owner)
         finally:
             await audited
+        self.reader.check.wrote(version)
         return version

@@ -13,7 +13,6 @@ class ListEvents:
     """At most ``limit`` recorded versions after the sequence ``after``, without a gap.
 
     Rows come into the index a moment after their entries and not always in their order: who follows with the last sequence that
-    he was told must never be told of one that has another before it still to come.
     """
 
     index: DocumentIndex
@@ -22,7 +21,11 @@ class ListEvents:
         found = await self.index.events(after=after, limit=limit)
         last = after
         for place, version in enumerate(found):
-            if version.receipt is None or version.receipt.sequence > last + 1:
+            if version.receipt is None:
                 return found[:place]
-            last = version.receipt.sequence
+            sequence = version.receipt.sequence
+            # What is missing before the cursor is withheld, and will not come.
+            if sequence > last + 1 and sequence > await self.index.cursor() + 1:
+                return found[:place]
+            last = sequence
         return found

@@ -55,6 +55,7 @@ _OF_DID = f"{_COLUMNS} WHERE did = :did AND version > :after ORDER BY version LI
 _SIZE = "SELECT count(*), coalesce(sum(length(entry)), 0) FROM ledger_entries WHERE did = :did"
 # What a limit can hold at most, on either database.
 _ALL = 2**63 - 1
+_NEWEST = f"{_COLUMNS} WHERE did = :did ORDER BY version DESC LIMIT 1"
 _BY_HASH = f"{_COLUMNS} WHERE transaction_hash = :transaction_hash"
 _AFTER = f"{_COLUMNS} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
 
@@ -71,7 +72,7 @@ class Tip:
 
 
 class SqlLedger:
-    """See ``LedgerBackend`` and ``AnchoringLedger``. ``database`` is closed with the ledger."""
+    """See ``NewestAnchoringLedger``. ``database`` is closed with the ledger."""
 
     anchor_ledger_name = "sql"
 
@@ -215,6 +216,11 @@ class SqlLedger:
     async def log_size(self, did: str) -> LogSize:
         """See ``LedgerBackend.log_size``."""
         return await self._read(lambda transaction: LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone()))
+
+    async def newest(self, did: str) -> LedgerEntry | None:
+        """See ``NewestEntries.newest``."""
+        found = await self._read(lambda transaction: _lines(transaction, _NEWEST, {"did": did}))
+        return found[0] if found else None
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         """See ``LedgerBackend.entries_after``."""

@@ -1,0 +1,79 @@
+"""The DIDs that are withheld because index and ledger did not agree about them, until an operator repairs them.
+
+Nothing is refused because of a row in here: what is wrong is found anew at each look, and what was put right works at once. The table
+is for people: readiness, metrics, ``identity doctor`` and the audit log. A suspicion is noted in memory where it arises, on paths that
+write nothing, and reaches the table with ``flush``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from identity_core.database import Database, Transaction
+from identity_core.ports.repositories import Suspicion
+from identity_core.store.refusals import translated
+from identity_core.store.times import micros, moment
+
+# What waits for ``flush``; whoever spoils more rows within a second is found out by their audit.
+NOTED: Final = 10_000
+
+_INSERT = "INSERT INTO quarantined_dids (did, reason, since) VALUES (:did, :reason, :since) ON CONFLICT DO NOTHING"
+_LIST = "SELECT did, reason, since FROM quarantined_dids WHERE did > :after ORDER BY did LIMIT :limit"
+_COUNT = "SELECT count(*) FROM quarantined_dids"
+_RELEASE = "DELETE FROM quarantined_dids WHERE did = :did"
+
+
+
+class QuarantinedDids:
+    """See ``Quarantine``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._noted: dict[str, str] = {}
+
+    def suspect(self, did: str, reason: str) -> None:
+        """See ``Quarantine.suspect``."""
+        if did not in self._noted and len(self._noted) < NOTED:
+            self._noted[did] = reason
+
+    async def flush(self, now: datetime) -> Sequence[Suspicion]:
+        """See ``Quarantine.flush``."""
+        if not self._noted:
+            return ()
+        noted, self._noted = self._noted, {}
+        found = [Suspicion(did, reason, now) for did, reason in noted.items()]
+        try:
+            with translated:
+                return await self._database.write(lambda transaction: _added(transaction, found))
+        except BaseException:
+            self._noted = noted | self._noted
+            raise
+
+    async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
+        """See ``Quarantine.list``."""
+        parameters = {"after": after, "limit": limit}
+        with translated:
+            rows = await self._database.read(lambda transaction: transaction.execute(_LIST, parameters).fetchall())
+        return [Suspicion(did, reason, moment(since)) for did, reason, since in rows]
+
+    async def count(self) -> int:
+        """See ``Quarantine.count``."""
+        with translated:
+            stored: int = await self._database.read(lambda transaction: transaction.execute(_COUNT).fetchone()[0])
+        return max(stored, len(self._noted))
+
+    async def release(self, did: str) -> None:
+        """See ``Quarantine.release``."""
+        self._noted.pop(did, None)
+        with translated:
+            await self._database.write(lambda transaction: transaction.execute(_RELEASE, {"did": did}).rowcount)
+
+
+def _added(transaction: Transaction, found: Sequence[Suspicion]) -> list[Suspicion]:
+    return [
+        one
+        for one in found
+        if transaction.execute(_INSERT, {"did": one.did, "reason": one.reason, "since": micros(one.since)}).rowcount
+    ]

@@ -1,0 +1,171 @@
+"""Holds what the index says of a DID against the ledger before anything is decided by it.
+
+A row's tag says that this service wrote it, not that it is the newest: rows can be taken away and old ones put back. So the first time
+that a process meets a DID, and whenever somebody else may have written to the index since, the ledger's newest entry of the DID is
+compared; before the first change the whole log is folded. An index that is behind is brought up from the ledger, as after a
+crash. Whatever else differs is ``DidQuarantined``, for that DID and no other, for as long as it differs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from identity_core.domain import history
+from identity_core.domain.did import Did
+from identity_core.domain.errors import (
+    DidQuarantined,
+    InvalidDid,
+    LedgerUnavailable,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+    VersionConflict,
+)
+from identity_core.domain.history import DidState, LogInvalid
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
+
+HEADS_KEPT: Final = 4_096
+# An entry takes some 0.2 ms to fold, and others wait for the loop.
+FOLDED_AT_ONCE: Final = 16
+# Behind, brought up, and behind again, because another process writes: that often and no more.
+LOOKS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A head that was found to be the ledger's, and whether its log was folded or written here."""
+
+    head: IndexedVersion
+    is_folded: bool
+
+
+@dataclass(slots=True)
+class HeadCheck:
+    """The check, and what this process knows from it: the newest heads that were found good, the oldest leave first."""
+
+    methods: Mapping[str, DidMethod]
+    ledger: LedgerBackend
+    index: DocumentIndex
+    quarantine: Quarantine
+    _checked: dict[str, Checked] = field(default_factory=dict, init=False)
+
+    async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
+        """The newest version on ledger and index, or None for a DID that neither has.
+
+        ``decides``: something is going to be allowed by it, so it must be the newest now; else what this process found good before is
+        enough, and a ledger that cannot be asked is no obstacle. Raises ``DidQuarantined``; ``PluginUnavailable`` where the
+        ledger would have to be asked and cannot.
+        """
+        name = did.text
+        for _ in range(LOOKS):
+            head = await self.index.head(name)
+            known = self._checked.get(name)
+            if head is not None and known is not None:
+                # The index gives the same object again as long as nobody else wrote to it.
+                if known.head is head or (not decides and _is_same(known.head, head)):
+                    return head
+            try:
+                newest = await self._newest(name)
+            except (LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded) as error:
+                if decides:
+                    raise PluginUnavailable("The ledger cannot be asked about this DID; try again.") from error
+                return head
+            if newest is None and head is None:
+                return None
+            if newest is not None and (head is None or head.state.version_id < newest.version):
+                await self.bring_up(did)
+                continue
+            if newest is None or head is None or not _is_entry(head, newest):
+                raise self._differs(name, "the newest row of the index is not the newest entry of the ledger")
+            self._keep(head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
+            return head
+        raise self._differs(name, "the index cannot be brought up to the ledger")
+
+    async def fold(self, did: Did, head: IndexedVersion) -> None:
+        """Raises ``DidQuarantined`` unless the ledger's log of the DID, every signature of it, ends in ``head``; ``VersionConflict``
+        when there is more of it by now. Costs nothing for what was folded or written in this process."""
+        name = did.text
+        known = self._checked.get(name)
+        if known is not None and known.is_folded and _is_same(known.head, head):
+            return
+        folded = await self.folded(did)
+        if len(folded) > head.state.version_id:
+            raise VersionConflict(details={"did": name})
+        if not folded or folded[-1].state != head.state:
+            raise self._differs(name, "the log on the ledger does not lead to the newest row of the index")
+        self._keep(head, is_folded=True)
+
+    def incomplete(self, did: Did, version_id: int) -> DidQuarantined:
+        """What to raise when a version is missing that the head says there was."""
+        return self._differs(did.text, f"version {version_id} is missing in the index")
+
+    def wrote(self, version: IndexedVersion) -> None:
+        """Tells of a version that this process appended, to a log that it knows."""
+        self._keep(version, is_folded=True)
+
+    async def bring_up(self, did: Did) -> None:
+        """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing, or rows were taken away."""
+        known = await self.index.head(did.text)
+        entries = await self.ledger.entries(did.text)
+        if known is not None:
+            at = known.state.version_id
+            if len(entries) < at or not _is_entry(known, entries[at - 1]):
+                raise self._differs(did.text, "a row of the index is not what the ledger has in its place")
+            entries = entries[at:]
+        versions = await self._fold(did, known.state if known is not None else None, entries)
+        if versions:
+            await self.index.record(versions)
+
+    async def folded(self, did: Did) -> Sequence[IndexedVersion]:
+        """Every version that the ledger's log of the DID gives. Raises ``DidQuarantined`` for a log that does not hold."""
+        return await self._fold(did, None, await self.ledger.entries(did.text))
+
+    async def _fold(self, did: Did, state: DidState | None, entries: Sequence[LedgerEntry]) -> list[IndexedVersion]:
+        method = self.methods[did.method]
+        versions = []
+        for place, line in enumerate(entries, 1):
+            try:
+                after = method.apply(state, line.entry)
+            except (LogInvalid, InvalidDid) as error:
+                raise self._differs(did.text, f"entry {line.version} of its log is not valid: {error}") from error
+            if after.version_id != line.version or after.did != did:
+                raise self._differs(did.text, f"entry {line.version} of its log is that of another version or DID")
+            versions.append(IndexedVersion(after, line.receipt, history.changes(state, after), after.key_id))
+            state = after
+            if place % FOLDED_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return versions
+
+    async def _newest(self, did: str) -> LedgerEntry | None:
+        if isinstance(self.ledger, NewestEntries):
+            return await self.ledger.newest(did)
+        entries = await self.ledger.entries(did)
+        return entries[-1] if entries else None
+
+    def _differs(self, did: str, reason: str) -> DidQuarantined:
+        self._checked.pop(did, None)
+        self.quarantine.suspect(did, reason)
+        return DidQuarantined(details={"did": did})
+
+    def _keep(self, head: IndexedVersion, *, is_folded: bool) -> None:
+        did = head.state.did.text
+        if self._checked.pop(did, None) is None and len(self._checked) >= HEADS_KEPT:
+            del self._checked[next(iter(self._checked))]
+        self._checked[did] = Checked(head, is_folded)
+
+
+def _is_same(one: IndexedVersion, other: IndexedVersion) -> bool:
+    return one.receipt == other.receipt and one.state.version_id == other.state.version_id
+
+
+def _is_entry(version: IndexedVersion, line: LedgerEntry) -> bool:
+    """Whether the row was made of this entry. Not compared with more: where a ledger's blocks can be undone, an entry may come to
+    stand in another."""
+    if version.receipt is None or version.state.version_id != line.version:
+        return False
+    return version.receipt.transaction_hash == line.receipt.transaction_hash

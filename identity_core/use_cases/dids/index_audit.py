@@ -1,0 +1,129 @@
+"""Index and ledger side by side: at a start, when an operator asks, and to put right what differs.
+
+What a fold of the ledger's log gives, every signature of it, is compared with every column of every row. One DID at a time, so that
+memory is bounded but for the length of one log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+from identity_core.domain.did import Did
+from identity_core.domain.errors import Conflict, DidQuarantined, InvalidDid
+from identity_core.ports.clock import Clock
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.repositories import AuditLog, AuditRow, IndexedVersion, IndexRows, Quarantine
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.dids.head_check import HeadCheck
+
+PAGE = 500
+AT_ONCE = 64
+TOLD_EVERY = 10_000
+LOG_INVALID = "its log on the ledger does not hold"
+
+log = logging.getLogger("identity")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAudit:
+    """Compares; ``seal`` and ``repair`` write too."""
+
+    check: HeadCheck
+    ledger: LedgerBackend
+    rows: IndexRows
+    quarantine: Quarantine
+
+    async def differences(self, did: str) -> Sequence[str]:
+        """What is different about one DID, a line for each version; one line where its log does not hold."""
+        folded = await self._folded(did)
+        return (LOG_INVALID,) if folded is None else await self.rows.compare(did, folded)
+
+    async def whole(self) -> AsyncIterator[tuple[str, Sequence[str]]]:
+        """Every DID of ledger and index with its differences."""
+        after = 0
+        while lines := await self.ledger.entries_after(after, PAGE):
+            for line in lines:
+                if line.version == 1:
+                    yield line.did, await self.differences(line.did)
+            after = lines[-1].receipt.sequence
+        last = ""
+        while names := await self.rows.dids(after=last, limit=PAGE):
+            for name in names:
+                entries = await self.ledger.entries(name)
+                if not entries or entries[0].version != 1:
+                    yield name, await self.differences(name)
+            last = names[-1]
+
+    async def sample(self, count: int, choose: Callable[[int], int]) -> int:
+        """Compares the DIDs of ``count`` entries anywhere on the ledger; how many differ. ``choose(n)`` is a random number below n."""
+        size = (await self.ledger.head()).sequence
+        chosen = {line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)}
+        differing = 0
+        for did in sorted(chosen):
+            found = await self.rows.seal(did, folded) if (folded := await self._folded(did)) else (LOG_INVALID,)
+            if found:
+                differing += 1
+                self.quarantine.suspect(did, found[0])
+        return differing
+
+    async def seal(self) -> int:
+        """Tags the rows of before there were tags, of every DID whose rows are what the ledger says; the others are put under
+        suspicion. How many DIDs were looked at."""
+        done, last = 0, ""
+        while names := await self.rows.unsealed(after=last, limit=AT_ONCE):
+            await asyncio.gather(*(self._seal(name) for name in names))
+            last = names[-1]
+            if done // TOLD_EVERY != (done + len(names)) // TOLD_EVERY:
+                log.info("the index is compared with the ledger: %s DIDs so far", done + len(names))
+            done += len(names)
+        return done
+
+    async def _seal(self, did: str) -> None:
+        folded = await self._folded(did)
+        found = (LOG_INVALID,) if folded is None else await self.rows.seal(did, folded)
+        if found:
+            self.quarantine.suspect(did, found[0])
+
+    async def repair(self, did: str) -> int:
+        """Writes the index of ``did`` anew from the ledger; how many versions it has. Raises ``DidQuarantined`` where its log on the
+        ledger does not hold, ``Conflict`` where this service wrote what the ledger does not have."""
+        folded = await self._folded(did)
+        if folded is None:
+            raise DidQuarantined("The log of the DID on the ledger does not hold.", details={"did": did})
+        left = await self.rows.rebuild(did, folded)
+        if left:
+            raise Conflict(f"The ledger is not the one that the index came from: {left[0]}.", details={"did": did})
+        await self.quarantine.release(did)
+        return len(folded)
+
+    async def _folded(self, name: str) -> Sequence[IndexedVersion] | None:
+        try:
+            did = Did.parse(name)
+            return await self.check.folded(did) if did.method in self.check.methods else ()
+        except (DidQuarantined, InvalidDid):
+            return None
+
+
+@dataclass(slots=True)
+class QuarantineJournal(Repeating):
+    """Brings what was put under suspicion into the table, the log and the audit log."""
+
+    complaint = "what is wrong with the index cannot be recorded"
+
+    quarantine: Quarantine
+    audit: AuditLog
+    clock: Clock
+
+    async def step(self) -> float:
+        await self.record()
+        return self.interval_seconds
+
+    async def record(self) -> None:
+        """Once, now."""
+        for one in await self.quarantine.flush(self.clock.now()):
+            log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
+            row = AuditRow(one.since, "-", "quarantineDid", None, None, one.did, "done", {"reason": one.reason})
+            await self.audit.write(row)
