@@ -59,7 +59,10 @@ KINDS = {
         "IDENTITY_THROTTLE_CHALLENGE_BURST": "1",
         "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8",
     },
-    "hidden": GENEROUS | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},
+    "hidden": GENEROUS
+    | FAULTS
+    | PATIENT
+    | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},
     "faulty": BREAKABLE | PATIENT,
     # What a story needs before the fault has these deadlines too (``World.prepared``).
     "hanging": BREAKABLE

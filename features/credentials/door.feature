@@ -318,3 +318,19 @@ Feature: The door of credentials is that of every operation
       | issueCredential        |
       | importCredential       |
       | setCredentialStatus    |
+
+  @503:DID_QUARANTINED
+  Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
+    Given a service whose index was changed by somebody else
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 503 DID_QUARANTINED
+
+    Examples:
+      | operation              |
+      | createCredentialSchema |
+      | issueCredential        |
+      | listCredentials        |
+      | importCredential       |
+      | getCredential          |
+      | setCredentialStatus    |

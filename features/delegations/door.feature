@@ -289,3 +289,21 @@ Feature: The door of delegations is that of every operation
       | suspendDelegation |
       | resumeDelegation  |
       | revokeIbct        |
+
+  @503:DID_QUARANTINED
+  Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
+    Given a service whose index was changed by somebody else
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 503 DID_QUARANTINED
+
+    Examples:
+      | operation         |
+      | createDelegation  |
+      | listDelegations   |
+      | getDelegation     |
+      | deleteDelegation  |
+      | revokeDelegation  |
+      | suspendDelegation |
+      | resumeDelegation  |
+      | revokeIbct        |

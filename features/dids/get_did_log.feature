@@ -8,3 +8,10 @@ Feature: Get the log of a DID
     When Vera reads the log of the DID of Hana
     Then the answer is 200
     And the log proves 3 versions to anybody
+
+  @503:DID_QUARANTINED
+  Scenario: Whether the DID may be shown cannot be told from an index that somebody else changed
+    Given a service that hides what is deactivated and whose index was changed by somebody else
+    And a good request for getDidLog
+    When the fault strikes and it is sent
+    Then the answer is 503 DID_QUARANTINED

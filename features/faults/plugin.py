@@ -1,7 +1,8 @@
 """A plugin that breaks on demand: the real ledger, custodian, prover, key store and DID method, until the file that
 ``IDENTITY_TEST_FAULT`` names says otherwise.
 
-The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could.
+The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could, and
+``index:changed`` makes every row of the document index look as if somebody else had written it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from identity_core.domain.caller import ApiKey
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import AuditLines
+from identity_core.store.documents import Documents
 
 FAULT = Path(os.environ["IDENTITY_TEST_FAULT"])
 
@@ -262,6 +264,22 @@ def _writing(self: AuditLines, row: AuditRow, *, durable: bool = False) -> Await
 
 
 AuditLines.write = _writing  # type: ignore[method-assign]
+
+_known = Documents._known
+_is_ours = Documents._is_ours
+
+
+def _remembered(self: Documents, did: str) -> Any:
+    return None if "index:changed" in faults() else _known(self, did)
+
+
+def _genuine(self: Documents, row: Any) -> bool:
+    """No row is: as if somebody had changed each of them."""
+    return "index:changed" not in faults() and _is_ours(self, row)
+
+
+Documents._known = _remembered  # type: ignore[method-assign]
+Documents._is_ours = _genuine  # type: ignore[method-assign]
 
 _admit = Gate.admit
 

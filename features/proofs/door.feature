@@ -84,3 +84,18 @@ Feature: The door of delegated proofs is that of every operation
     And a good request for generateDelegatedProof
     When the fault strikes and it is sent
     Then the answer is 504 PLUGIN_TIMEOUT
+
+  @503:DID_QUARANTINED
+  Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
+    Given a service whose index was changed by somebody else
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 503 DID_QUARANTINED
+
+    Examples:
+      | operation              |
+      | generateDelegatedProof |
+      | verifyProof            |
+      | getProof               |
+      | verifyStoredProof      |
+      | revokeProof            |

@@ -133,3 +133,21 @@ Feature: What no client can cause is answered in the same shape
       | rotateApiKey        |
       | revokeApiKey        |
       | getMetrics          |
+
+  @503:DID_QUARANTINED
+  Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
+    Given a service whose index was changed by somebody else
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 503 DID_QUARANTINED
+
+    Examples:
+      | operation           |
+      | resolveDid          |
+      | updateDid           |
+      | deactivateDid       |
+      | rotateDidKey        |
+      | recoverDid          |
+      | listDidHistory      |
+      | getDidAuthChallenge |
+      | issueToken          |

@@ -89,3 +89,13 @@ def crowded(world: World) -> None:
 @given("a service whose answers take a while")
 def slow(world: World) -> None:
     world.kind, world.notes["fault"] = "slow", "ledger:hang store:hang audit:hang"
+
+
+@given("a service whose index was changed by somebody else")
+def changed(world: World) -> None:
+    world.kind, world.notes["fault"] = "faulty", "index:changed"
+
+
+@given("a service that hides what is deactivated and whose index was changed by somebody else")
+def changed_and_hidden(world: World) -> None:
+    world.kind, world.notes["fault"] = "hidden", "index:changed"

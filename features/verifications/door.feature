@@ -310,3 +310,17 @@ Feature: The door of verification is that of every operation
     Examples:
       | operation   |
       | revokeProof |
+
+  @503:DID_QUARANTINED
+  Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
+    Given a service whose index was changed by somebody else
+    And a good request for <operation>
+    When the fault strikes and it is sent
+    Then the answer is 503 DID_QUARANTINED
+
+    Examples:
+      | operation               |
+      | createVerifierChallenge |
+      | listVerificationHistory |
+      | getVerificationStats    |
+      | getDashboardTimeline    |

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: a8a585fc9b54143b64d389bcfb1d3b73689df88d8eb03241d8684045e32c8a22
+SHA-256 of identity.json: e0a254c6a0fd795eabf77fbabea5111d37b5609ec8d7c98cbab168c4a887b597
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "a8a585fc9b54143b64d389bcfb1d3b73689df88d8eb03241d8684045e32c8a22"
+DOCUMENT_SHA256 = "e0a254c6a0fd795eabf77fbabea5111d37b5609ec8d7c98cbab168c4a887b597"
 
 AlsoKnownAs = list[str]
 

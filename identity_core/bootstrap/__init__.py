@@ -1,7 +1,7 @@
 """The composition root, the one floor that knows every room: settings → plugins → store → use cases → app.
 
 ``house`` opens an installation and says in which order; ``app`` builds what is served over it, one module of ``handlers`` a noun.
-``plugins``, ``keys``, ``ledger``, ``anchoring`` and ``store`` open a part for the command line, without a server around it. The edge
+``plugins``, ``keys``, ``ledger``, ``index``, ``anchoring`` and ``store`` open a part for the command line, without a server. The edge
 (``app``, ``handlers``) is imported where a server starts and not here: that takes longer than most commands that have
 no use for it.
 """
@@ -10,11 +10,12 @@ from identity_core.bootstrap.anchoring import AnchorOffice, anchor_office
 from identity_core.bootstrap.asgi import Application, application
 from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.house import Asgi, House, open_house
+from identity_core.bootstrap.index import IndexTools, index_tools
 from identity_core.bootstrap.keys import KeyDesk, has_api_keys, key_desk
 from identity_core.bootstrap.ledger import LogDesk, log_desk
 from identity_core.bootstrap.own_keys import ANSWERS_KEY, LOG_KEY
 from identity_core.bootstrap.plugins import open_key_stores, open_ledger
-from identity_core.bootstrap.store import audit_log
+from identity_core.bootstrap.store import AuditTools, audit_log
 
 __all__ = [
     "ANSWERS_KEY",
@@ -22,7 +23,9 @@ __all__ = [
     "AnchorOffice",
     "Application",
     "Asgi",
+    "AuditTools",
     "House",
+    "IndexTools",
     "KeyDesk",
     "LogDesk",
     "SystemClock",
@@ -30,6 +33,7 @@ __all__ = [
     "application",
     "audit_log",
     "has_api_keys",
+    "index_tools",
     "key_desk",
     "log_desk",
     "open_house",

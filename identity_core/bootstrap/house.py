@@ -19,8 +19,9 @@ from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.keys import KeyDesk, has_api_keys
 from identity_core.bootstrap.ledger import LogDesk
 from identity_core.bootstrap.opened import Opened
-from identity_core.bootstrap.own_keys import answers_secret, make_own_keys, rows_secret
+from identity_core.bootstrap.own_keys import answers_secret, make_own_keys
 from identity_core.bootstrap.plugins import load_plugins, log
+from identity_core.bootstrap.store import open_store
 from identity_core.plugin.forks import copies_end_at_once
 from identity_core.ports.key_store import KeyStore
 from identity_core.settings import Settings
@@ -96,11 +97,10 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     key_stores = plugins.key_stores(settings.key_stores)
     custodian = plugins.custodian(settings.custodian.backend)
     signer = await make_own_keys(custodian)
-    rows, workers = await rows_secret(custodian), settings.server.workers
-    store = Store.open(settings.data_dir, settings.database_url, processes=workers, secret=rows)
+    store = await open_store(settings, custodian, processes=settings.server.workers)
     stack.push_async_callback(store.close)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    await _keep_index(settings, check, store, stack)
+    journal = await _keep_index(settings, check, store, stack)
     secret = await answers_secret(custodian)
     logged = await LogDesk.over(settings, ledger, store, custodian)
     logged.follower.begin()
@@ -116,6 +116,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         custodian=custodian,
         store=store,
         reader=DidReader(methods, store.documents, clock, check),
+        journal=journal,
         signer=signer,
         answers_secret=secret,
         logged=logged,
@@ -128,8 +129,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     )
 
 
-async def _keep_index(settings: Settings, check: HeadCheck, store: Store, stack: AsyncExitStack) -> None:
-    """Brings the index up to the ledger, holds some of it against the ledger, and keeps it there."""
+async def _keep_index(settings: Settings, check: HeadCheck, store: Store, stack: AsyncExitStack) -> QuarantineJournal:
+    """Brings the index up to the ledger, holds some of it against the ledger, and keeps it there. What is withheld is in the journal."""
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     await catch_up()
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine)
@@ -140,6 +141,7 @@ async def _keep_index(settings: Settings, check: HeadCheck, store: Store, stack:
     for task in (IndexRepair(catch_up), journal):
         task.begin()
         stack.push_async_callback(task.close)
+    return journal
 
 
 def _begin_anchoring(

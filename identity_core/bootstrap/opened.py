@@ -18,6 +18,7 @@ from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.use_cases.anchoring.desk import AnchorDesk
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.dids.index_audit import QuarantineJournal
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.dids.writer import LogSigner
 
@@ -37,6 +38,7 @@ class Opened:
     custodian: Custodian
     store: Store
     reader: DidReader
+    journal: QuarantineJournal
     signer: LogSigner
     answers_secret: bytes
     logged: LogDesk

@@ -15,6 +15,7 @@ from identity_core.use_cases.dids.writer import LogSigner
 
 LOG_KEY: Final = "log"
 ANSWERS_KEY: Final = "answers"
+ROWS_KEY: Final = "rows"
 
 
 async def make_own_keys(custodian: Custodian) -> LogSigner:
@@ -30,9 +31,15 @@ async def answers_secret(custodian: Custodian) -> bytes:
 
 
 async def rows_secret(custodian: Custodian) -> bytes:
-    """What the tags of the store's rows follow from. The database alone makes none."""
-    await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
-    return await _secret(custodian, b"identity: rows of the store, v1")
+    """What the tags of the store's rows follow from; the database alone makes none. Raises ``KeyNotHeld`` before the first start that
+    makes them."""
+    await custodian.public_key(ROWS_KEY)
+    return await _secret(custodian, b"identity: rows of the store, v1", key=ROWS_KEY)
+
+
+async def make_rows_key(custodian: Custodian) -> None:
+    """Makes the key under ``rows_secret``. It has a name of its own, because that it is there says that tags have begun."""
+    await custodian.generate(ROWS_KEY, multikey.ED25519, did="-", purpose=ROWS_KEY)
 
 
 async def open_vault(custodian: Custodian, store: Store) -> CredentialVault:
@@ -42,6 +49,6 @@ async def open_vault(custodian: Custodian, store: Store) -> CredentialVault:
     return CredentialVault(store.credentials, store.credential_schemas, CredentialSeal(secret, secrets.token_bytes))
 
 
-async def _secret(custodian: Custodian, label: bytes) -> bytes:
+async def _secret(custodian: Custodian, label: bytes, *, key: str = ANSWERS_KEY) -> bytes:
     # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
-    return hashlib.sha256(await custodian.sign(ANSWERS_KEY, label)).digest()
+    return hashlib.sha256(await custodian.sign(key, label)).digest()

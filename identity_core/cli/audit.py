@@ -1,17 +1,19 @@
 """``identity audit``: check and copy the audit log, of this installation or of a running service.
 
-The chain finds an edited, removed or swapped line. That the whole log was written anew, or its end cut off, is found only with a
-head that was remembered elsewhere: ``--head FILE`` compares with it and then keeps the new one.
+The chain finds an edited, removed or swapped line. That the whole log was written anew, or its end cut off, is found with the head that
+the log keeps of itself, which only the service's keys can make: so in the data directory that holds them. That the database was put
+back as a whole is found only with a head that was remembered elsewhere: ``--head FILE`` compares with it and then keeps the new one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -21,10 +23,22 @@ from identity_core.cli.keys import of_installation
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session
 from identity_core.client import Session
-from identity_core.domain.audit_chain import ChainBroken, ChainedLine, ChainHead, check_reached, follow
+from identity_core.domain.audit_chain import (
+    ChainBroken,
+    ChainedLine,
+    ChainHead,
+    KeyedHead,
+    check_kept,
+    check_reached,
+    follow,
+)
 from identity_core.settings import Settings
 
+if TYPE_CHECKING:
+    from identity_core.bootstrap import AuditTools
+
 PAGE = 1_000
+END_UNCHECKED = "that the end was not cut off and the log not written anew: the keys of the installation tell"
 Lines = Iterator[ChainedLine]
 
 _service = click.option("--url", help="Ask this running service (with --api-key) instead of the local database.")
@@ -47,22 +61,52 @@ def command() -> None:
 def verify(
     settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None, json_output: bool
 ) -> None:
-    """Follow the chain from the first line to the last. Ends with 1 when it is broken."""
+    """Follow the chain from the first line to the last. Ends with 1 when it is broken.
+
+    With the data directory the end is checked too, against the head that only the service's keys can make; `unchecked` says what was
+    not checked.
+    """
     known = None if head is None else _remembered(head)
+    kept: KeyedHead | None = None
     try:
-        source = (
-            contextlib.nullcontext(_exported(file)) if file is not None else _lines(settings, url, api_key, after=0)
-        )
-        with source as lines:
-            reached = follow(ChainHead(), lines, known=known)
+        if file is not None or url is not None:
+            unchecked = [END_UNCHECKED]
+            with contextlib.nullcontext(_exported(file)) if file is not None else _asked_for(url, api_key, 0) as lines:
+                reached = follow(ChainHead(), lines, known=known)
+        else:
+            reached, kept, unchecked = _verified_here(settings, known)
         check_reached(reached, known)
     except ChainBroken as error:
         where = getattr(file, "name", None) or url or str(settings.data_dir)
         fail(f"the audit log is not what was written: {error}", where, "keep it as it is and find out who had access")
     if head is not None:
         head.write_text(json.dumps({"sequence": reached.sequence, "link": reached.link.hex()}) + "\n")
-    body = {"valid": True, "lines": reached.sequence, "head": reached.link.hex(), "compared": known is not None}
+    body = {
+        "valid": True,
+        "lines": reached.sequence,
+        "head": reached.link.hex(),
+        "compared": known is not None,
+        "keyedFrom": None if kept is None else kept.keyed_from,
+        "unchecked": unchecked,
+    }
     show(body, json_output=json_output, text=_text)
+
+
+@command.command()
+@of_installation
+@as_json
+def rekey(settings: Settings, json_output: bool) -> None:
+    """Take the log as it is from now on, after `verify` found its head wrong and you know why.
+
+    What stands in it now stays, and is from then on told as not checked.
+    """
+    with _opened(settings) as (runner, tools):
+        if not tools.is_keyed:
+            fail(
+                "the keys of this installation are not at hand", str(settings.data_dir), "run it where the service runs"
+            )
+        keyed_from = runner.run(tools.log.key_from_here())
+    show({"keyedFrom": keyed_from}, json_output=json_output, text=lambda _: f"keyed from line {keyed_from} on")
 
 
 @command.command()
@@ -88,23 +132,65 @@ def _said(one: ChainedLine) -> dict[str, Any]:
     return {"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()}
 
 
+def _verified_here(settings: Settings, known: ChainHead | None) -> tuple[ChainHead, KeyedHead | None, list[str]]:
+    """The head that the chain leads to, the one that the log keeps, and what could not be checked. Raises ``ChainBroken``."""
+    with _opened(settings) as (runner, tools):
+        # First the head: a running service writes on.
+        kept = runner.run(tools.log.head()) if tools.is_keyed else None
+        lines = _stored(runner, tools, 0)
+        reached = follow(ChainHead(), itertools.islice(lines, kept.head.sequence) if kept else lines, known=known)
+        if kept is not None:
+            check_kept(reached, kept)
+            beyond = list(lines)
+            now = runner.run(tools.log.head())
+            reached = follow(reached, beyond, known=known)
+            if beyond and (now is None or now.head.sequence < beyond[0].sequence):
+                raise ChainBroken(f"line {beyond[0].sequence} was not written by this service")
+    if not tools.is_keyed:
+        return reached, None, [END_UNCHECKED]
+    if kept is None:
+        raise ChainBroken(
+            "its head is not one that the keys of this installation made, so its end may have been cut off"
+        )
+    if kept.keyed_from > 1:
+        return reached, kept, [f"lines 1 to {kept.keyed_from - 1} were found when keying began, and are chained only"]
+    return reached, kept, []
+
+
 @contextlib.contextmanager
 def _lines(settings: Settings, url: str | None, api_key: str | None, *, after: int) -> Iterator[Lines]:
     """The lines behind ``after``, of the service at ``url`` or of the installation."""
     if url is not None:
-        with session(url, api_key) as opened:
-            yield _pages(lambda last: [_line(item) for item in _asked(opened, last)], after)
+        with _asked_for(url, api_key, after) as lines:
+            yield lines
         return
+    with _opened(settings) as (runner, tools):
+        yield _stored(runner, tools, after)
+
+
+@contextlib.contextmanager
+def _asked_for(url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
+    with session(str(url), api_key) as opened:
+        yield _pages(lambda last: [_line(item) for item in _asked(opened, last)], after)
+
+
+@contextlib.contextmanager
+def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, AuditTools]]:
+    """The audit log of the installation, and the loop that it was opened in."""
     from identity_core import bootstrap
 
     refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
     with asyncio.Runner() as runner:
         opening = bootstrap.audit_log(settings)
-        audit = runner.run(opening.__aenter__())
+        tools = runner.run(opening.__aenter__())
         try:
-            yield _pages(lambda last: runner.run(audit.chain(after=last, limit=PAGE)), after)
+            yield runner, tools
         finally:
             runner.run(opening.__aexit__(None, None, None))
+
+
+def _stored(runner: asyncio.Runner, tools: AuditTools, after: int) -> Lines:
+    return _pages(lambda last: runner.run(tools.log.chain(after=last, limit=PAGE)), after)
 
 
 def _asked(opened: Session, after: int) -> list[dict[str, Any]]:
@@ -144,4 +230,10 @@ def _remembered(path: Path) -> ChainHead | None:
 
 def _text(body: dict[str, Any]) -> str:
     compared = "; follows the remembered head" if body["compared"] else ""
-    return f"valid, {body['lines']} lines{compared}\nhead {body['head']}"
+    keyed = (
+        ""
+        if body["keyedFrom"] is None
+        else f"; its end is the one that was written, keyed from line {body['keyedFrom']}"
+    )
+    told = [f"not checked: {one}" for one in body["unchecked"]]
+    return "\n".join([f"valid, {body['lines']} lines{keyed}{compared}", f"head {body['head']}", *told])

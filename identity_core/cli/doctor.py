@@ -23,6 +23,7 @@ from identity_core.cli.configuration import (
     database_url_option,
 )
 from identity_core.cli.doctor_database import database
+from identity_core.cli.doctor_index import index
 from identity_core.cli.findings import Finding
 from identity_core.cli.output import as_json, show
 from identity_core.settings import Settings, SettingsError, StartError
@@ -57,6 +58,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _data_directory(settings.data_dir)
     yield _curves()
     yield from database(settings)
+    yield from index(settings)
     yield _throttle(settings)
     yield from _server(settings)
     folder = settings.data_dir

@@ -10,6 +10,7 @@ import click
 
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_evm import evm
+from identity_core.cli.ledger_index import repair
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,
@@ -32,7 +33,7 @@ from identity_core.domain.merkle.tiles import needed, node_from, tile_at
 
 @click.group(name="ledger")
 def command() -> None:
-    """The transparency log over the ledger: verify, audit, export, witness."""
+    """The transparency log over the ledger: verify, audit, repair, export, witness."""
 
 
 @command.command(name="key")
@@ -89,5 +90,5 @@ def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
     return [span_hash(span, node_from(tiles)) for span in spans]
 
 
-for one in (verify, audit, export, witness, evm):
+for one in (verify, audit, repair, export, witness, evm):
     command.add_command(one)

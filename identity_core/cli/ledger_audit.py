@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from identity_core.cli.ledger_held import anchored_option, held_option, kept_checkpoints
+from identity_core.cli.ledger_index import compared
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,
@@ -18,6 +19,7 @@ from identity_core.cli.ledger_sources import (
     key_option,
     opened,
     progress,
+    settings_of,
     source_options,
     verifier_key,
 )
@@ -41,18 +43,25 @@ SHOWN = 20
 @held_option
 @anchored_option
 @click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
+@click.option(
+    "--index/--no-index",
+    default=True,
+    help="Compare the document index of this installation with it.  [default: index]",
+)
 @as_json
 def audit(
     key_text: str | None,
     held: Sequence[Path],
     anchored: Sequence[Path],
     logs: bool,
+    index: bool,
     json_output: bool,
     **where: Any,
 ) -> None:
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
 
-    Exit code 1 when something is wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what
+    Of this installation the document index is compared too, every row with what the ledger gives. Exit code 1 when something is
+    wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what
     shows a log that was cut or written anew.
     """
     started = time.monotonic()
@@ -67,13 +76,19 @@ def audit(
         if dids is not None:
             with progress(dids.items(), "logs") as lines:
                 findings += [found for did, entries in lines for found in _log_findings(did, entries)]
-        place = source.place
+        place, is_local = source.place, isinstance(source, LocalSource)
+    indexed = None
+    if index and is_local:
+        with progress(range(checkpoint.size), "DIDs") as bar:
+            indexed, differing = compared(settings_of(**where), lambda: bar.update(1))
+        findings += differing
     body = {
         "sound": not findings,
         "log": checkpoint.origin,
         "entries": checkpoint.size,
         "held": len(kept),
         "dids": None if dids is None else len(dids),
+        "indexed": indexed,
         "findings": [dataclasses.asdict(one) for one in findings],
         "seconds": round(time.monotonic() - started, 3),
     }
@@ -167,6 +182,7 @@ def _log_findings(did: bytes, entries: Sequence[bytes]) -> list[Finding]:
 
 def _told(place: str, body: dict[str, Any], findings: Sequence[Finding]) -> str:
     logs = "not checked (--logs)" if body["dids"] is None else f"{body['dids']} DIDs"
+    logs += "" if body["indexed"] is None else f"; index: {body['indexed']} DIDs"
     held = f"; {body['held']} kept checkpoints" if body["held"] else ""
     head = f"{body['log']} at {place}: {body['entries']} entries in {body['seconds']} s; logs: {logs}{held}"
     if not findings:

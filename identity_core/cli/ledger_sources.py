@@ -23,6 +23,7 @@ from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tiles import WIDTH, Tile, bundled
 from identity_core.domain.merkle.tree import HASH_BYTES
+from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import LogDesk
@@ -176,7 +177,7 @@ def opened(
     else:
         from identity_core import bootstrap
 
-        settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
+        settings = settings_of(config=config, data_dir=data_dir, database_url=database_url)
         if not settings.data_dir.is_dir():
             fail(
                 "there is no installation", str(settings.data_dir), "name one with --data-dir, or a service with --url"
@@ -189,6 +190,11 @@ def opened(
                 yield LocalSource(runner, held)
             finally:
                 runner.run(desk.__aexit__(None, None, None))
+
+
+def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
+    """The settings of this installation, of the options that ``opened`` takes."""
+    return configured(config, {"data_dir": data_dir, "database_url": database_url})
 
 
 def verifier_key(text: str | None) -> VerifierKey:

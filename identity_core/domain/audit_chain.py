@@ -1,8 +1,10 @@
 """The chain of the audit log, and the check of it that needs nothing but the lines.
 
 ``link`` is SHA-256 over a tag, the link before and the line; the line holds its own number. An edited, removed, inserted or swapped
-line breaks it. Whoever can rewrite the whole log can rewrite the chain: that, and a tail that was cut off, is found only by
-comparing with a head that was remembered elsewhere.
+line breaks it. Whoever can rewrite the whole log can rewrite the chain, or cut off its end; so the log keeps a head with a tag (a MAC)
+beside it, which says where the chain ends and how it came there. A head that is missing, that somebody else made or that says
+otherwise shows that. What is left is a log that was put back as a whole, its old head with it: that is found only by comparing
+with a head that was remembered elsewhere.
 """
 
 from __future__ import annotations
@@ -65,3 +67,29 @@ def check_reached(head: ChainHead, known: ChainHead | None) -> None:
         raise ChainBroken(
             f"the log ends at line {head.sequence}, line {known.sequence} was seen before: its end was cut off"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedHead:
+    """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
+    stands before it was found there then."""
+
+    head: ChainHead
+    keyed_from: int
+
+    def encode(self) -> bytes:
+        """What the tag is over."""
+        return b"identity audit head v1\n%d %d %s" % (self.head.sequence, self.keyed_from, self.head.link)
+
+
+def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
+    """Raises ``ChainBroken`` when the chain does not end where its own head, whose tag holds, says."""
+    said = kept.head
+    if reached.sequence < said.sequence:
+        raise ChainBroken(
+            f"the log ends at line {reached.sequence}, line {said.sequence} was written: its end was cut off"
+        )
+    if reached.sequence > said.sequence:
+        raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
+    if reached.link != said.link:
+        raise ChainBroken("the log does not lead to the head that was written: it was written anew")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.audit_chain import ChainedLine
+from identity_core.domain.audit_chain import ChainedLine, KeyedHead
 from identity_core.domain.errors import JsonValue
 from identity_core.domain.history import DidState
 from identity_core.ports.ledger import Receipt
@@ -215,7 +215,7 @@ class AuditRow:
 
 
 class AuditLog(Protocol):
-    """An append-only log whose lines are chained by hashes."""
+    """An append-only log whose lines are chained by hashes, and whose head has a tag that only the service can make."""
 
     def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
         """Queues a line at once; it is appended when the awaitable resolves.
@@ -231,4 +231,17 @@ class AuditLog(Protocol):
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
         """The same lines as they were hashed, each with its link, for whoever checks the chain."""
+        ...
+
+    async def head(self) -> KeyedHead | None:
+        """The head that the log keeps of itself; None where there is none, or one that somebody else wrote."""
+        ...
+
+    async def key_from_here(self) -> int:
+        """Makes a head of the last line as it stands, whatever it is; returns the number of the line that comes next. For the first start,
+        and for an operator who has looked into what was wrong."""
+        ...
+
+    async def is_whole(self) -> bool:
+        """Whether the last line is the one that the head names. Neither the lines before it nor their links are looked at."""
         ...

@@ -77,7 +77,7 @@ class Store:
             quarantine,
             StoredChallenges(database),
             StoredIdempotencyKeys(database),
-            AuditLines(database),
+            AuditLines(database, secret),
             TransparencyTree(database),
             StoredTimeline(database, secrets.token_bytes),
             StoredCredentialSchemas(database),
@@ -89,6 +89,10 @@ class Store:
             StoredProofs(database),
             StoredOutbox(database, secrets.token_bytes),
         )
+
+    async def is_new(self) -> bool:
+        """Whether nothing was ever recorded in it."""
+        return await self.documents.is_empty() and not await self.audit.chain(after=0, limit=1)
 
     async def close(self) -> None:
         """Finishes what is queued and closes the database. A second time is no error."""

@@ -1,32 +1,54 @@
 """The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows
-(``domain/audit_chain.py``)."""
+(``domain/audit_chain.py``).
+
+How far the chain reaches stands in ``audit_head``, with a tag that only the service can make (``row_mac.py``). A line is chained to
+that head and not to whatever is the last line: where somebody cut the end off, a gap stays for ever. Where the head is not ours, or
+lines stand behind it that it does not know, the chain goes on behind the last line and the head stays as it is, for all to see,
+until an operator has the log keyed anew.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import orjson
 
 from identity_core.database import Database, Transaction
-from identity_core.domain.audit_chain import GENESIS, ChainedLine, next_link
+from identity_core.domain.audit_chain import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_core.domain.times import parse, printed_exactly
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.refusals import settled, translated
+from identity_core.store.row_mac import RowMac
 
-_LOCK = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
+_HEAD = """
+SELECT sequence, link, keyed_from, mac, (SELECT max(sequence) FROM audit_lines) FROM audit_head WHERE id = 1
+"""
+_LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
 _LAST = "SELECT sequence, link FROM audit_lines ORDER BY sequence DESC LIMIT 1"
 _INSERT = "INSERT INTO audit_lines (sequence, line, link) VALUES (:sequence, :line, :link)"
+_MOVE_HEAD = """
+UPDATE audit_head SET sequence = :sequence, link = :link, keyed_from = :keyed_from, mac = :mac WHERE id = 1
+"""
+# On a server each statement is a journey.
+_APPEND = {
+    "sqlite": (_INSERT, _MOVE_HEAD),
+    "postgresql": (f"WITH moved AS ({_MOVE_HEAD} RETURNING id) {_INSERT}",),
+}
 _READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 
 
 class AuditLines:
     """See ``AuditLog``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, secret: bytes) -> None:
         self._database = database
+        self._mac = RowMac(secret, b"identity audit_head v1")
+        self._read_head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
+        self._statements = _APPEND[database.dialect]
         self._group = 0
-        self._last = (0, GENESIS)
+        self._last, self._is_ours = KeyedHead(ChainHead(), 1), False
 
     def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
         """See ``AuditLog.write``."""
@@ -35,19 +57,61 @@ class AuditLines:
 
     def _append(self, transaction: Transaction, row: AuditRow) -> None:
         if self._group != transaction.group:
-            self._last = self._read_last(transaction)
+            self._last, self._is_ours = self._found(transaction)
             self._group = transaction.group
-        sequence, previous = self._last[0] + 1, self._last[1]
-        line = to_line(sequence, row)
-        link = next_link(previous, line)
-        transaction.execute(_INSERT, {"sequence": sequence, "line": line, "link": link})
-        self._last = (sequence, link)
+        before = self._last.head
+        line = to_line(before.sequence + 1, row)
+        head = ChainHead(before.sequence + 1, next_link(before.link, line))
+        last = KeyedHead(head, self._last.keyed_from)
+        columns = self._columns(last) | {"line": line}
+        for statement in self._statements if self._is_ours else (_INSERT,):
+            transaction.execute(statement, columns)
+        self._last = last
 
-    def _read_last(self, transaction: Transaction) -> tuple[int, bytes]:
-        if self._database.dialect == "postgresql":
-            transaction.execute(_LOCK).fetchone()
-        found = transaction.execute(_LAST).fetchone()
-        return (0, GENESIS) if found is None else (found[0], bytes(found[1]))
+    def _columns(self, kept: KeyedHead) -> dict[str, object]:
+        head, tag = kept.head, self._mac.tag(kept.encode())
+        return {"sequence": head.sequence, "link": head.link, "keyed_from": kept.keyed_from, "mac": tag}
+
+    def _found(self, transaction: Transaction) -> tuple[KeyedHead, bool]:
+        """The head that the next line is chained to, and whether it is ours and is to be moved."""
+        row = transaction.execute(self._read_head).fetchone()
+        kept = self._kept(row)
+        if kept is not None and (row[4] or 0) <= kept.head.sequence:
+            return kept, True
+        return KeyedHead(_last_of(transaction), 0), False
+
+    async def key_from_here(self) -> int:
+        """See ``AuditLog.key_from_here``."""
+        with translated:
+            return await self._database.write(self._key_from_here)
+
+    def _key_from_here(self, transaction: Transaction) -> int:
+        transaction.execute(self._read_head).fetchone()
+        head = _last_of(transaction)
+        transaction.execute(_MOVE_HEAD, self._columns(KeyedHead(head, head.sequence + 1)))
+        self._group = 0
+        return head.sequence + 1
+
+    def _kept(self, row: Any) -> KeyedHead | None:
+        if row is None or not isinstance(row[0], int) or not isinstance(row[2], int) or row[1] is None:
+            return None
+        kept = KeyedHead(ChainHead(row[0], _octets(row[1])), row[2])
+        return kept if self._mac.holds(kept.encode(), row[3]) else None
+
+    async def head(self) -> KeyedHead | None:
+        """See ``AuditLog.head``."""
+        with translated:
+            row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
+        return self._kept(row)
+
+    async def is_whole(self) -> bool:
+        """See ``AuditLog.is_whole``."""
+        with translated:
+            row, last = await self._database.read(
+                lambda transaction: (transaction.execute(_HEAD).fetchone(), transaction.execute(_LAST).fetchone())
+            )
+        kept = self._kept(row)
+        return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         """See ``AuditLog.read``."""
@@ -62,6 +126,11 @@ class AuditLines:
         with translated:
             rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
+
+
+def _last_of(transaction: Transaction) -> ChainHead:
+    found = transaction.execute(_LAST).fetchone()
+    return ChainHead() if found is None else ChainHead(found[0], _octets(found[1]))
 
 
 def _octets(value: bytes | str) -> bytes:

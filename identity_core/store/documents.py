@@ -21,21 +21,20 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.refusals import translated
 from identity_core.store.row_mac import RowMac
 from identity_core.store.times import micros
-from identity_core.store.version_rows import COLUMNS, INSERT, VERSIONS, Row, is_ours, row_of, tagged, version_of
+from identity_core.store.version_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
 
 HEADS_KEPT = 4096
 CHANGED = "a row of the index is not the one that was written"
 
-_COLUMNS = f"SELECT {COLUMNS} FROM did_versions"
-_HEAD = f"{_COLUMNS} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
-_VERSION = f"{_COLUMNS} WHERE did = :did AND version_id = :version_id"
-_AT = f"{_COLUMNS} WHERE did = :did AND printed_second <= :second ORDER BY printed_second DESC, version_id DESC LIMIT 1"
-_ASCENDING = f"{_COLUMNS} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
-_DESCENDING = f"{_COLUMNS} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
-_EVENTS = f"{_COLUMNS} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
-_OWNED = f"{_COLUMNS} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
+_HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
+_VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
+_AT = f"{SELECT} WHERE did = :did AND printed_second <= :second ORDER BY printed_second DESC, version_id DESC LIMIT 1"
+_ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
+_DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
+_EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
+_OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
 _OWNED_HEADS = f"""
-{_COLUMNS} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
+{SELECT} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
@@ -151,6 +150,10 @@ class Documents:
             if cursor > known:
                 await self._keep_cursor(cursor, replace=kept is not None and known == 0)
         return cursor
+
+    async def is_empty(self) -> bool:
+        """Whether there is no row at all."""
+        return not await self._read(_EVENTS, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
         """See ``DocumentIndex.pass_over``."""

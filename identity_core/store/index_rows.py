@@ -13,16 +13,16 @@ from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.refusals import translated
 from identity_core.store.row_mac import RowMac
-from identity_core.store.version_rows import COLUMNS, INSERT, NAMES, VERSIONS, Row, is_ours, row_of, tagged
+from identity_core.store.version_rows import INSERT, NAMES, SELECT, VERSIONS, Row, is_ours, row_of, tagged
 
 MISSING: Final = "is missing"
 UNSEALED: Final = "has no tag"
 NOT_ON_LEDGER: Final = "is not on the ledger"
 
-_ROWS = f"SELECT {COLUMNS} FROM did_versions WHERE did = :did ORDER BY version_id"
+_ROWS = f"{SELECT} WHERE did = :did ORDER BY version_id"
 _SEAL = "UPDATE did_versions SET mac = :mac WHERE did = :did AND version_id = :version_id AND mac IS NULL"
 _DELETE = "DELETE FROM did_versions WHERE did = :did"
-_AT_SEQUENCE = f"SELECT {COLUMNS} FROM did_versions WHERE sequence = :sequence"
+_AT_SEQUENCE = f"{SELECT} WHERE sequence = :sequence"
 _DELETE_AT = "DELETE FROM did_versions WHERE sequence = :sequence"
 _UNSEALED = "SELECT DISTINCT did FROM did_versions WHERE mac IS NULL AND did > :after ORDER BY did LIMIT :limit"
 _DIDS = "SELECT DISTINCT did FROM did_versions WHERE did > :after ORDER BY did LIMIT :limit"

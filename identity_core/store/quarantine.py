@@ -7,7 +7,7 @@ write nothing, and reaches the table with ``flush``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -23,7 +23,6 @@ _INSERT = "INSERT INTO quarantined_dids (did, reason, since) VALUES (:did, :reas
 _LIST = "SELECT did, reason, since FROM quarantined_dids WHERE did > :after ORDER BY did LIMIT :limit"
 _COUNT = "SELECT count(*) FROM quarantined_dids"
 _RELEASE = "DELETE FROM quarantined_dids WHERE did = :did"
-
 
 
 class QuarantinedDids:

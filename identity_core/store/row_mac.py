@@ -46,5 +46,8 @@ def version_octets(row: Sequence[Any]) -> bytes:
     parts = [*texts, *(memoryview(octets) for octets in (digest, state, document, changes))]
     lengths = (_ABSENT if part is None else len(part) for part in parts)
     return b"".join(
-        [_VERSION.pack(version_id, second, sequence, block, at, *lengths), *(part for part in parts if part is not None)]
+        [
+            _VERSION.pack(version_id, second, sequence, block, at, *lengths),
+            *(part for part in parts if part is not None),
+        ]
     )

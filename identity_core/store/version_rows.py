@@ -18,9 +18,14 @@ NAMES: Final = (
     *("did", "version_id", "printed_second", "sequence", "block_number", "recorded_at", "transaction_hash"),
     *("state", "document", "changes", "key_id", "owner"),
 )
-COLUMNS: Final = ", ".join((*NAMES, "mac"))
-INSERT: Final = f"""
-INSERT INTO did_versions ({COLUMNS}) VALUES ({", ".join(f":{name}" for name in (*NAMES, "mac"))}) ON CONFLICT DO NOTHING
+SELECT: Final = """
+SELECT did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, document, changes, key_id, owner, mac
+FROM did_versions
+"""
+INSERT: Final = """
+INSERT INTO did_versions (did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state,
+document, changes, key_id, owner, mac) VALUES (:did, :version_id, :printed_second, :sequence, :block_number, :recorded_at,
+:transaction_hash, :state, :document, :changes, :key_id, :owner, :mac) ON CONFLICT DO NOTHING
 """
 
 # The columns in the order of ``NAMES``; what is read has the tag behind them.

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 
 from identity_core import __version__
 from identity_core.api.anchoring_metrics import AnchoringMetrics
+from identity_core.api.index_metrics import IndexMetrics
 from identity_core.api.metrics import Metrics
 from identity_core.api.plugin_metrics import PluginMetrics
 from identity_core.api.service import ServiceHandlers
@@ -17,17 +18,19 @@ from identity_core.bootstrap.opened import Opened
 
 
 def open_metrics(opened: Opened, stack: AsyncExitStack) -> Metrics:
-    """The metrics, with those of plugins and anchoring; ``stack`` ends their copying between workers."""
+    """The metrics, with those of plugins, index and anchoring; ``stack`` ends their copying between workers."""
     shared_metrics = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     measured = Metrics(shared=shared_metrics)
     figures = PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter)
     measured.before_render(figures.copy)
+    index = IndexMetrics(measured.registry, lambda: opened.journal.withheld)
+    measured.before_render(index.copy)
     anchoring = None
     if opened.anchorer is not None:
         anchoring = AnchoringMetrics(measured.registry, opened.anchorer.follow.journal.figures)
         measured.before_render(anchoring.copy)
     if shared_metrics is not None:
-        for copied in (figures, anchoring):
+        for copied in (figures, index, anchoring):
             if copied is not None:
                 stack.callback(asyncio.create_task(copied.keep_copying()).cancel)
     return measured
@@ -49,6 +52,12 @@ def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
         await opened.store.documents.cursor()
         return "ok"
 
+    async def index_agrees() -> str:
+        return "degraded" if await opened.store.quarantine.count() else "ok"
+
+    async def audit_is_whole() -> str:
+        return "ok" if await opened.store.audit.is_whole() else "degraded"
+
     async def plugins_work() -> str:
         # What waits for settings was not asked for.
         states = [one.state for one in opened.plugins.in_use().values()]
@@ -63,6 +72,8 @@ def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
     return {
         "ledger": ledger_answers,
         "store": store_answers,
+        "index": index_agrees,
+        "audit": audit_is_whole,
         "plugins": plugins_work,
         "limits": limits_are_shared,
         "anchoring": anchors_get_on,

@@ -26,7 +26,7 @@ _sha256 = hashlib.sha256
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form;
-    and, found by who reads the log: log, contradiction."""
+    and, found by who reads the log: log, contradiction, index."""
 
     kind: str
     where: str

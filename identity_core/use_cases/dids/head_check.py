@@ -65,10 +65,9 @@ class HeadCheck:
         for _ in range(LOOKS):
             head = await self.index.head(name)
             known = self._checked.get(name)
-            if head is not None and known is not None:
-                # The index gives the same object again as long as nobody else wrote to it.
-                if known.head is head or (not decides and _is_same(known.head, head)):
-                    return head
+            # The index gives the same object again as long as nobody else wrote to it.
+            if head is not None and known is not None and (known.head is head or (not decides and _is_same(known.head, head))):
+                return head
             try:
                 newest = await self._newest(name)
             except (LedgerUnavailable, PluginTimeout, PluginUnavailable, Overloaded) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from identity_core.domain.did import Did
 from identity_core.domain.errors import Conflict, DidQuarantined, InvalidDid
@@ -22,7 +22,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 PAGE = 500
 AT_ONCE = 64
 TOLD_EVERY = 10_000
-LOG_INVALID = "its log on the ledger does not hold"
+LOG_INVALID = "its log on the ledger does not hold, or no plugin reads it"
 
 log = logging.getLogger("identity")
 
@@ -60,7 +60,9 @@ class IndexAudit:
     async def sample(self, count: int, choose: Callable[[int], int]) -> int:
         """Compares the DIDs of ``count`` entries anywhere on the ledger; how many differ. ``choose(n)`` is a random number below n."""
         size = (await self.ledger.head()).sequence
-        chosen = {line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)}
+        chosen = {
+            line.did for _ in range(min(count, size)) for line in await self.ledger.entries_after(choose(size), 1)
+        }
         differing = 0
         for did in sorted(chosen):
             found = await self.rows.seal(did, folded) if (folded := await self._folded(did)) else (LOG_INVALID,)
@@ -102,20 +104,21 @@ class IndexAudit:
     async def _folded(self, name: str) -> Sequence[IndexedVersion] | None:
         try:
             did = Did.parse(name)
-            return await self.check.folded(did) if did.method in self.check.methods else ()
+            return await self.check.folded(did) if did.method in self.check.methods else None
         except (DidQuarantined, InvalidDid):
             return None
 
 
 @dataclass(slots=True)
 class QuarantineJournal(Repeating):
-    """Brings what was put under suspicion into the table, the log and the audit log."""
+    """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are."""
 
     complaint = "what is wrong with the index cannot be recorded"
 
     quarantine: Quarantine
     audit: AuditLog
     clock: Clock
+    withheld: int = field(default=0, init=False)
 
     async def step(self) -> float:
         await self.record()
@@ -127,3 +130,4 @@ class QuarantineJournal(Repeating):
             log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
             row = AuditRow(one.since, "-", "quarantineDid", None, None, one.did, "done", {"reason": one.reason})
             await self.audit.write(row)
+        self.withheld = await self.quarantine.count()

@@ -66,7 +66,9 @@ class ListDidHistory:
             return [recorded]
         found = await self.reader.index.versions(str(did), after=after, limit=limit, descending=descending)
         written = recorded.state.version_id
-        numbers = range(after - 1, max(after - 1 - limit, 0), -1) if descending else range(after + 1, written + 1)[:limit]
+        numbers = (
+            range(after - 1, max(after - 1 - limit, 0), -1) if descending else range(after + 1, written + 1)[:limit]
+        )
         by_number = {version.state.version_id: version for version in found}
         missing = next((number for number in numbers if number not in by_number), None)
         if missing is not None:

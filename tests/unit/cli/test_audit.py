@@ -85,8 +85,9 @@ def test_a_remembered_head(identity: Commands, here: Path, lines: Callable[[int]
     tamper(here, "DELETE FROM audit_lines WHERE sequence = 4")
     assert "cut off" in identity.refused("audit", "verify", "--head", head)[0]
     assert identity.json("audit", "verify")["lines"] == 3
-    # A log that was written anew is in itself in order.
-    tamper(here, "DELETE FROM audit_lines")
+    # A log that was written anew, head and all, is in itself in order.
+    anew = "UPDATE audit_head SET sequence = NULL, link = NULL, keyed_from = NULL, mac = NULL"
+    tamper(here, "DELETE FROM audit_lines", anew)
     lines(5)
     assert identity.json("audit", "verify")["lines"] == 5
     line = b'{"sequence":1,"another":1}'

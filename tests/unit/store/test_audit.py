@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
+from identity_core.domain.audit_chain import GENESIS, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store, audit
 
@@ -26,9 +27,9 @@ def links_hold(store: Store) -> bool:
     rows = store.database.read_now(
         lambda tx: tx.execute("SELECT sequence, line, link FROM audit_lines ORDER BY sequence").fetchall()
     )
-    previous = audit.GENESIS
+    previous = GENESIS
     for number, (sequence, line, link) in enumerate(rows, 1):
-        previous = audit.next_link(previous, bytes(line))
+        previous = next_link(previous, bytes(line))
         if number != sequence or bytes(link) != previous or not bytes(line).startswith(b'{"sequence":%d,' % number):
             return False
     return True
