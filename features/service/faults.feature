@@ -150,4 +150,3 @@ Feature: What no client can cause is answered in the same shape
       | recoverDid          |
       | listDidHistory      |
       | getDidAuthChallenge |
-      | issueToken          |

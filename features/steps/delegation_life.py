@@ -90,6 +90,16 @@ def signed_by_the_dead(world: World) -> None:
     _signed_by(world, person.did)
 
 
+@when("it is sent under the signature of a DID whose index was changed")
+def signed_by_the_changed(world: World) -> None:
+    did = world.new_person("Late").did
+    world.server.fault.write_text(world.notes["fault"])
+    try:
+        _signed_by(world, did)
+    finally:
+        world.server.fault.unlink()
+
+
 def _signed_by(world: World, did: str) -> None:
     draft = world.notes["draft"]
     value = challenge.build_header(did, os.urandom(challenge.SIGNATURE_BYTES))

@@ -26,7 +26,7 @@ import pytest
 from identity_core.conformance.ledger_concurrency import ConcurrencyPromises
 from identity_core.conformance.ledger_examined import DID, check_lines, check_receipt, close, run, whole
 from identity_core.domain.errors import LedgerUnavailable, VersionConflict
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize, NewestEntries
 
 __all__ = ["DID", "LedgerConformance", "check_lines", "check_receipt", "close", "run", "whole"]
 
@@ -79,6 +79,8 @@ class LedgerConformance(ConcurrencyPromises):
             assert await whole(ledger) == lines
             assert await ledger.head() == LedgerHead(receipts[-1].sequence, receipts[-1].block_number)
             assert list(await ledger.entries("did:x:other")) == []
+            if isinstance(ledger, NewestEntries):
+                assert [await ledger.newest(did) for did in (DID, "did:x:other")] == [lines[-1], None]
             check_lines(lines, shared_chain=self.shared_chain)
 
         run(scenario())

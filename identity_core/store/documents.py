@@ -33,10 +33,13 @@ _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY versio
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
 _EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
-_OWNED_HEADS = f"""
-{SELECT} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
+_OWNED_HEADS = (
+    f"{SELECT} AS head"
+    """
+WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """
+)
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"
@@ -93,12 +96,13 @@ class Documents:
         found: list[IndexedVersion] = []
         last: object = after or ""
         while len(found) < limit:
-            parameters = {"owner": owner, "after": last, "limit": limit - len(found)}
+            wanted = limit - len(found)
+            parameters = {"owner": owner, "after": last, "limit": wanted}
             firsts = await self._read(_OWNED, parameters)
             # Of a DID whose first row or head is not ours nothing is said, and the list goes on without it.
             heads = {row[0]: row for row in await self._read(_OWNED_HEADS, parameters) if self._is_ours(row)}
             found += [version_of(heads[row[0]]) for row in firsts if self._is_ours(row) and row[0] in heads]
-            if len(firsts) < parameters["limit"]:
+            if len(firsts) < wanted:
                 break
             last = firsts[-1][0]
         return found

@@ -66,7 +66,11 @@ class HeadCheck:
             head = await self.index.head(name)
             known = self._checked.get(name)
             # The index gives the same object again as long as nobody else wrote to it.
-            if head is not None and known is not None and (known.head is head or (not decides and _is_same(known.head, head))):
+            if (
+                head is not None
+                and known is not None
+                and (known.head is head or (not decides and _is_same(known.head, head)))
+            ):
                 return head
             try:
                 newest = await self._newest(name)

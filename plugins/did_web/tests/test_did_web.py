@@ -32,6 +32,7 @@ from identity_core.plugin.border import bordered
 from identity_core.plugin.bulkhead import Bulkhead, Limits
 from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
+from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.dids.resolve import ResolveDid
 
@@ -328,11 +329,20 @@ class NoIndex:
         return None
 
 
+class NoLedger:
+    """A ledger without any entry."""
+
+    async def entries(self, did: str) -> tuple[()]:
+        return ()
+
+
 def behind_the_border(web: DidMethod, *, deadline: float = 60.0) -> tuple[ResolveDid, Bulkhead]:
     limits = Limits(deadline, 8, 5, 5.0)
     bulkhead = Bulkhead("DID method:web", limits, DID_METHOD.contract, Clock(), logging.getLogger("test"))
     port = bordered(web, ResolvingDidMethod, bulkhead)
-    return ResolveDid(DidReader({"web": port}, NoIndex(), Clock())), bulkhead  # type: ignore[arg-type]
+    methods, index = {"web": port}, NoIndex()
+    check = HeadCheck(methods, NoLedger(), index, None)  # type: ignore[arg-type]
+    return ResolveDid(DidReader(methods, index, Clock(), check)), bulkhead  # type: ignore[arg-type]
 
 
 def test_the_service_resolves_what_is_not_recorded(tmp_path: Path) -> None:

@@ -71,3 +71,77 @@ def test_an_edited_line_breaks_the_chain(store: Store) -> None:
         )
     )
     assert not links_hold(store)
+
+
+def keyed(folder: Path, url: str | None, *, secret: bytes = b"k" * 32) -> Store:
+    return Store.open(folder, url, processes=2, secret=secret)
+
+
+def cut(store: Store, lines: int) -> None:
+    """Takes the last lines away; what is left is a chain that holds."""
+    newest = "SELECT sequence FROM audit_lines ORDER BY sequence DESC LIMIT :lines"
+    store.database.write_now(
+        lambda tx: tx.execute(f"DELETE FROM audit_lines WHERE sequence IN ({newest})", {"lines": lines}).rowcount
+    )
+
+
+def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        store = keyed(tmp_path, url)
+        assert await store.audit.key_from_here() == 1
+        assert await store.audit.is_whole()
+        for _ in range(5):
+            await store.audit.write(ROW)
+        kept = await store.audit.head()
+        assert kept is not None
+        assert (kept.head.sequence, kept.keyed_from) == (5, 1)
+        assert await store.audit.is_whole()
+        cut(store, 3)
+        assert not await store.audit.is_whole()
+        # What comes next does not cover it up: a gap stays.
+        await store.audit.write(ROW)
+        assert [number for number, _ in await store.audit.read(after=0, limit=10)] == [1, 2, 6]
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_head_of_another_key_is_none_and_is_not_mended_by_writing(tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        store = keyed(tmp_path, url)
+        await store.audit.key_from_here()
+        await store.audit.write(ROW)
+        thief = keyed(tmp_path, url, secret=b"t" * 32)
+        cut(thief, 1)
+        await thief.audit.key_from_here()
+        await thief.audit.write(BARE)
+        assert await thief.audit.is_whole()
+        for _ in range(2):
+            assert await store.audit.head() is None
+            assert not await store.audit.is_whole()
+            await store.audit.write(ROW)
+        assert await store.audit.key_from_here() == 4
+        await store.audit.write(ROW)
+        assert await store.audit.is_whole()
+        for each in (store, thief):
+            await each.close()
+
+    asyncio.run(scenario())
+
+
+def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url: str | None) -> None:
+    async def scenario() -> None:
+        store = keyed(tmp_path, url)
+        await store.audit.key_from_here()
+        await store.audit.write(ROW)
+        (last,) = await store.audit.chain(after=0, limit=10)
+        line = audit.to_line(2, BARE)
+        row = {"line": line, "link": next_link(last.link, line)}
+        insert = "INSERT INTO audit_lines (sequence, line, link) VALUES (2, :line, :link)"
+        store.database.write_now(lambda tx: tx.execute(insert, row).rowcount)
+        await store.audit.write(ROW)
+        assert [found.request_id for _, found in await store.audit.read(after=0, limit=10)] == ["r-1", "r-2", "r-1"]
+        assert not await store.audit.is_whole()
+        await store.close()
+
+    asyncio.run(scenario())
