@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: e0a254c6a0fd795eabf77fbabea5111d37b5609ec8d7c98cbab168c4a887b597
+SHA-256 of identity.json: 720cab586785a3b6eb2ad505efa8dac7dfe334383449755e0f47cb5213e5539c
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "e0a254c6a0fd795eabf77fbabea5111d37b5609ec8d7c98cbab168c4a887b597"
+DOCUMENT_SHA256 = "720cab586785a3b6eb2ad505efa8dac7dfe334383449755e0f47cb5213e5539c"
 
 AlsoKnownAs = list[str]
 

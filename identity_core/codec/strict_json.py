@@ -18,9 +18,9 @@ import orjson
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
 """The largest set of a predicate has 4,096 elements."""
-MAX_CONTAINERS: Final = 2_000
+MAX_CONTAINERS: Final = 1_000
 """Arrays and objects."""
-MAX_MEMBERS: Final = 2_000
+MAX_MEMBERS: Final = 1_000
 """Of all objects together."""
 MAX_FRACTIONS: Final = 500
 """Numbers with a fraction or an exponent, which are dear to write canonically; no request needs more than one."""

@@ -115,9 +115,9 @@ def members(count: int, value: str = "0") -> bytes:
     [
         (elements(9_999), elements(10_000), "more than 10000 values"),
         (elements(9_999, '"a"'), elements(10_000, '"a"'), "more than 10000 values"),
-        (elements(1_999, "[]"), elements(2_000, "[]"), "more than 2000 arrays and objects"),
-        (elements(1_999, '{"a":1}'), elements(2_000, '{"a":1}'), "more than 2000 arrays and objects"),
-        (members(2_000), members(2_001), "more than 2000 members"),
+        (elements(999, "[]"), elements(1_000, "[]"), "more than 1000 arrays and objects"),
+        (elements(999, '{"a":1}'), elements(1_000, '{"a":1}'), "more than 1000 arrays and objects"),
+        (members(1_000), members(1_001), "more than 1000 members"),
         (elements(500, "0.5"), elements(501, "0.5"), "more than 500 fractions"),
         (elements(500, "1e2"), elements(501, "1e2"), "more than 500 fractions"),
     ],
