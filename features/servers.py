@@ -31,6 +31,7 @@ FAULTS = {
     "IDENTITY_PLUGINS_DISABLED": "did_ids",
     "IDENTITY_LEDGER_BACKEND": "faulty",
     "IDENTITY_PROVER_BACKEND": "faulty",
+    "IDENTITY_PROVER_ENVIRONMENT": "IDENTITY_TEST_FAULT",
 }
 # What is held up goes on when the story lets it, and not before; what works may wait for a slow disk.
 PATIENT = {

@@ -23,6 +23,7 @@ from identity_core.bootstrap.own_keys import answers_secret, make_own_keys
 from identity_core.bootstrap.plugins import load_plugins, log
 from identity_core.bootstrap.store import open_store
 from identity_core.plugin.forks import copies_end_at_once
+from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.ports.key_store import KeyStore
 from identity_core.settings import Settings
 from identity_core.store import Store
@@ -62,6 +63,8 @@ class House:
 @contextlib.asynccontextmanager
 async def open_house(settings: Settings) -> AsyncIterator[House]:
     """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
+    # Keys and credentials pass through this process.
+    leave_no_core()
     async with AsyncExitStack() as stack:
         with _collecting_rarely():
             # Here and not above: importing the edge takes longer than most commands that have no use for it.
@@ -92,6 +95,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     prover = settings.prover
     # First, because its processes start while the rest is built.
     provers = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
+    strangers = plugins.anonymous_verifier(prover.backend, deadline_seconds=prover.deadline_seconds)
     methods = plugins.did_methods()
     ledger = plugins.ledger(settings.ledger.backend)
     key_stores = plugins.key_stores(settings.key_stores)
@@ -113,6 +117,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         clock=clock,
         plugins=plugins,
         provers=provers or NoProver(),
+        anonymous_verifier=strangers or NoProver(),
         custodian=custodian,
         store=store,
         reader=DidReader(methods, store.documents, clock, check),

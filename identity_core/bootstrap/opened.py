@@ -27,14 +27,15 @@ from identity_core.use_cases.dids.writer import LogSigner
 class Opened:
     """The settings, and the ports that they chose.
 
-    ``answers_secret``: what stored answers are sealed under. ``anchorer`` and ``anchors`` are None where the ledger records no
-    digests.
+    ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under.
+    ``anchorer`` and ``anchors`` are None where the ledger records no digests.
     """
 
     settings: Settings
     clock: SystemClock
     plugins: PluginManager
     provers: ProofWorkers
+    anonymous_verifier: ProofWorkers
     custodian: Custodian
     store: Store
     reader: DidReader

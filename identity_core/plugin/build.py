@@ -21,20 +21,20 @@ from identity_core.plugin.sources import described
 from identity_core.settings import PluginTables, SettingsError, StartError
 
 if TYPE_CHECKING:
-    from identity_core.plugin.processes.pool import Pool
+    from identity_core.plugin.processes.prover import ProverProcesses
 
 SLOW_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """``thing`` is the plugin's own object, ``port`` what the core calls; ``pool`` holds the worker processes of what runs in any."""
+    """``thing`` is the plugin's own object, ``port`` what the core calls; ``processes`` are those of what runs in any."""
 
     offer: Offer
     thing: Any
     port: Any
     bulkhead: Bulkhead
-    pool: Pool | None = None
+    processes: ProverProcesses | None = None
 
 
 def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PROOF_WORKERS = f"{PROVER_HOOK} in processes"
 """In place of the hook: the prover in processes of its own, beside the one in this process."""
 
+ANONYMOUS_VERIFIER = f"{PROVER_HOOK} for strangers"
+"""In place of the hook: the process in which the proofs of strangers are verified."""
+
 State = Literal["active", "starting", "chosen", "available", "shut off", "failed", "disabled"]
 
 
@@ -99,19 +102,19 @@ class InUse:
 def in_use(built: Iterable[Built], bearers: Iterable[Bulkhead]) -> dict[str, InUse]:
     """What was built and the verifiers of bearer tokens, by ``kind:name``."""
     found = {
-        one.bulkhead.name: InUse(_in_use(one)[0], one.bulkhead, None if one.pool is None else one.pool.staff)
+        one.bulkhead.name: InUse(_in_use(one)[0], one.bulkhead, None if one.processes is None else one.processes.staff)
         for one in built
     }
     return found | {one.name: InUse("active" if one.state == "closed" else "shut off", one) for one in bearers}
 
 
 def _in_use(built: Built) -> tuple[State, str]:
-    staff = None if built.pool is None else built.pool.staff
+    staff = None if built.processes is None else built.processes.staff
     if staff is not None and staff.trouble:
         return ("available" if staff.waits else "failed"), staff.trouble
     if built.bulkhead.state != "closed":
         return "shut off", built.bulkhead.last_failure
-    return ("starting" if staff is not None and not staff.up else "active"), ""
+    return ("starting" if staff is not None and staff.wanted and not staff.up else "active"), ""
 
 
 def is_chosen(offer: Offer, settings: Settings) -> bool:

@@ -24,7 +24,7 @@ from identity_core.plugin.choice import chosen, chosen_or_lone, missing, offers_
 from identity_core.plugin.collect import Collection, Offer, collect
 from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
 from identity_core.plugin.errors import NotConfigured, PluginError
-from identity_core.plugin.inventory import PROOF_WORKERS, InstalledPlugin, InUse, in_use, inventory
+from identity_core.plugin.inventory import ANONYMOUS_VERIFIER, PROOF_WORKERS, InstalledPlugin, InUse, in_use, inventory
 from identity_core.plugin.provider import BuildContext
 from identity_core.plugin.sockets import PROVER_HOOK, Socket
 from identity_core.plugin.sources import PluginSource, installed_sources, module_source
@@ -153,14 +153,30 @@ class PluginManager:
         port: ProofWorkers = self._built[key].port
         return port
 
+    def anonymous_verifier(self, name: str | None, *, deadline_seconds: float) -> ProofWorkers | None:
+        """The prover of this name in a process for what strangers have verified, which starts with the first of them; None as for
+        ``prover``."""
+        offer = self._prover_offer(name)
+        if offer is None:
+            return None
+        from identity_core.plugin.processes.hire import hire_for_strangers
+
+        key = (ANONYMOUS_VERIFIER, offer.provider.name)
+        if key not in self._built:
+            self._built[key] = hire_for_strangers(
+                offer, self._settings, deadline_seconds=deadline_seconds, clock=self._clock, logger=self._logger
+            )
+        port: ProofWorkers = self._built[key].port
+        return port
+
     async def proof_workers_settled(self) -> None:
         """Returns when it is known whether the prover can be had, soon in any case unless ``prover.backend`` names it. Raises
         ``PluginError`` when that one cannot."""
         for built in self._built.values():
-            if built.pool is not None:
+            if built.processes is not None:
                 from identity_core.plugin.processes.hire import settle
 
-                await settle(built.pool, named=self._settings.prover.backend is not None, logger=self._logger)
+                await settle(built.processes, named=self._settings.prover.backend is not None, logger=self._logger)
 
     def verify_bearer(self, token: str, now: datetime) -> Caller | None:
         """See ``BearerChain``."""

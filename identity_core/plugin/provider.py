@@ -27,8 +27,8 @@ class BuildContext:
     """All that a plugin gets from the core: no container, no global.
 
     ``data_dir`` is the directory for files (name yours after the plugin), ``database_url`` the server database that the
-    operator named, or None for the embedded default. ``workers`` is how many server processes build the same thing.
-    Randomness comes from the operating system.
+    operator named, or None for the embedded default; always None in a prover's worker process, because it may hold a password.
+    ``workers`` is how many server processes build the same thing. Randomness comes from the operating system.
     """
 
     clock: Clock

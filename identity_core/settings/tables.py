@@ -43,6 +43,17 @@ class PluginTables:
                 given[key] = value
         return build(table, given, at, origins)
 
+    def only(self, name: str, table: type[Any]) -> PluginTables:
+        """What was written for this dataclass of the plugin ``name``, and nothing of any other."""
+        keys = set(keys_of(table, f"plugins.{name}"))
+        variables = {form for key in keys for form in (variable(key), f"{variable(key)}_FILE")}
+        return PluginTables(
+            file={key: value for key, value in self.file.items() if key in keys},
+            aliases={key: value for key, value in self.aliases.items() if key in keys},
+            environment={one: text for one, text in self.environment.items() if one in variables},
+            command_line={key: value for key, value in self.command_line.items() if key in keys},
+        )
+
     def refuse_unknown(self, known: Mapping[str, Iterable[type[Any]]], *, all_loaded: bool = True) -> None:
         """Raises ``SettingsError`` for the first key that no plugin has. ``known`` maps each plugin's name to its
         dataclasses: several plugins of different kinds may share a name, and each takes its own keys from the one

@@ -37,6 +37,13 @@ def _redis(text: str) -> None:
         raise ValueError("it does not begin with redis://, rediss:// or unix://")
 
 
+def _not_ours(variable: str) -> None:
+    if variable == "API_KEY" or (variable.startswith("IDENTITY_") and not variable.startswith("IDENTITY_TEST_")):
+        raise ValueError(
+            "variables of the service itself hold its secrets; what a prover needs stands in its own table"
+        )
+
+
 def _network(text: str) -> None:
     from ipaddress import ip_network
 
@@ -122,6 +129,16 @@ class ProverChoice:
     workers: int = setting(1, "Prover processes of each server process.", least=1, most=256)
     deadline_seconds: float = setting(31.0, "How long one proof may take.", least=0.1, most=600)
     memory_mebibytes: int = setting(2_048, "The address space of a prover process, in MiB.", least=256, most=16_777_216)
+    environment: tuple[str, ...] = setting(
+        (),
+        "Variables of the environment that prover processes get beside PATH, LANG and the like.",
+        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,127}",
+        check=_not_ours,
+        example='["OMP_NUM_THREADS"]',
+    )
+    anonymous_waiting: int = setting(
+        16, "Proofs that strangers may have under verification at once; more are 503.", least=1, most=1_000
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,9 @@ VICES: dict[str, Callable[[ViciousProver, Any, Context], Any]] = {
     "shut": shut_everything,
     "die-later": die_later,
     "slow": lambda _p, _w, context: time.sleep(0.3) or proof_of(context),
+    "environment": lambda _p, _w, context: ZkProof(
+        "e", tuple(Path("/proc/self/environ").read_text().split("\0")), "gte", context.proof_id
+    ),
     "nice": lambda _p, _w, context: ZkProof(
         str(os.getpriority(os.PRIO_PROCESS, 0)), (Path("/proc/self/oom_score_adj").read_text().strip(),), "gte", "p"
     ),

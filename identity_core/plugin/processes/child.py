@@ -84,7 +84,7 @@ def main(descriptor: int) -> None:
         built = _ready(order, send)
         if built is not None:
             be_silent()
-            stand_back()
+            stand_back(order.niceness)
             _answer_all(built, channel, send, lines)
             _close(built.thing)
     # Threads that the plugin left running, and its exit handlers, keep nobody waiting.
@@ -116,9 +116,8 @@ def _build(order: Order, socket_: Socket) -> Built:
     if not offers:
         raise PluginError(f"{source}: provides no prover {order.provider} in a worker process")
     clock = _Clock()
-    context = BuildContext(
-        clock, logger.getChild(order.provider), order.data_dir, order.database_url, workers=order.servers
-    )
+    # No database: its address holds a password, and a prover does no I/O.
+    context = BuildContext(clock, logger.getChild(order.provider), order.data_dir, None, workers=order.servers)
     bulkhead = Bulkhead(f"prover:{order.provider}", Limits(1.0, 1, 1, 1.0), socket_.contract, clock, logger)
     return build(offers[0], socket_, order.tables, context, bulkhead)
 

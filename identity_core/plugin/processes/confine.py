@@ -13,10 +13,8 @@ import resource
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from typing import Final
-
-NICE: Final = 10
-"""Below the server, so that proofs never hold up a resolution."""
 
 OUT_OF_MEMORY_SCORE: Final = "500"
 """When memory runs out, the kernel takes a worker and not the server."""
@@ -24,6 +22,35 @@ OUT_OF_MEMORY_SCORE: Final = "500"
 _SET_DEATH_SIGNAL: Final = 1
 _SET_DUMPABLE: Final = 4
 _MEBIBYTE: Final = 1 << 20
+
+_INHERITED: Final = (
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "LD_LIBRARY_PATH",
+    "PYTHONHOME",
+    "PYTHONUTF8",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPYCACHEPREFIX",
+)
+"""What an interpreter and its libraries look at before anything else runs. None of it holds a secret."""
+
+
+def environment(named: Sequence[str]) -> dict[str, str]:
+    """The environment of a worker: nothing of the server's but what every program needs, and the variables ``named``."""
+    return {name: os.environ[name] for name in (*_INHERITED, *named) if name in os.environ}
+
+
+def leave_no_core() -> None:
+    """No core file of this process, and no look into it for others of the same account: a worker must not read in ``/proc`` what it
+    was not given."""
+    _bound(resource.RLIMIT_CORE, 0)
+    _control(_SET_DUMPABLE, 0)
 
 
 def confine(parent: int, memory_mebibytes: int) -> None:
@@ -36,16 +63,15 @@ def confine(parent: int, memory_mebibytes: int) -> None:
         signal.signal(one, signal.SIG_IGN)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write(OUT_OF_MEMORY_SCORE)
-    _bound(resource.RLIMIT_CORE, 0)
     _bound(resource.RLIMIT_AS, memory_mebibytes * _MEBIBYTE)
     _die_with(parent)
-    _control(_SET_DUMPABLE, 0)
+    leave_no_core()
 
 
-def stand_back() -> None:
+def stand_back(niceness: int) -> None:
     """Lower priority from here on. A start is in nobody's way, and is waited for."""
     with contextlib.suppress(OSError):
-        os.nice(NICE)
+        os.nice(niceness)
 
 
 def _bound(what: int, most: int) -> None:

@@ -18,7 +18,7 @@ FAULT: Final = b"F"
 LOG: Final = b"L"
 
 MAX_ANSWER_OCTETS: Final = 1 << 22
-"""What the server takes from a worker. A verifier reads envelopes of 256 KiB."""
+"""What the server takes from a worker. A verifier reads envelopes of 128 KiB."""
 
 _HEAD: Final = Struct(">Ic")
 

@@ -13,7 +13,6 @@ from identity_core.plugin.bulkhead import Bulkhead, Limits, guarded
 from identity_core.plugin.collect import Offer
 from identity_core.plugin.errors import PluginError
 from identity_core.plugin.processes.order import Order
-from identity_core.plugin.processes.pool import Pool
 from identity_core.plugin.processes.prover import WAITING_PER_WORKER, ProverProcesses
 from identity_core.plugin.sockets import prover_socket
 from identity_core.ports.clock import Clock
@@ -23,45 +22,77 @@ from identity_core.settings import Settings
 PATIENCE_SECONDS: Final = 5.0
 """How long a start waits for a prover that no setting names; it is up in less than the server's own start takes."""
 
+NICE: Final = 10
+"""Below the server, so that proofs never hold up a resolution."""
+
+ANONYMOUS_NICE: Final = 15
+"""Below the proofs: strangers get what nobody else wants."""
+
 
 def hire(
     offer: Offer, settings: Settings, *, workers: int, deadline_seconds: float, clock: Clock, logger: logging.Logger
 ) -> Built:
     """Starts the workers and waits for none; to be called in the event loop that will use them. Raises ``PluginError``."""
-    source, name = offer.source, offer.provider.name
+    order = _order(offer, settings, NICE, logger)
+    in_flight = min(settings.plugins.calls_in_flight, workers * WAITING_PER_WORKER)
+    bulkhead = _bulkhead(f"prover:{order.provider}", settings, deadline_seconds, in_flight, clock, logger)
+    prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
+    prover.begin()
+    return Built(offer, prover, guarded(prover, ProofWorkers, bulkhead), bulkhead, prover)
+
+
+def hire_for_strangers(
+    offer: Offer, settings: Settings, *, deadline_seconds: float, clock: Clock, logger: logging.Logger
+) -> Built:
+    """One worker for what strangers have verified, started by the first of them. It shares nothing with the others but the machine:
+    neither queue nor circuit, and of the processor it gets what they leave. Raises ``PluginError``."""
+    order = _order(offer, settings, ANONYMOUS_NICE, logger)
+    in_flight = settings.prover.anonymous_waiting
+    bulkhead = _bulkhead(f"prover:{order.provider}:anonymous", settings, deadline_seconds, in_flight, clock, logger)
+    prover = ProverProcesses(order, bulkhead, workers=1, logger=logger)
+    return Built(offer, prover, guarded(prover, ProofWorkers, bulkhead), bulkhead, prover)
+
+
+def _order(offer: Offer, settings: Settings, niceness: int, logger: logging.Logger) -> Order:
+    source, provider = offer.source, offer.provider
+    name = provider.name
     if not source.reference:
         raise source.error(f"the prover {name} lives in this process only, so no worker process can build it")
     plugins = settings.plugins
-    order = Order(
+    return Order(
         source=source.name,
         reference=source.reference,
         distribution=source.distribution,
         version=source.version,
         provider=name,
-        tables=plugins.tables,
+        tables=plugins.tables.only(name, provider.settings),
         data_dir=settings.data_dir,
-        database_url=settings.database_url,
         servers=settings.server.workers,
         import_seconds=plugins.import_seconds,
         memory_mebibytes=settings.prover.memory_mebibytes,
+        environment=settings.prover.environment,
+        niceness=niceness,
         log_level=logger.getEffectiveLevel(),
         parent=os.getpid(),
     )
-    in_flight = min(plugins.calls_in_flight, workers * WAITING_PER_WORKER)
+
+
+def _bulkhead(
+    name: str, settings: Settings, deadline_seconds: float, in_flight: int, clock: Clock, logger: logging.Logger
+) -> Bulkhead:
+    plugins = settings.plugins
     limits = Limits(deadline_seconds, in_flight, plugins.failures_to_open, plugins.retry_seconds)
-    bulkhead = Bulkhead(f"prover:{name}", limits, prover_socket().contract, clock, logger)
-    prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
-    return Built(offer, prover, guarded(prover, ProofWorkers, bulkhead), bulkhead, prover.pool)
+    return Bulkhead(name, limits, prover_socket().contract, clock, logger)
 
 
-async def settle(pool: Pool, *, named: bool, logger: logging.Logger) -> None:
+async def settle(prover: ProverProcesses, *, named: bool, logger: logging.Logger) -> None:
     """Waits until it is known whether the prover can be had. A prover that settings name must be; one that is just installed is
     waited for a moment, and may come up later or fail without stopping the start. Raises ``PluginError``."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(None if named else PATIENCE_SECONDS):
-            await pool.told()
-    trouble = pool.staff.trouble
+            await prover.told()
+    trouble = prover.staff.trouble
     if trouble and named:
         raise PluginError(trouble)
-    if trouble and not pool.staff.waits:
+    if trouble and not prover.staff.waits:
         logger.error("the prover failed: %s", trouble)

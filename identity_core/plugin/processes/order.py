@@ -12,8 +12,9 @@ from identity_core.settings import PluginTables
 class Order:
     """The plugin by its entry point (``source``, ``reference``), the prover by its Provider's name.
 
-    ``tables`` holds the settings of all plugins as they were written; the worker reads its own anew. ``parent`` is the process that it
-    must not outlive. It goes down the channel and is nowhere to be seen: not in the command line, not in the environment.
+    ``tables`` holds the prover's own settings as they were written, and nobody else's; ``environment`` names the variables that it
+    gets beside what every program needs. ``niceness`` is added to the server's. ``parent`` is the process that it must not outlive. The
+    order goes down the channel and is nowhere to be seen: not in the command line, not in the environment.
     """
 
     source: str
@@ -23,9 +24,10 @@ class Order:
     provider: str
     tables: PluginTables = field(repr=False)
     data_dir: Path
-    database_url: str | None = field(repr=False)
     servers: int
     import_seconds: float
     memory_mebibytes: int
+    environment: tuple[str, ...]
+    niceness: int
     log_level: int
     parent: int

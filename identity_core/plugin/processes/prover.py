@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,24 +22,48 @@ if TYPE_CHECKING:
 WAITING_PER_WORKER: Final = 256
 """Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
 
+LONG_ANSWER_OCTETS: Final = 8_192
+"""An answer of more is read on a thread: a set of 4,096 takes ten milliseconds, in which the event loop would stand still."""
+
 _LONGEST_SUITE: Final = 200
 _MOST_TYPES: Final = 100
 
 
 class ProverProcesses:
-    """``ports.prover.ProofWorkers``, to be put behind its bulkhead."""
+    """``ports.prover.ProofWorkers``, to be put behind its bulkhead. The workers start at ``begin``, or else at the first call."""
 
     def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int, logger: logging.Logger) -> None:
+        self._order = order
         self._bulkhead = bulkhead
+        self._workers = workers
+        self._logger = logger
         self._suite = ""
         self._predicate_types: frozenset[str] = frozenset()
-        deadline = bulkhead.limits.deadline_seconds
-        self.pool = Pool(order, size=workers, deadline_seconds=deadline, logger=logger, hello=self._hello)
+        self._pool: Pool | None = None
+        self._closed = False
+
+    def begin(self) -> Pool:
+        """Starts the workers if they are not, and waits for none."""
+        if self._pool is None:
+            deadline = self._bulkhead.limits.deadline_seconds
+            self._pool = Pool(
+                self._order,
+                size=self._workers,
+                deadline_seconds=deadline,
+                logger=self._logger,
+                hello=self._hello,
+            )
+        return self._pool
 
     @property
     def staff(self) -> Staff:
-        """The workers in numbers."""
-        return self.pool.staff
+        """The workers in numbers: none are wanted before they begin."""
+        return Staff(0, 0, 0, "", waits=False) if self._pool is None else self._pool.staff
+
+    async def told(self) -> None:
+        """See ``Pool.told``; returns at once for workers that have not begun."""
+        if self._pool is not None:
+            await self._pool.told()
 
     @property
     def suite(self) -> str:
@@ -67,12 +92,18 @@ class ProverProcesses:
         await self._ask("verify", wire.verify_call(statement, proof, context, now))
 
     async def close(self) -> None:
-        """Ends the workers."""
-        await self.pool.close()
+        """Ends the workers, and takes no more calls."""
+        self._closed = True
+        if self._pool is not None:
+            await self._pool.close()
 
     async def _ask(self, method: str, body: bytes) -> Any:
-        kind, answer = await self.pool.call(body)
+        if self._closed:
+            raise PluginUnavailable
+        kind, answer = await self.begin().call(body)
         try:
+            if kind == frames.RESULT and len(answer) > LONG_ANSWER_OCTETS:
+                return await asyncio.to_thread(wire.read_result, method, answer)
             if kind == frames.RESULT:
                 return wire.read_result(method, answer)
             if kind == frames.REFUSAL:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
 from identity_core.plugin.processes import frames
+from identity_core.plugin.processes.confine import environment
 from identity_core.plugin.processes.frames import FrameReader, FrameRefused, frame
 from identity_core.plugin.processes.order import Order
 
@@ -185,6 +186,7 @@ def _started(order: Order, descriptor: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", program, "identity-prover", order.provider],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
+        env=environment(order.environment),
         pass_fds=(descriptor,),
         # A group and not a session: with a session of its own a niceness would count among its members only.
         process_group=0,

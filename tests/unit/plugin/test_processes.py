@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pickle
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from identity_core.bootstrap import SystemClock
 from identity_core.domain.errors import (
     IdentityError,
     Overloaded,
@@ -25,10 +27,11 @@ from identity_core.domain.proof import WitnessInvalid, ZkProof
 from identity_core.plugin.errors import PluginError
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module
+from identity_core.plugin.processes import worker as worker_module
 from identity_core.plugin.sources import module_source, object_source
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import SettingsError, load
-from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, alive, context, crew, until
+from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, WITNESS, alive, context, crew, until
 from tests.unit.plugin.parts import HandClock, log, manager
 
 GOOD = ZkProof("cHJvb2Y", (), "gte", "p1")
@@ -317,6 +320,126 @@ def test_nothing_of_the_witness_is_seen_anywhere(capfd: pytest.CaptureFixture[st
     assert SECRET not in out + err + caplog.text
     assert "a failure" in caplog.text, "a log line of the prover does arrive, without its traceback"
     assert "Segmentation fault" in err, "where it crashed is seen"
+
+
+SECRETS = {
+    "API_KEY": "secret-of-the-api",
+    "IDENTITY_DATABASE_URL": "postgresql://identity:secret-of-the-database@db.example/identity",
+    "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "secret-of-the-custodian",
+    "AWS_SECRET_ACCESS_KEY": "secret-of-somebody-else",
+}
+
+
+def test_a_worker_inherits_nothing_but_what_every_program_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("OMP_OTHER", "2")
+
+    async def scenario() -> None:
+        async with crew(prover__environment=["OMP_NUM_THREADS", "NOT_THERE"]) as at:
+            inherited = (await at.prove("environment")).public_signals
+            assert "secret" not in "".join(inherited)
+            assert {"TZ=Asia/Tokyo", "OMP_NUM_THREADS=1"} <= set(inherited)
+            names = {one.partition("=")[0] for one in inherited if one}
+            assert names <= {
+                "PATH",
+                "HOME",
+                "TMPDIR",
+                "LANG",
+                "LANGUAGE",
+                "LC_ALL",
+                "LC_CTYPE",
+                "TZ",
+                "OMP_NUM_THREADS",
+            } | {
+                "LD_LIBRARY_PATH",
+                "PYTHONHOME",
+                "PYTHONUTF8",
+                "PYTHONDONTWRITEBYTECODE",
+                "PYTHONPYCACHEPREFIX",
+            }
+
+    asyncio.run(scenario())
+
+
+def test_an_order_holds_the_provers_own_table_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[bytes] = []
+    dumps = pickle.dumps
+
+    def spy(order: object) -> bytes:
+        orders.append(dumps(order))
+        return orders[-1]
+
+    monkeypatch.setattr(worker_module.pickle, "dumps", spy)
+    own = str(tmp_path)
+    settings = load(
+        environment=SECRETS | {"IDENTITY_PLUGINS_VICIOUS_SCRATCH": own},
+        overrides={"plugins.sealed.passphrase": "secret-of-the-command-line"},
+    )
+
+    async def scenario() -> None:
+        sources = [
+            module_source(MODULE),
+            module_source("identity_custodian_sealed"),
+            module_source("identity_keys_env"),
+        ]
+        plugins = PluginManager.load(settings, clock=SystemClock(), logger=log, sources=sources)
+        assert plugins.proof_workers("vicious", workers=1, deadline_seconds=60.0) is not None
+        await plugins.proof_workers_settled()
+        verifier = plugins.anonymous_verifier("vicious", deadline_seconds=60.0)
+        assert verifier is not None
+        await verifier.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
+        await plugins.close()
+
+    asyncio.run(scenario())
+    assert len(orders) == 2
+    for order in orders:
+        assert own.encode() in order, "the prover gets what is its own"
+        assert b"secret" not in order
+
+
+@pytest.mark.parametrize("name", ["API_KEY", "IDENTITY_DATABASE_URL", "IDENTITY_API_KEY", "A=B", "", "9"])
+def test_variables_of_the_service_cannot_be_handed_on(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"prover\.environment"):
+        load(environment={}, overrides={"prover.environment": [name]})
+
+
+def test_what_strangers_ask_for_has_a_process_and_a_circuit_of_its_own() -> None:
+    async def scenario() -> None:
+        async with crew(plugins__failures_to_open=2) as at:
+            verifier = at.manager.anonymous_verifier(None, deadline_seconds=60.0)
+            assert verifier is not None
+            name = "prover:vicious:anonymous"
+            before = at.manager.in_use()[name]
+            assert before.staff is not None
+            assert (before.state, before.staff.wanted, before.staff.up) == ("active", 0, 0), "nobody has asked yet"
+            for _ in range(2):
+                with pytest.raises(PluginUnavailable):
+                    await verifier.verify(STATEMENT, GOOD, context=context("false"), now=datetime.now(UTC))
+            after = at.manager.in_use()[name]
+            assert after.staff is not None
+            assert (after.state, after.staff.wanted, after.staff.up) == ("shut off", 1, 1)
+            await at.port.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
+            assert at.row.state == "active"
+            nice = int((await verifier.prove(STATEMENT, WITNESS, context=context("nice"))).proof)
+            assert nice == min(os.nice(0) + 15, 19), "below the proofs"
+
+    asyncio.run(scenario())
+
+
+def test_a_verifier_that_nobody_asked_starts_no_process_when_it_closes() -> None:
+    async def scenario() -> None:
+        async with crew() as at:
+            verifier = at.manager.anonymous_verifier(None, deadline_seconds=60.0)
+            assert verifier is not None
+            await at.manager.proof_workers_settled()
+            await at.manager.close()
+            with pytest.raises(PluginUnavailable):
+                await verifier.read("text")
+
+    asyncio.run(scenario())
 
 
 def test_the_secret_is_in_neither_command_line_nor_environment() -> None:
