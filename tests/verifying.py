@@ -18,6 +18,7 @@ from identity_core.ports.proofs import StoredProof
 from identity_core.use_cases.dids.create import Created, KeyWish
 from identity_core.use_cases.dids.writer import Occasion
 from identity_core.use_cases.proofs.access import ProofAccess
+from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.freshness import CreateVerifierChallenge, Freshness
 from identity_core.use_cases.proofs.get import GetProof
@@ -51,7 +52,9 @@ class Verifying(Proving):
         self.challenges = CreateVerifierChallenge(
             store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
         )
-        self.received = VerifyReceivedProof(check, freshness, store.proofs, record, self.clock)
+        self.received = VerifyReceivedProof(
+            check, CheckAnonymously(check, 16), freshness, store.proofs, record, self.clock
+        )
         self.stored = VerifyStoredProof(
             check, freshness, store.proofs, store.credentials, store.delegations, record, self.clock
         )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from identity_core.api import costs
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain import challenge
 from identity_core.domain.caller import ApiKey, Caller
@@ -164,15 +165,16 @@ class Gate:
         return client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
 
     async def _spend(self, operation: Operation, request: Request, key: ApiKey | None) -> Headers:
-        """One token of the key's bucket, or of the stranger's address."""
+        """What the request costs, from the key's bucket or that of the stranger's address."""
         request.paid = True
+        cost = costs.tokens(operation.operation_id, len(request.body_octets))
         try:
             if key is not None:
-                return await self.policy.spend_key(key)
+                return await self.policy.spend_key(key, cost)
             address = self._address(request)
             if operation.operation_id == "getDidAuthChallenge":
                 return await self.policy.spend_challenge(address)
-            return await self.policy.spend_address(address)
+            return await self.policy.spend_address(address, cost)
         except BucketEmpty as error:
             request.answer_headers = error.headers
             raise

@@ -70,25 +70,26 @@ class Policy:
     address: Limit = Limit("address", 50.0, 100)
     challenge: Limit = Limit("challenge", 5.0, 20)
 
-    async def spend_key(self, key: ApiKey) -> Headers:
-        """One token of the key's bucket. Raises ``RateLimited`` (``details.retryAfter``, whole seconds)."""
+    async def spend_key(self, key: ApiKey, tokens: int = 1) -> Headers:
+        """Tokens of the key's bucket, at most a full one. Raises ``RateLimited`` (``details.retryAfter``, whole seconds)."""
         # The old and the new key of a rotation are one caller and share one bucket, as long as they have one limit.
         name = f"key:{key.lineage or key.id}"
         if key.requests_per_second is None and key.burst is None:
-            return await self._spend(name, self.key)
+            return await self._spend(name, self.key, tokens)
         limit = _own_limit(key.requests_per_second, key.burst, self.key)
-        return await self._spend(f"{name}:{limit.rate}:{limit.burst}", limit)
+        return await self._spend(f"{name}:{limit.rate}:{limit.burst}", limit, tokens)
 
-    async def spend_address(self, address: str | None) -> Headers:
-        """One token of the bucket of a stranger's address. Raises ``RateLimited``."""
-        return await self._spend(f"address:{bucket_address(address)}", self.address)
+    async def spend_address(self, address: str | None, tokens: int = 1) -> Headers:
+        """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
+        return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
 
     async def spend_challenge(self, address: str | None) -> Headers:
         """One token of the address's bucket for challenges. Raises ``RateLimited``."""
         return await self._spend(f"challenge:{bucket_address(address)}", self.challenge)
 
-    async def _spend(self, name: str, limit: Limit) -> Headers:
-        decision = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst)
+    async def _spend(self, name: str, limit: Limit, tokens: int = 1) -> Headers:
+        cost = min(tokens, limit.burst)
+        decision = await self.buckets.acquire_token_bucket(name, limit.rate, limit.burst, cost)
         if not decision.allowed:
             raise BucketEmpty(limit, decision)
         return limit_fields(limit, decision)

@@ -32,8 +32,8 @@ def credential_handlers(opened: Opened, vault: CredentialVault, autonomy: Autono
     credentials, schemas, base_url = vault.credentials, vault.schemas, f"{origin_of(opened.settings)}/api/v1"
     journal = CredentialJournal(store.audit, store.timeline)
     access = CredentialAccess(credentials, store.delegations, autonomy, clock)
-    check = SignatureChecks()
-    intake = CredentialIntake(reader, schemas, credentials, vault.seal, check, journal, clock, random)
+    anonymous = SignatureChecks.for_strangers()
+    intake = CredentialIntake(reader, schemas, credentials, vault.seal, SignatureChecks(), journal, clock, random)
     return CredentialHandlers(
         reader=reader,
         create_schema=CreateCredentialSchema(schemas, journal, clock, random),
@@ -44,7 +44,7 @@ def credential_handlers(opened: Opened, vault: CredentialVault, autonomy: Autono
         list=ListCredentials(credentials, journal, clock),
         get=GetCredential(access, vault, journal, clock),
         set_status=SetCredentialStatus(access, credentials, journal, clock),
-        verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), check, clock, base_url),
+        verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, clock, base_url),
         status_list=GetStatusList(credentials, opened.signer, base_url),
         base_url=base_url,
     )

@@ -14,6 +14,7 @@ from identity_core.domain.autonomy import AutonomyTable
 from identity_core.use_cases.credentials.vault import CredentialVault
 from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.proofs.admission import AdmitCapability
+from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.authority import FindAuthority
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.freshness import LIFETIME, CreateVerifierChallenge, Freshness
@@ -63,13 +64,16 @@ def proof_check_handlers(opened: Opened) -> ProofCheckHandlers:
     """The handlers of what is done with a proof that is there."""
     store, clock = opened.store, opened.clock
     proofs, audit, timeline = store.proofs, store.audit, store.timeline
-    check = CheckProof(opened.provers, IssuerKeys(opened.reader))
+    issuers = IssuerKeys(opened.reader)
+    check = CheckProof(opened.provers, issuers)
+    most = opened.settings.prover.anonymous_waiting
+    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers), most)
     freshness = Freshness(store.verifier_challenges)
     record = RecordVerification(store.verifications, timeline, audit)
     access = ProofAccess(proofs)
     credentials, delegations = store.credentials, store.delegations
     return ProofCheckHandlers(
-        received=VerifyReceivedProof(check, freshness, proofs, record, clock),
+        received=VerifyReceivedProof(check, check_anonymously, freshness, proofs, record, clock),
         stored=VerifyStoredProof(check, freshness, proofs, credentials, delegations, record, clock),
         get=GetProof(access, audit, clock),
         revoke=RevokeProof(access, proofs, opened.anchors, timeline, audit, clock),

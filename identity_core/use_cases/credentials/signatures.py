@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from identity_core.domain.credential_signature import check_signature
 from identity_core.domain.errors import JsonValue, Overloaded
@@ -17,24 +17,51 @@ from identity_core.domain.schema import Schema
 
 AT_ONCE: Final = 2
 WAITING: Final = 64
+ANONYMOUS_WAITING: Final = 16
+ANONYMOUS_REST: Final = 3.0
+"""How long strangers rest after a check, in times that it took: together they get a quarter of one processor at most."""
 
 
 @dataclass(slots=True)
 class SignatureChecks:
-    """One for a process, made inside its event loop."""
+    """``at_once`` run and ``waiting`` are unfinished at most; a turn is taken again after ``rest`` times what its check took. Made inside
+    the event loop that uses it, one for those who are known and one for strangers, who thereby hold up nobody but each other."""
 
-    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
-    _waiting: int = 0
+    at_once: int = AT_ONCE
+    waiting: int = WAITING
+    rest: float = 0.0
+    _turns: asyncio.Semaphore = field(init=False)
+    _unfinished: int = 0
+
+    def __post_init__(self) -> None:
+        self._turns = asyncio.Semaphore(self.at_once)
+
+    @classmethod
+    def for_strangers(cls) -> SignatureChecks:
+        """One at a time, with rests."""
+        return cls(1, ANONYMOUS_WAITING, ANONYMOUS_REST)
 
     async def __call__(
         self, public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]
     ) -> None:
         """See ``check_signature``. Raises ``InvalidCredential``, ``Overloaded``."""
-        if self._waiting >= WAITING:
+        if self._unfinished >= self.waiting:
             raise Overloaded(details={"retryAfter": 1})
-        self._waiting += 1
+        self._unfinished += 1
         try:
-            async with self._turns:
-                await asyncio.to_thread(check_signature, public_key, signature, schema, canonical)
+            await self._turns.acquire()
+            # A client that goes away leaves its check running, and the turn with it.
+            await asyncio.shield(self._begun(check_signature, public_key, signature, schema, canonical))
         finally:
-            self._waiting -= 1
+            self._unfinished -= 1
+
+    def _begun(self, *work: Any) -> asyncio.Future[None]:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+
+        def ended(_: object) -> None:
+            loop.call_later(self.rest * (loop.time() - began), self._turns.release)
+
+        future: asyncio.Future[None] = loop.run_in_executor(None, *work)
+        future.add_done_callback(ended)
+        return future

@@ -11,6 +11,7 @@ from identity_core.domain.verification import Question, Verdict
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs, StoredProof
 from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.freshness import Freshness
 from identity_core.use_cases.proofs.recording import RecordVerification
@@ -22,6 +23,7 @@ class VerifyReceivedProof:
     """Raises what ``CheckProof`` does. ``occasion`` is None for a stranger."""
 
     check: CheckProof
+    check_anonymously: CheckAnonymously
     freshness: Freshness
     proofs: Proofs
     record: RecordVerification
@@ -31,7 +33,8 @@ class VerifyReceivedProof:
         now = self.clock.now()
         caller = None if occasion is None else occasion.caller
         question, stale = await self.freshness.bound(question, caller, now)
-        verdict = await self.check(received, question, now)
+        check = self.check_anonymously if occasion is None else self.check
+        verdict = await check(received, question, now)
         if stale is not None:
             verdict = replace(verdict, checks=(*verdict.checks, stale))
         verdict = await self.freshness.settle(question, verdict, now)

@@ -33,7 +33,6 @@ from identity_core.domain.log import entry
 from identity_core.domain.schema import Schema
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.timeline import TimelineWish
-from identity_core.use_cases.credentials import signatures
 from tests.credentials import ATTRIBUTES, VALUES, a_key, sign
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, key_caller, occasion
 
@@ -427,10 +426,10 @@ def test_the_audit_names_operator_and_target(office: Office) -> None:
         assert written[operation].details["credentialId"] == shown.credential.id
 
 
-def test_a_crowd_of_checks_is_turned_away(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crowd_of_checks_is_turned_away(office: Office) -> None:
     shown = run(office.issued())
     value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
-    monkeypatch.setattr(signatures, "WAITING", 3)
+    office.verify.check.waiting = 3
 
     async def together() -> list[Any]:
         office.verify.check._turns = asyncio.Semaphore(1)
