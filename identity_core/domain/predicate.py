@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hmac import compare_digest
 from typing import NoReturn
 
 from identity_core.domain.attributes import OFFSET, Attribute, AttributeType, TypedValue, ValueRefused
@@ -17,6 +18,8 @@ from identity_core.domain.errors import JsonValue, PredicateNotSatisfied, Predic
 from identity_core.domain.schema import Message, Schema
 
 MAX_SET_SIZE = 4096
+"""Elements of one set, and of all sets of a statement together."""
+
 MAX_PREDICATES = 16
 
 
@@ -108,7 +111,8 @@ class InRange:
 
     def admits(self, message: Message) -> bool:
         """Whether a message of this slot satisfies the goal."""
-        return isinstance(message, int) and self.low <= message <= self.high
+        # Both bounds are looked at, whatever the first says.
+        return isinstance(message, int) and (self.low <= message) & (message <= self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +136,12 @@ class MemberOf:
 
     def admits(self, message: Message) -> bool:
         """Whether a message of this slot satisfies the goal."""
-        # All of them, wherever the match is: the place of the value in a set must not show in the time.
-        return type(message) is type(self.messages[0]) and [message == one for one in self.messages].count(True) > 0
+        # The whole set is gone through, and texts compared to their end: where the message stands in it is a secret.
+        if isinstance(message, bytes):
+            found = [isinstance(each, bytes) and compare_digest(message, each) for each in self.messages]
+        else:
+            found = [message == each for each in self.messages]
+        return sum(found) > 0
 
 
 Goal = InRange | Equals | MemberOf
@@ -143,8 +151,8 @@ def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ..
     """One goal for each attribute that is asked about, in the order of slots. Raises ``PredicateUnsupported``."""
     if not 1 <= len(predicates) <= MAX_PREDICATES:
         raise _unsupported(f"a statement has 1 to {MAX_PREDICATES} predicates")
-    if sum(len(predicate.operands) for predicate in predicates) > MAX_SET_SIZE + MAX_PREDICATES:
-        raise _unsupported(f"the sets of a statement have more than {MAX_SET_SIZE} elements in all")
+    sets = [predicate.operands for predicate in predicates if predicate.type is PredicateType.SET_MEMBER]
+    check_elements(sum(map(len, sets)))
     asked: dict[str, list[Predicate]] = {}
     for predicate in predicates:
         asked.setdefault(predicate.attribute, []).append(predicate)
@@ -155,6 +163,12 @@ def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ..
             raise _unsupported("the schema has no such attribute")
         goals.append(_goal(schema, attribute, group))
     return tuple(sorted(goals, key=lambda goal: goal.slot))
+
+
+def check_elements(count: int) -> None:
+    """Refuses a statement whose sets have more elements in all than are allowed. Raises ``PredicateUnsupported``."""
+    if count > MAX_SET_SIZE:
+        raise _unsupported(f"the sets of a statement have more than {MAX_SET_SIZE} elements in all")
 
 
 def check_satisfied(goals: Sequence[Goal], messages: Sequence[Message]) -> None:

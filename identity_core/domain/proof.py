@@ -22,6 +22,8 @@ MIN_NONCE_OCTETS = 16
 MAX_NONCE_OCTETS = 256
 MAX_TEXT = 512
 MAX_METHOD = 1024
+MAX_ENVELOPE_CHARACTERS = 131_072
+"""``ZkProof.proof``: no prover makes a longer one, and no verifier reads it, over HTTP or otherwise."""
 CLOCK_SKEW = timedelta(seconds=60)
 """How far ahead of the verifier's clock a proof's ``issued_at`` may be. Expiry is strict."""
 _TIMES = {"issuedAt", "expiresAt"}

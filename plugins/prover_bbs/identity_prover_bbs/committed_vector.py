@@ -50,7 +50,8 @@ class ProverVector:
 
     def responses(self, c: int, indexes: Sequence[int]) -> bytes:
         """f at these indexes, z and zt. Equations (4.7), (4.8)."""
-        scalars = [(self.digits[i] * c + self.masks[i]) % ORDER for i in indexes]
+        # ORDER + a digit is a number of full size, which a digit of zero is not.
+        scalars = [((ORDER + self.digits[i]) * c + self.masks[i]) % ORDER for i in indexes]
         scalars.append((self.alpha * c + self.beta) % ORDER)
         scalars.append(evaluate(self.taus, c))
         return b"".join(scalar.to_bytes(SCALAR_OCTETS, "big") for scalar in scalars)

@@ -16,12 +16,11 @@ from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.attributes import ValueRefused
 from identity_core.domain.errors import PredicateUnsupported, ProofInvalid
-from identity_core.domain.predicate import MAX_PREDICATES, Predicate
-from identity_core.domain.proof import MAX_METHOD, Context, Presented
+from identity_core.domain.predicate import MAX_PREDICATES, Predicate, check_elements
+from identity_core.domain.proof import MAX_ENVELOPE_CHARACTERS, MAX_METHOD, Context, Presented
 from identity_core.domain.schema import Schema
 from identity_prover_bbs import labels
 
-MAX_ENVELOPE_CHARACTERS: Final = 1 << 18
 MAX_SUB_PROOFS: Final = MAX_PREDICATES + 1
 _MEMBERS: Final = frozenset(
     (
@@ -152,6 +151,8 @@ def _predicates(schema: Schema, value: Any) -> tuple[Predicate, ...]:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_PREDICATES:
         raise ValueError("predicates is a list")
     predicates = []
+    # Before any of them is read: a stranger may put sixteen large sets into one envelope.
+    check_elements(sum(len(member["value"]) for member in value if isinstance(member["value"], list)))
     for member in value:
         if member.keys() != {"attributeName", "type", "value"}:
             raise ValueError("a predicate has exactly three members")

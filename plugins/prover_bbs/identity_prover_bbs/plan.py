@@ -11,6 +11,9 @@ from typing import Final, NamedTuple
 
 RADIX: Final = 4
 
+_OFFSET: Final = 1 << 65
+"""Above every value and weight: what is compared has one size in memory, so that a small value is not faster than a large one."""
+
 
 class Digit(NamedTuple):
     """A digit takes 0 … radix - 1 and counts ``weight`` each."""
@@ -37,10 +40,12 @@ def plan(width: int) -> tuple[Digit, ...]:
 def decompose(digits: tuple[Digit, ...], value: int) -> list[int]:
     """The digits of ``value``, greedily from the heaviest. Raises ``ValueError`` for what is outside 0 … width."""
     chosen: list[int] = []
+    rest = _OFFSET + value
     for weight, radix in digits:
-        digit = max(0, min(radix - 1, value // weight))
+        # Comparisons alone, and as many for every digit: a division takes longer for a larger value.
+        digit = sum([rest >= _OFFSET + count * weight for count in range(1, radix)])
         chosen.append(digit)
-        value -= digit * weight
-    if value != 0:
+        rest -= digit * weight
+    if rest != _OFFSET:
         raise ValueError("the value is outside the interval")
     return chosen

@@ -43,7 +43,10 @@ class SetProver:
     """The prover's side. ``value`` and ``message_mask`` are the slot's scalar, one of the set, and its BBS mask m~."""
 
     def __init__(self, generators: Generators, layout: SetLayout, value: int, message_mask: int, dice: Dice) -> None:
-        index = layout.scalars.index(value)
+        # All of the set is compared and each bit made alike, so that the time does not tell the place.
+        index = sum([place * (scalar == value) for place, scalar in enumerate(layout.scalars)])
+        if layout.scalars[index] != value:
+            raise ValueError("the value is none of the set")
         bits = [index >> level & 1 for level in range(layout.bits)]
         masks = dice.scalars(layout.bits)
         alpha, beta, *taus = dice.scalars(2 + layout.bits)
@@ -129,7 +132,8 @@ def check_coefficients(
         ]
         by_degree = [shifted[0], *inner, chosen[-1]]
         power = power * y % ORDER
-        linear += power * mask * (1 - 2 * bit)
+        # A number of full size for either bit.
+        linear += power * mask % ORDER * (ORDER + 1 - 2 * bit)
         square += power * (mask * mask % ORDER)
     coefficients = [column[0] for column in by_degree[:-1]]
     coefficients[-1] += linear - message_mask
