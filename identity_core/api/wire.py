@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 720cab586785a3b6eb2ad505efa8dac7dfe334383449755e0f47cb5213e5539c
+SHA-256 of identity.json: 41696a240f43a9d19a9bc5ffb8e3aa994ee0e3eb2c4729c046dcd145e6872f42
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "720cab586785a3b6eb2ad505efa8dac7dfe334383449755e0f47cb5213e5539c"
+DOCUMENT_SHA256 = "41696a240f43a9d19a9bc5ffb8e3aa994ee0e3eb2c4729c046dcd145e6872f42"
 
 AlsoKnownAs = list[str]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from identity_prover_bbs import BbsProver
-from identity_prover_bbs.envelope import MAX_ENVELOPE_CHARACTERS, Envelope
+from identity_prover_bbs.envelope import Envelope
 from identity_prover_bbs.verifier import Verifying
 
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, context
@@ -175,11 +175,42 @@ def refused_by_verifier(cheap, proof, text):
         lambda text: text[:-1] + chr(ord(text[-1]) + 1),
         lambda text: text + "\u0661",
         lambda text: "",
-        lambda text: "A" * (MAX_ENVELOPE_CHARACTERS + 1),
+        lambda text: "A" * 131_073,
     ],
 )
 def test_base64url_has_one_form(cheap, proof, spoil):
     refused_by_verifier(cheap, proof, spoil(proof.proof))
+
+
+def test_the_longest_envelope_that_is_made_and_read(cheap, proof):
+    """131,072 characters, as verifyProof takes: what is made can be verified everywhere."""
+    envelope = Envelope.decode(proof.proof)
+    longer = 131_072 * 3 // 4 - len(unb64(proof.proof))
+    # Octets of the proof are base64url within the text that is base64url itself.
+    texts = {}
+    for octets in range(longer * 3 // 4 - 8, longer * 3 // 4 + 2_000):
+        try:
+            text = replace(envelope, bbs_proof=bytes(octets)).encode()
+        except PredicateUnsupported:
+            break
+        texts[len(text)] = text
+    assert 131_066 < max(texts) <= 131_072
+    assert Envelope.decode(texts[max(texts)]).encode() == texts[max(texts)]
+    too_long = b64(unb64(texts[max(texts)]) + b" " * 8)
+    assert len(too_long) > 131_072
+    with pytest.raises(ProofInvalid, match="not valid|envelope") as refusal:
+        Envelope.decode(too_long)
+    assert "131072 characters" in refusal.value.details["reason"]
+
+
+def test_sixteen_large_sets_are_refused_before_their_elements_are_read(monkeypatch, proof):
+    envelope = json.loads(unb64(proof.proof))
+    one = {"attributeName": "balance", "type": "set_member", "value": list(range(1000))}
+    text = b64(json.dumps({**envelope, "predicates": [one] * 5}, sort_keys=True, separators=(",", ":")).encode())
+    monkeypatch.setattr(Attribute, "read", lambda *_: pytest.fail("an element was read"))
+    with pytest.raises(ProofInvalid) as refusal:
+        Envelope.decode(text)
+    assert "4096 elements in all" in refusal.value.details["reason"]
 
 
 def test_reasons_say_what_differs(cheap, proof):

@@ -43,7 +43,8 @@ class WindowedBases:
     """``FixedBases`` by tables. A point that finds no room on the shelf is multiplied as any other point is.
 
     Needs points whose ``+`` is the group's addition, as both native libraries have them: ``sum`` then adds without
-    a Python frame an addition, which is half of the time.
+    a Python frame an addition, which is half of the time. Each entry is shifted by a point O of unknown logarithm and a sum of n starts
+    at -n·O, as in ``DigitTable``: the identity is added faster than a point, and would tell how many digits are zero.
     """
 
     def __init__(self, curve: Curve, shelf: TableShelf, points: Sequence[G1], window: int) -> None:
@@ -56,6 +57,9 @@ class WindowedBases:
         self._positions = -(-_SCALAR_BITS // window)
         self._shifts = tuple(range(window * (self._positions - 1), -1, -window))
         self._tables: dict[int, list[list[Any]] | None] = {}
+        self._offset: Any = curve.hash_to_g1(b"", _OFFSET_DST)
+        self._minus_offset: Any = curve.g1_neg(self._offset)
+        self._starts: dict[int, Any] = {0: curve.g1_identity()}
         shelf.register(self)
 
     def __len__(self) -> int:
@@ -84,11 +88,17 @@ class WindowedBases:
             else:
                 rows += table
                 digits += self._digits(scalar % ORDER)
-        total: G1 = sum(map(getitem, rows, digits), self._curve.g1_identity())  # type: ignore[call-overload]
+        total: G1 = sum(map(getitem, rows, digits), self._start(len(rows)))  # type: ignore[call-overload]
         if untabled:
             products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
             total = self._curve.g1_add(total, products)
         return total
+
+    def _start(self, count: int) -> Any:
+        """What takes the offsets of so many entries away again."""
+        if count not in self._starts:
+            self._starts[count] = self._curve.g1_mul(self._minus_offset, count)
+        return self._starts[count]
 
     def _digits(self, scalar: int) -> bytes:
         """The scalar's digits, most significant first. An octet is a digit of eight bits, and much faster to take."""
@@ -106,16 +116,17 @@ class WindowedBases:
         return self._tables[index]
 
     def _build(self, base: Any) -> list[list[Any]]:
-        """One row for each position, most significant first; a row starts with the identity."""
+        """One row for each position, most significant first; a row starts with the offset."""
         rows: list[list[Any]] = []
         for _ in range(self._positions):
-            multiple: Any = self._curve.g1_identity()
-            row = [multiple]
+            # A copy for each row: were it one object, it would be in the cache whenever digits are zero.
+            shifted = self._offset + self._curve.g1_identity()
+            row = [shifted]
             for _ in range((1 << self._window) - 1):
-                multiple = multiple + base
-                row.append(multiple)
+                shifted = shifted + base
+                row.append(shifted)
             rows.append(row)
-            base = multiple + base
+            base = shifted + base + self._minus_offset
         rows.reverse()
         return rows
 

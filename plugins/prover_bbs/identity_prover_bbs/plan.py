@@ -43,9 +43,10 @@ def decompose(digits: tuple[Digit, ...], value: int) -> list[int]:
     rest = _OFFSET + value
     for weight, radix in digits:
         # Comparisons alone, and as many for every digit: a division takes longer for a larger value.
-        digit = sum([rest >= _OFFSET + count * weight for count in range(1, radix)])
+        steps = [_OFFSET + count * weight for count in range(radix)]
+        digit = sum([rest >= step for step in steps[1:]])
         chosen.append(digit)
-        rest -= digit * weight
+        rest = rest + _OFFSET - steps[digit]
     if rest != _OFFSET:
         raise ValueError("the value is outside the interval")
     return chosen

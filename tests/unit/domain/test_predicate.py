@@ -108,13 +108,56 @@ def test_normal_forms(asked, expected):
         [("n", "GTE", 1)],
         [("nonesuch", "eq", 1)],
         [("n", "gte", 1)] * 17,
-        [("n", "set_member", list(range(4096))), ("age", "set_member", list(range(200)))],
+        [("n", "set_member", list(range(4096))), ("age", "set_member", [1])],
+        [("n", "set_member", list(range(2048))), ("n", "set_member", list(range(1000, 3049)))],
     ],
 )
 def test_statements_that_cannot_be_asked(asked):
     with pytest.raises(PredicateUnsupported) as refusal:
         goals(*asked)
     assert refusal.value.details["reason"]
+
+
+def test_all_sets_together_have_4096_elements_and_bounds_do_not_count():
+    halves = [("n", "set_member", list(range(2048))), ("n", "set_member", list(range(1000, 3048)))]
+    bounds = [("age", "gte", number) for number in range(1, 15)]
+    assert len(goals(*halves, *bounds)) == 2
+
+
+class Counted(int):
+    """A number that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return int(self) == int(other)
+
+    __hash__ = int.__hash__
+
+
+@pytest.mark.parametrize("place", [0, 1, 511, 1022, 1023, None])
+def test_where_a_number_stands_in_a_set_changes_nothing_of_the_work(place):
+    goal = MemberOf(0, tuple(map(Counted, range(2, 2050, 2))))
+    message = Counted(1 if place is None else 2 + 2 * place)
+    Counted.compared = 0
+    assert goal.admits(message) is (place is not None)
+    assert Counted.compared == 1024
+
+
+def test_texts_are_compared_to_their_end(monkeypatch):
+    seen = []
+
+    def spy(one, other):
+        seen.append((one, other))
+        return one == other
+
+    monkeypatch.setattr("identity_core.domain.predicate.compare_digest", spy)
+    texts = tuple(b"%03d" % number for number in range(100))
+    for message, found in ((b"000", True), (b"099", True), (b"none", False)):
+        seen.clear()
+        assert MemberOf(0, texts).admits(message) is found
+        assert seen == [(message, each) for each in texts]
 
 
 def test_one_statement_has_one_form_whatever_the_order_of_the_set():
