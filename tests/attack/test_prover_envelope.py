@@ -198,7 +198,7 @@ def test_the_longest_envelope_that_is_made_and_read(cheap, proof):
     assert Envelope.decode(texts[max(texts)]).encode() == texts[max(texts)]
     too_long = b64(unb64(texts[max(texts)]) + b" " * 8)
     assert len(too_long) > 131_072
-    with pytest.raises(ProofInvalid, match="not valid|envelope") as refusal:
+    with pytest.raises(ProofInvalid) as refusal:
         Envelope.decode(too_long)
     assert "131072 characters" in refusal.value.details["reason"]
 

@@ -88,7 +88,7 @@ class WindowedBases:
             else:
                 rows += table
                 digits += self._digits(scalar % ORDER)
-        total: G1 = sum(map(getitem, rows, digits), self._start(len(rows)))  # type: ignore[call-overload]
+        total: G1 = sum(map(getitem, rows, digits), self._start(len(rows)))
         if untabled:
             products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
             total = self._curve.g1_add(total, products)

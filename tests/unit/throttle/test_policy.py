@@ -57,6 +57,19 @@ def test_the_defaults_are_those_of_the_contract():
     assert (policy().key.rate, policy().address.rate, policy().challenge.rate) == (100, 50, 5)
 
 
+def test_a_dear_request_takes_its_tokens_and_never_more_than_a_full_bucket():
+    async def scenario():
+        made = policy()
+        return (
+            await spend(lambda: made.spend_key(api_key(), 40), 300),
+            await spend(lambda: made.spend_address("192.0.2.1", 40), 300),
+            await spend(lambda: made.spend_address("192.0.2.2", 100_000), 300),
+            await spend(lambda: made.spend_address("192.0.2.1"), 300),
+        )
+
+    assert run(scenario()) == (5, 2, 1, 20)
+
+
 def test_a_key_with_limits_of_its_own():
     async def scenario():
         made = policy()

@@ -1,0 +1,20 @@
+"""Caps that the document promises and other places keep: one number each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from identity_core import api
+from identity_core.domain import predicate, proof
+
+
+def test_what_a_prover_makes_can_be_sent_to_verify_proof() -> None:
+    schema = json.loads((Path(api.__file__).parent / "identity.json").read_bytes())["components"]["schemas"][
+        "VerifyProofRequest"
+    ]["properties"]["proof"]
+    assert (schema["maxLength"], proof.MAX_ENVELOPE_CHARACTERS) == (131_072, 131_072)
+
+
+def test_a_set_has_at_most_4096_elements() -> None:
+    assert predicate.MAX_SET_SIZE == 4_096

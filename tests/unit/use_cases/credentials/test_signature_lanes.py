@@ -1,0 +1,91 @@
+"""Strangers' checks of signatures go one at a time, rest between, and stand in nobody's way."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from identity_core.domain.errors import Overloaded
+from identity_core.use_cases.credentials import signatures
+from identity_core.use_cases.credentials.signatures import SignatureChecks
+
+
+class Slow:
+    """A check that takes as long as it is held."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.go = threading.Event()
+
+    def __call__(self, *_: Any) -> None:
+        self.begun += 1
+        assert self.go.wait(60)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    check = Slow()
+    monkeypatch.setattr(signatures, "check_signature", check)
+    return check
+
+
+def ask(checks: SignatureChecks) -> asyncio.Task[None]:
+    return asyncio.ensure_future(checks(b"", b"", None, {}))  # type: ignore[arg-type]
+
+
+async def until(what: Any) -> None:
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.005)
+
+
+def test_sixteen_strangers_wait_and_the_next_is_turned_away(slow: Slow) -> None:
+    async def story() -> None:
+        strangers, known = SignatureChecks.for_strangers(), SignatureChecks()
+        waiting = [ask(strangers) for _ in range(16)]
+        await until(lambda: slow.begun == 1)
+        with pytest.raises(Overloaded):
+            await ask(strangers)
+        mine = [ask(known) for _ in range(2)]
+        await until(lambda: slow.begun == 3)
+        slow.go.set()
+        await asyncio.gather(*mine)
+        for one in waiting:
+            one.cancel()
+
+    asyncio.run(story())
+
+
+def test_a_turn_is_free_again_only_after_a_rest(slow: Slow) -> None:
+    slow.go.set()
+
+    async def story() -> None:
+        checks = SignatureChecks(at_once=1, waiting=4, rest=1e6)
+        await ask(checks)
+        second = ask(checks)
+        await asyncio.sleep(0.05)
+        assert (slow.begun, second.done()) == (1, False)
+        second.cancel()
+
+    asyncio.run(story())
+
+
+def test_whoever_goes_away_leaves_the_turn_to_the_check(slow: Slow) -> None:
+    async def story() -> None:
+        checks = SignatureChecks(at_once=1, waiting=4)
+        gone = ask(checks)
+        await until(lambda: slow.begun == 1)
+        gone.cancel()
+        second = ask(checks)
+        await asyncio.sleep(0.05)
+        assert slow.begun == 1, "two run where one may"
+        slow.go.set()
+        await second
+        assert slow.begun == 2
+
+    asyncio.run(story())
