@@ -47,8 +47,8 @@ class Parties:
         return [octets("POST", PATH, header, self.body()) for _ in range(count)]
 
 
-def gather(server: Server, key: str) -> Parties:
-    """Makes the three of them and what they gave each other."""
+def gather(server: Server, key: str, *more: str) -> Parties:
+    """Makes the three of them and what they gave each other; ``more`` is one further question, an attribute and a type."""
     with Session(server.url, api_key=key) as session:
         bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
@@ -60,7 +60,7 @@ def gather(server: Server, key: str) -> Parties:
         terms = {
             "holderDid": hana["did"],
             "agentDid": aki["did"],
-            "actions": [ACTION],
+            "actions": [ACTION, *([ibct.action_text(*more)] if more else [])],
             "autonomyLevel": 4,
             "maxRefusals": None,
             "maxThresholds": None,
