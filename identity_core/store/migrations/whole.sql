@@ -5,7 +5,7 @@ CREATE TABLE store_migrations (
 	CONSTRAINT store_migrations_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO store_migrations (version_num) VALUES ('0012');
+INSERT INTO store_migrations (version_num) VALUES ('0010');
 
 CREATE TABLE did_versions (
 	did TEXT NOT NULL, 
