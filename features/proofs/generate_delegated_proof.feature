@@ -158,6 +158,25 @@ Feature: Aki has something proved about Hana
     When Aki uses the token for another question
     Then the answer is 403 IBCT_REPLAYED
 
+  @403:IBCT_REPLAYED
+  Scenario: A token that was refused serves no other question either
+    Given Hana lets Aki prove things about her
+    When Aki uses a refused token for another question
+    Then the answer is 403 IBCT_REPLAYED
+
+  @403:SCOPE_MISMATCH
+  Scenario: What was refused is refused again in the same words
+    Given Hana lets Aki prove another attribute
+    When Aki asks the same twice
+    Then the answer is 403 SCOPE_MISMATCH
+    And both answers are the same refusal
+
+  @403:AUTONOMY_TOO_LOW
+  Scenario: Of several values that Hana listed the agent chooses one
+    Given Hana lets Aki prove one of two values
+    When Aki asks whether she is 18
+    Then the answer is 403 AUTONOMY_TOO_LOW
+
   @409:REQUEST_IN_PROGRESS
   Scenario: The same request while its proof is being made
     Given a service whose proofs take a while

@@ -87,6 +87,7 @@ TERMS: dict[str, dict[str, Any]] = {
     "from tomorrow on": {"notBefore": "in 1 days"},
     "for a few seconds": {"expiresAt": SHORTLY},
     "what she fixed herself": {"autonomyLevel": 2},
+    "one of two values": {"autonomyLevel": 2, "actions": ["zkp.prove.age.gte.18", "zkp.prove.age.gte.21"]},
     "reading": {"autonomyLevel": 1},
 }
 
@@ -207,6 +208,16 @@ def uses_again(world: World) -> None:
     proving.body["ibct"] = proving.signed_token()
     assert proving.ask().status_code == 201, world.answer.content
     proving.predicate["value"] = 21
+    proving.ask()
+
+
+@when("Aki uses a refused token for another question")
+def uses_refused(world: World) -> None:
+    proving = story(world)
+    proving.body["ibct"] = proving.signed_token()
+    proving.predicate["value"] = 0
+    assert proving.ask().status_code == 422, world.answer.content
+    proving.predicate["value"] = 18
     proving.ask()
 
 

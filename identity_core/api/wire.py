@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 41696a240f43a9d19a9bc5ffb8e3aa994ee0e3eb2c4729c046dcd145e6872f42
+SHA-256 of identity.json: 3f69e9e28145fcb0100bd7727cb85fbaa55a792940c28f4863dffea125831c65
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "41696a240f43a9d19a9bc5ffb8e3aa994ee0e3eb2c4729c046dcd145e6872f42"
+DOCUMENT_SHA256 = "3f69e9e28145fcb0100bd7727cb85fbaa55a792940c28f4863dffea125831c65"
 
 AlsoKnownAs = list[str]
 

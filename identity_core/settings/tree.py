@@ -194,10 +194,10 @@ class ProofSettings:
     shows_agent: bool = setting(False, "Whether proofs name the agent, which links all of its proofs.")
     ibct_lifetime_days: float = setting(90.0, "The longest life of an IBCT that is accepted.", least=0.001, most=90)
     disclosures: int = setting(
-        3, "Different unpinned questions about one attribute of a credential, of all agents.", least=1, most=1_000_000
+        3, "Different unpinned questions about one attribute of a credential: one bit each.", least=1, most=1_000_000
     )
     disclosure_days: float | None = setting(
-        None, "Questions older than this count no more; unset: they count for ever.", least=0.001, most=36_500
+        None, "After this the same number may be asked anew; unset: never.", least=0.001, most=36_500
     )
 
 

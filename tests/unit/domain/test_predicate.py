@@ -216,3 +216,24 @@ def test_a_refusal_tells_nothing():
         check_satisfied(wanted, messages)
     assert refusal.value.details == {}
     assert str(refusal.value) == PredicateNotSatisfied.message
+
+
+def test_a_set_is_searched_to_its_end_wherever_the_value_is() -> None:
+    """Else the time would tell the place of the value in a set of 4,096, which is twelve bits."""
+    compared = []
+
+    class Watched(bytes):
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return bytes.__eq__(self, other)  # type: ignore[arg-type]
+
+        __hash__ = bytes.__hash__
+
+    messages = tuple(Watched([number]) for number in range(32))
+    goal = MemberOf(0, messages)
+    costs = set()
+    for place in (0, 15, 31, 200):
+        compared.clear()
+        assert goal.admits(Watched([place])) is (place < 32)
+        costs.add(len(compared))
+    assert costs == {32}
