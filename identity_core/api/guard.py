@@ -37,6 +37,17 @@ class Observe(Protocol):
         ...
 
 
+class Connection(Protocol):
+    """What the server's side of a connection tells, as the scope's ``identity.connection``."""
+
+    is_unread: bool
+    """Whether whatever is sent next has to wait for the client to read."""
+
+    def is_closing(self) -> bool:
+        """Whether nothing more reaches the client."""
+        ...
+
+
 class Guard:
     """An ASGI application around ``app``.
 
@@ -73,7 +84,8 @@ class Guard:
         request = Request(method=scope["method"], raw_path=scope["raw_path"], arrived=self._monotonic())
         client = scope.get("client")
         request.client_address = client[0] if client else ""
-        send = partial(self._at_the_clients_pace, send, scope.get("identity.is_closing", _never))
+        if "identity.connection" in scope:
+            send = self._sending(send, scope["identity.connection"])
         self._in_progress += 1
         try:
             if "identity.refusal" in scope:
@@ -107,14 +119,24 @@ class Guard:
             raise scope["identity.refusal"]
         return message
 
-    async def _at_the_clients_pace(self, send: Send, is_closing: Callable[[], bool], message: Message) -> None:
-        """Sends; the same holds for a client that reads slowly. Raises ``ClientGone`` where more was to follow."""
+    def _sending(self, send: Send, connection: Connection) -> Send:
+        """``send``, by which a client that reads slowly is no load either."""
+
+        def sending(message: Message) -> Awaitable[None]:
+            if connection.is_unread or "more_body" in message:
+                return self._at_the_clients_pace(send, connection, message)
+            return send(message)
+
+        return sending
+
+    async def _at_the_clients_pace(self, send: Send, connection: Connection, message: Message) -> None:
+        """Sends when the client has read on. Raises ``ClientGone`` when it has left instead."""
         self._in_progress -= 1
         try:
             await send(message)
         finally:
             self._in_progress += 1
-        if message.get("more_body", False) and is_closing():
+        if connection.is_closing():
             raise ClientGone
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -145,10 +167,6 @@ class Guard:
             # The head is on its way with another status; a broken connection is the only honest end.
             raise ConnectionAbortedError("the answer failed half-way")
         await deliver(answer, request, send)
-
-
-def _never() -> bool:
-    return False
 
 
 def request_ids(prefix: str) -> Callable[[], str]:

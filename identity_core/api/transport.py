@@ -74,8 +74,11 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
     else:
         headers.append((b"content-length", b"%d" % len(body)))
     request.status = answer.status
-    await _send(send, {"type": "http.response.start", "status": answer.status, "headers": headers})
-    await _send(send, {"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+    try:
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+    except OSError as error:
+        raise ClientGone from error
 
 
 async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Send) -> None:

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 3f69e9e28145fcb0100bd7727cb85fbaa55a792940c28f4863dffea125831c65
+SHA-256 of identity.json: b44b6953c9c793873500ae076da3ae6d93cde93320a8c27ae3c92f2332d385c9
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "3f69e9e28145fcb0100bd7727cb85fbaa55a792940c28f4863dffea125831c65"
+DOCUMENT_SHA256 = "b44b6953c9c793873500ae076da3ae6d93cde93320a8c27ae3c92f2332d385c9"
 
 AlsoKnownAs = list[str]
 

@@ -43,9 +43,13 @@ class HttpProtocol(HttpToolsProtocol):
         self._where = BETWEEN
         # When the client must have gone on; meaningless while it waits for us.
         self._deadline = 0.0
+        # When the octets came that are being parsed.
+        self._now = 0.0
         # Octets since the parser last told of anything but a header field: of a head, a chunk's size line, trailers.
         self._unparsed = 0
-        self._blocked_since: float | None = None
+        # Whether whatever is sent next has to wait for the client to read, and since when it has.
+        self.is_unread = False
+        self._blocked_since = 0.0
         self._closing_since: float | None = None
         self._refused = False
 
@@ -71,10 +75,10 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Octets of the client; after a refusal they are thrown away."""
-        for start in range(0, len(data), PARSED_AT_ONCE):
-            if self._refused:
-                return
-            self._parse(data[start : start + PARSED_AT_ONCE])
+        self._now = self.loop.time()
+        while data and not self._refused:
+            self._parse(data[:PARSED_AT_ONCE])
+            data = data[PARSED_AT_ONCE:]
 
     def _parse(self, octets: bytes) -> None:
         self._unparsed += len(octets)
@@ -95,7 +99,7 @@ class HttpProtocol(HttpToolsProtocol):
         """The first octet of a request line."""
         super().on_message_begin()
         self._where = HEAD
-        self._deadline = self.loop.time() + self._limits.header_timeout_seconds
+        self._deadline = self._now + self._limits.header_timeout_seconds
 
     def on_url(self, url: bytes) -> None:
         """A part of the target. Raises ``InvalidRequest``."""
@@ -109,17 +113,20 @@ class HttpProtocol(HttpToolsProtocol):
             return
         if len(self.headers) == MAX_HEADERS:
             raise HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS})
-        super().on_header(name, value)
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """A request that can be worked on. Raises ``RateLimited`` when too many of this connection wait already."""
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
         self._unparsed = 0
-        self.scope["identity.is_closing"] = self.transport.is_closing  # type: ignore[typeddict-unknown-key]
+        self.scope["identity.connection"] = self  # type: ignore[typeddict-unknown-key]
         super().on_headers_complete()
         self._where = BODY
-        self._deadline = self.loop.time() + self._limits.body_timeout_seconds
+        self._deadline = self._now + self._limits.body_timeout_seconds
 
     def on_chunk_header(self) -> None:
         """The size line of a chunk is complete."""
@@ -134,9 +141,12 @@ class HttpProtocol(HttpToolsProtocol):
         """The last octet of a request."""
         self._unparsed = 0
         self._where = BETWEEN
-        if self.cycle.response_complete:
-            self._deadline = self.loop.time() + self._limits.keep_alive_timeout_seconds
-        super().on_message_complete()
+        cycle = self.cycle
+        if cycle.response_complete:
+            self._deadline = self._now + self._limits.keep_alive_timeout_seconds
+            return
+        cycle.more_body = False
+        cycle.message_event.set()
 
     def on_response_complete(self) -> None:
         """An answer is in the transport's buffer, or sent: the next request of the connection, or the wait for one."""
@@ -156,14 +166,20 @@ class HttpProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """The client reads too slowly."""
         super().pause_writing()
+        self.is_unread = True
         self._blocked_since = self.loop.time()
         self._all.blocked(self)
 
     def resume_writing(self) -> None:
         """The client has read most of what waited."""
         super().resume_writing()
-        self._blocked_since = None
+        self.is_unread = False
         self._all.unblocked(self)
+
+    # What the guard asks, beside is_unread.
+    def is_closing(self) -> bool:
+        """Whether nothing more reaches the client."""
+        return self.transport.is_closing()
 
     # How the connections of the process look after this one.
     def unsent(self) -> int:
@@ -191,7 +207,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _is_unread(self, now: float) -> bool:
         """Whether an answer has waited too long for the client to read on, also one that is all there is left to send."""
-        since = self._blocked_since
+        since = self._blocked_since if self.is_unread else None
         if self.transport.is_closing():
             since = self._closing_since = self._closing_since or now
         return since is not None and now - since >= self._limits.write_timeout_seconds

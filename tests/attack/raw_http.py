@@ -271,6 +271,8 @@ def _headers(key: bytes) -> list[Row]:
         ("two lengths", [key, b"Content-Length: 5"], PARSER),
         ("length and chunks", [key, b"Transfer-Encoding: chunked"], PARSER),
         ("unknown coding", [key, b"Transfer-Encoding: cow"], PARSER),
+        ("two lengths that are equal", [key, b"Content-Length: 36"], PARSER),
+        ("two lengths in one", [key, b"Content-Length: 36, 36"], PARSER),
     ]
 
 
@@ -301,6 +303,20 @@ def _messages(key: bytes, did: str, valid: bytes) -> list[Row]:
             request("POST", DIDS, *chunked) + b"40001\r\n" + b" " * 0x40001 + b"\r\n0\r\n\r\n",
             TOO_LARGE,
         ),
+        *(
+            (f"a transfer coding that is {coding.decode()}", _coded(key, coding, valid), BAD_REQUEST)
+            for coding in (b"gzip, chunked", b"chunked, chunked", b"chunked;q=1", b"identity, chunked", b"xchunked")
+        ),
+        ("two transfer codings", _coded(key, b"gzip\r\nTransfer-Encoding: chunked", valid), BAD_REQUEST),
+        ("chunks in HTTP/1.0", _coded(key, b"chunked", valid).replace(b"HTTP/1.1", b"HTTP/1.0"), BAD_REQUEST),
+        (
+            "a trailer is no header",
+            request("POST", DIDS, JSON, b"Transfer-Encoding: chunked")
+            + _chunks(valid).removesuffix(b"\r\n")
+            + key
+            + b"\r\n\r\n",
+            (401, "AUTH_REQUIRED"),
+        ),
         ("a chunk size that is none", request("POST", DIDS, *chunked) + b"xyz\r\n", PARSER),
         ("a negative chunk size", request("POST", DIDS, *chunked) + b"-5\r\n", PARSER),
         (
@@ -309,6 +325,11 @@ def _messages(key: bytes, did: str, valid: bytes) -> list[Row]:
             BAD_REQUEST,
         ),
     ]
+
+
+def _coded(key: bytes, coding: bytes, body: bytes) -> bytes:
+    """The body in chunks, under a transfer coding of another name."""
+    return request("POST", DIDS, key, JSON, b"Transfer-Encoding: " + coding) + _chunks(body)
 
 
 def _chunks(body: bytes) -> bytes:

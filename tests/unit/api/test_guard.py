@@ -1,13 +1,16 @@
 import asyncio
 import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS
-from identity_core.api.request import Answer, Request
-from tests.toy import KEY, ToyHandlers, ask, build_toy, call
+from identity_core.api.request import Answer, Parts, Request
+from identity_core.domain.errors import HeadersTooLarge
+from tests.toy import KEY, ToyGate, ToyHandlers, ask, build_toy, call
 
 HEALTH = "/api/v1/health"
 SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
@@ -305,5 +308,151 @@ def test_cancelling_is_not_swallowed() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("coding", ["gzip, chunked", "chunked, chunked", "identity", "", "gzip"])
+def test_a_body_is_chunked_or_has_a_length(coding: str) -> None:
+    reply = ask(build_toy(), target=HEALTH, headers=[("transfer-encoding", coding)])
+    assert (reply.status, reply.error["code"]) == (400, "INVALID_REQUEST")
+    assert reply.error["details"]["header"] == "transfer-encoding"
+
+
+PAID_BY_THE_ADDRESS: list[tuple[str, str, list[tuple[str, str | bytes]], int]] = [
+    ("GET", "/nowhere", [], 404),
+    ("PUT", HEALTH, [], 405),
+    ("OPTIONS", HEALTH, [], 204),
+    ("GET", "/openapi.json", [], 200),
+    ("GET", HEALTH, [("content-length", "x")], 400),
+    ("POST", "/api/v1/dids", [("content-type", "text/plain"), ("x-api-key", KEY)], 415),
+]
+
+
+@pytest.mark.parametrize(("method", "target", "headers", "status"), PAID_BY_THE_ADDRESS)
+def test_what_reaches_no_operation_is_paid_by_the_address(
+    method: str, target: str, headers: list[tuple[str, str | bytes]], status: int
+) -> None:
+    gate = ToyGate()
+    app = build_toy(gate=gate)
+    answered = ask(app, method, target, headers=headers)
+    assert answered.status == status
+    assert answered.headers["ratelimit"] == '"address";r=1;t=1'
+    gate.is_address_empty = True
+    refused = ask(app, method, target, headers=headers)
+    assert (refused.status, refused.error["code"], refused.headers["retry-after"]) == (429, "RATE_LIMITED", "2")
+
+
+def test_an_overloaded_server_is_free() -> None:
+    gate = ToyGate()
+    gate.is_address_empty = True
+    assert ask(build_toy(gate=gate, limit=0), target="/api/v1/dids/did:toy:a").status == 503
+
+
+def refused_scope(**more: Any) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "raw_path": b"/api/v1/dids",
+        "query_string": b"",
+        "headers": [(b"host", b"h"), (b"content-type", b"application/json"), (b"content-length", b"9")],
+        "client": ("192.0.2.1", 1),
+        **more,
+    }
+
+
+def test_what_the_server_refuses_gets_the_one_answer_and_is_counted() -> None:
+    observed: list[tuple[str, int]] = []
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError("nothing of it is read")
+
+    app = build_toy(observed=observed)
+    scope = refused_scope(**{"identity.refusal": HeadersTooLarge(), "headers": [(b"x-request-id", b"theirs")]})
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 431
+    assert dict(sent[0]["headers"])[b"x-request-id"].startswith(b"toy-")
+    assert observed == [("", 431)]
+
+
+def test_a_refusal_ends_the_wait_for_a_body() -> None:
+    sent: list[Any] = []
+    scope = refused_scope()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        scope["identity.refusal"] = HeadersTooLarge()
+        return {"type": "http.request", "body": b'{"method":"toy"}', "more_body": False}
+
+    asyncio.run(build_toy()(scope, receive, send))
+    assert [message["status"] for message in sent if "status" in message] == [431]
+
+
+@dataclass(frozen=True)
+class Client:
+    """The server's side of a connection whose client does as the test says."""
+
+    unread: Callable[[], bool]
+    closing: Callable[[], bool]
+
+    @property
+    def is_unread(self) -> bool:
+        return self.unread()
+
+    def is_closing(self) -> bool:
+        return self.closing()
+
+
+def test_who_is_gone_gets_no_more_parts() -> None:
+    made: list[int] = []
+
+    async def parts() -> AsyncIterator[bytes]:
+        for number in range(1000):
+            made.append(number)
+            yield b"x"
+
+    class Long(ToyHandlers):
+        async def get_health(self, request: Request) -> Answer:
+            return Answer(200, Parts(1000, parts()))
+
+    async def send(message: Any) -> None:
+        pass
+
+    async def receive() -> Any:
+        raise AssertionError("there is nothing to receive")
+
+    scope = refused_scope(method="GET", raw_path=HEALTH.encode(), headers=[(b"host", b"h")])
+    scope["identity.connection"] = Client(unread=lambda: False, closing=lambda: len(made) == 3)
+    app = build_toy(Long())
+    asyncio.run(app(scope, receive, send))
+    assert len(made) == 3
+    assert app._in_progress == 0
+
+
+def test_slow_readers_do_not_count_as_load() -> None:
+    async def scenario() -> None:
+        app, reading = build_toy(limit=1), asyncio.Event()
+
+        async def send(message: Any) -> None:
+            await reading.wait()
+
+        async def receive() -> Any:
+            raise AssertionError("there is nothing to receive")
+
+        scope = refused_scope(method="GET", raw_path=HEALTH.encode(), headers=[(b"host", b"h")])
+        scope["identity.connection"] = Client(unread=lambda: not reading.is_set(), closing=lambda: False)
+        slow = [asyncio.create_task(app(dict(scope), receive, send)) for _ in range(5)]
+        await asyncio.sleep(0)
+        assert (await call(app, target="/api/v1/dids/did:toy:a")).status == 200
+        reading.set()
+        await asyncio.gather(*slow)
+        assert app._in_progress == 0
 
     asyncio.run(scenario())

@@ -1,9 +1,10 @@
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from identity_core.api.request import Answer, Request
+from identity_core.api.request import Answer, Parts, Request
 from identity_core.api.transport import ClientGone, deliver, read_body
 from identity_core.domain.errors import InvalidRequest, PayloadTooLarge
 
@@ -78,3 +79,40 @@ def test_delivery_counts_the_octets_of_the_encoded_body() -> None:
     assert request.status == 200
     assert dict(sent[0]["headers"])[b"content-length"] == b"%d" % len(sent[1]["body"])
     assert sent[1]["body"] == '{"é":1}'.encode()
+
+
+async def three_parts(made: list[int]) -> AsyncIterator[bytes]:
+    for number in range(3):
+        made.append(number)
+        yield b"%d\n" % number
+
+
+def test_parts_are_made_one_at_a_time_as_they_are_taken() -> None:
+    made: list[int] = []
+    seen: list[tuple[int, Any]] = []
+
+    async def send(message: Any) -> None:
+        seen.append((len(made), message))
+
+    answer = Answer(200, Parts(6, three_parts(made)), media_type="application/jsonl")
+    asyncio.run(deliver(answer, Request(request_id="r"), send))
+    assert dict(seen[0][1]["headers"])[b"content-length"] == b"6"
+    assert [(count, message.get("body"), message.get("more_body", False)) for count, message in seen[1:]] == [
+        (1, b"0\n", True),
+        (2, b"1\n", True),
+        (3, b"2\n", True),
+        (3, b"", False),
+    ]
+
+
+def test_head_tells_the_length_of_parts_and_makes_none() -> None:
+    made: list[int] = []
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    answer = Answer(200, Parts(6, three_parts(made)))
+    asyncio.run(deliver(answer, Request(request_id="r", method="HEAD"), send))
+    assert dict(sent[0]["headers"])[b"content-length"] == b"6"
+    assert (made, [message["body"] for message in sent[1:]]) == ([], [b""])
