@@ -91,16 +91,8 @@ def build_app(
         stack.add_api(value)
         # Not public in 3.3.0, hence the exact pin; a contract test holds it.
         stack.app, stack.middleware_stack = stack._build_middleware_stack()
-    exempt = exempt_paths(value, aliases)
-    return Guard(
-        stack,
-        observe=observe,
-        identify=identify,
-        charge=gate.charge,
-        limit=limit,
-        exempt=exempt,
-        monotonic=monotonic,
-    )
+    guard = partial(Guard, stack, observe=observe, identify=identify, charge=gate.charge, monotonic=monotonic)
+    return guard(limit=limit, exempt=exempt_paths(value, aliases))
 
 
 def exempt_paths(document: Mapping[str, Any], aliases: Mapping[str, str]) -> frozenset[bytes]:

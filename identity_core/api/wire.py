@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: b44b6953c9c793873500ae076da3ae6d93cde93320a8c27ae3c92f2332d385c9
+SHA-256 of identity.json: ea7dc30aa4daeaca4f97e6eeefc49e29bfaa1e55db0be5bfc65d26dffd0e1ffb
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "b44b6953c9c793873500ae076da3ae6d93cde93320a8c27ae3c92f2332d385c9"
+DOCUMENT_SHA256 = "ea7dc30aa4daeaca4f97e6eeefc49e29bfaa1e55db0be5bfc65d26dffd0e1ffb"
 
 AlsoKnownAs = list[str]
 

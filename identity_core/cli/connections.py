@@ -12,11 +12,13 @@ from collections import Counter
 from typing import Final, Protocol
 
 from identity_core.domain.errors import IdentityError, Overloaded, RateLimited
-from identity_core.settings.tree import Server
+from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
 
-# The answers that wait for their readers, of all connections together. Past it whoever has the most waiting is cut off.
+# The answers that wait for their readers, of all connections together, and the bodies that are not complete. Past it whoever has
+# the most waiting is cut off or refused: small and quick ones go on.
 MAX_UNSENT_OCTETS: Final = 32 * 1024 * 1024
+MAX_UNFINISHED_OCTETS: Final = 32 * 1024 * 1024
 # Endings cost an answer each: those of one tick must not hold up everybody else.
 ENDED_IN_A_TICK: Final = 32
 TICK_SECONDS: Final = 0.25
@@ -41,6 +43,10 @@ class Watched(Protocol):
         """Ends it at once, whatever waits."""
         ...
 
+    def refuse(self, refusal: IdentityError) -> None:
+        """Answers what it has begun to send with ``refusal``, and ends it."""
+        ...
+
 
 class Connections:
     """What ``server`` allows, and what is open. Each process has its own."""
@@ -51,6 +57,8 @@ class Connections:
         self._open: dict[Watched, str | None] = {}
         self._of_address: Counter[str] = Counter()
         self._blocked: set[Watched] = set()
+        self._unfinished: dict[Watched, int] = {}
+        self._unfinished_octets = 0
         self._refused: Counter[str] = Counter()
         self._told = float("-inf")
         self._ticking = False
@@ -78,6 +86,7 @@ class Connections:
     def leave(self, connection: Watched) -> None:
         """Forgets a connection that has ended; one that was not admitted is none."""
         self._blocked.discard(connection)
+        self.finished(connection)
         address = self._open.pop(connection, None)
         if address is not None:
             self._of_address[address] -= 1
@@ -98,6 +107,20 @@ class Connections:
     def unblocked(self, connection: Watched) -> None:
         """It has read enough to be sent more."""
         self._blocked.discard(connection)
+
+    def unfinished(self, connection: Watched, octets: int) -> None:
+        """So much of its body is here, and more is to come."""
+        self._unfinished_octets += octets - self._unfinished.get(connection, 0)
+        self._unfinished[connection] = octets
+        while self._unfinished_octets > MAX_UNFINISHED_OCTETS:
+            largest = max(self._unfinished, key=self._unfinished.__getitem__)
+            self.finished(largest)
+            self._refused["with a large body"] += 1
+            largest.refuse(Overloaded("Too many bodies are on their way.", details={"retryAfter": 1}))
+
+    def finished(self, connection: Watched) -> None:
+        """Its body is complete, or given up."""
+        self._unfinished_octets -= self._unfinished.pop(connection, 0)
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         now, ended = loop.time(), 0

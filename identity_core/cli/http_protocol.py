@@ -9,28 +9,25 @@ answer to who has sent nothing, and reading on after a refusal; ``README.md`` sa
 from __future__ import annotations
 
 import asyncio
-import secrets
 from typing import Any, Final
 
 import httptools
-import orjson
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from identity_core.api.errors import error_answer
-from identity_core.api.guard import request_ids
 from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
 from identity_core.cli.connections import Connections
+from identity_core.cli.refusal_octets import refusal_octets
 from identity_core.domain.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
 # Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
 MAX_PIPELINED: Final = 32
+# A body of which there is more counts among those that wait for their clients.
+SMALL_BODY_OCTETS: Final = 16 * 1024
 # Octets are counted by this much, because the parser does not tell where in them it was.
 PARSED_AT_ONCE: Final = 4096
 
 # Where the newest message of a connection is. BETWEEN also while it is being answered.
 BETWEEN, HEAD, BODY = range(3)
-
-_identify = request_ids(secrets.token_hex(4))
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -47,6 +44,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._now = 0.0
         # Octets since the parser last told of anything but a header field: of a head, a chunk's size line, trailers.
         self._unparsed = 0
+        # Of a body that is still to be answered.
+        self._body_octets = 0
         # Whether whatever is sent next has to wait for the client to read, and since when it has.
         self.is_unread = False
         self._blocked_since = 0.0
@@ -64,7 +63,7 @@ class HttpProtocol(HttpToolsProtocol):
         refusal = self._all.admit(self, self.client[0] if self.client else None, self.loop)
         if refusal is not None:
             self._refused = True
-            transport.write(self._answer(refusal))
+            transport.write(refusal_octets(refusal, self.server_state.default_headers))
             transport.close()
         self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
 
@@ -84,15 +83,17 @@ class HttpProtocol(HttpToolsProtocol):
         self._unparsed += len(octets)
         try:
             self.parser.feed_data(octets)
-        except httptools.HttpParserUpgrade:
+        except httptools.HttpParserUpgrade as offer:
+            # The parser has stopped behind that request.
+            self._parse(octets[offer.args[0] :])
             return
         except httptools.HttpParserError as error:
             ours = error.__context__
             theirs = InvalidRequest("The octets are no valid HTTP/1.1 request.")
-            self._refuse(ours if isinstance(ours, IdentityError) else theirs)
+            self.refuse(ours if isinstance(ours, IdentityError) else theirs)
             return
         if self._unparsed > MAX_HEADER_OCTETS:
-            self._refuse(HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS}))
+            self.refuse(HeadersTooLarge(details={"maxBytes": MAX_HEADER_OCTETS, "maxFields": MAX_HEADERS}))
 
     # What the parser tells. An exception in these ends the parsing and is the context of the parser's own.
     def on_message_begin(self) -> None:
@@ -135,12 +136,20 @@ class HttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """A part of the body."""
         self._unparsed = 0
+        if self.cycle.response_complete:
+            return
+        self._body_octets += len(body)
+        if self._body_octets > SMALL_BODY_OCTETS:
+            self._all.unfinished(self, self._body_octets)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The last octet of a request."""
         self._unparsed = 0
         self._where = BETWEEN
+        if self._body_octets > SMALL_BODY_OCTETS:
+            self._all.finished(self)
+        self._body_octets = 0
         cycle = self.cycle
         if cycle.response_complete:
             self._deadline = self._now + self._limits.keep_alive_timeout_seconds
@@ -200,7 +209,7 @@ class HttpProtocol(HttpToolsProtocol):
             return False
         if self._where == HEAD:
             seconds = self._limits.header_timeout_seconds
-            self._refuse(InvalidRequest("The request did not arrive in time.", details={"seconds": seconds}))
+            self.refuse(InvalidRequest("The request did not arrive in time.", details={"seconds": seconds}))
         else:
             self.transport.close()
         return True
@@ -212,10 +221,11 @@ class HttpProtocol(HttpToolsProtocol):
             since = self._closing_since = self._closing_since or now
         return since is not None and now - since >= self._limits.write_timeout_seconds
 
-    def _refuse(self, refusal: IdentityError) -> None:
+    def refuse(self, refusal: IdentityError) -> None:
         """Has the guard answer, after the requests before, and the connection end: where the next request would begin is
         unknown."""
         self._refused = True
+        self._all.finished(self)
         if self.transport.is_closing():
             return
         if self._where != BODY:
@@ -254,18 +264,3 @@ class HttpProtocol(HttpToolsProtocol):
             self._start_asgi_task(self.cycle, self.app)
         else:
             self.pipeline.appendleft((self.cycle, self.app))
-
-    def _answer(self, refusal: IdentityError) -> bytes:
-        """The octets that refuse a connection before anything was read of it."""
-        request_id = _identify()
-        answer = error_answer(refusal, request_id)
-        body = orjson.dumps(answer.body)
-        headers = [
-            *self.server_state.default_headers,
-            *answer.encoded_headers(),
-            (b"x-request-id", request_id.encode("ascii")),
-            (b"content-length", b"%d" % len(body)),
-            (b"connection", b"close"),
-        ]
-        lines = b"".join(b"%s: %s\r\n" % header for header in headers)
-        return STATUS_LINE[answer.status] + lines + b"\r\n" + body

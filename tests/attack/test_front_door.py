@@ -241,6 +241,17 @@ def test_thirty_requests_in_one_go_are_answered_in_order(door: Address) -> None:
     ]
 
 
+def test_an_offer_to_upgrade_does_not_swallow_the_next_request(door: Address) -> None:
+    offer = request("GET", "/health", b"Connection: upgrade", b"Upgrade: h2c", b"X-Request-Id: r1")
+    with connected(door) as connection:
+        connection.sendall(offer + request("GET", "/health", b"X-Request-Id: r2"))
+        received = b""
+        while b"x-request-id: r2" not in received:
+            received += (more := connection.recv(65536))
+            assert more, received
+    assert statuses(received) == [200, 200]
+
+
 def test_a_refusal_waits_for_the_answers_before_it(door: Address) -> None:
     """Also that of octets that are no request: what was asked before them gets its own answer, whole."""
     with connected(door) as connection:

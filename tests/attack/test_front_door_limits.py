@@ -18,10 +18,11 @@ from tests.attack.connections import (
     connected,
     read_to_the_end,
     reset,
+    resident_octets,
     statuses,
     until,
 )
-from tests.attack.raw_http import request
+from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
 
 JSON = b"Content-Type: application/json"
@@ -138,3 +139,24 @@ def test_nothing_is_free_of_charge(poor: LocalServer, number: int, row: tuple[st
     source = f"127.0.1.{number + 1}"
     seen = [statuses(ask(poor, source, octets)) for _ in range(6)]
     assert seen == [[status]] * 5 + [[429]]
+
+
+def test_bodies_that_do_not_end_share_32_mebibytes(poor: LocalServer) -> None:
+    """Two hundred of 240 KB from four addresses: the later ones are refused, and a whole body is still taken."""
+    head = request("POST", "/api/v1/zkp/proofs/verify", JSON, b"Content-Length: 262144")
+    exchange(address_of(poor.url), HEALTH)
+    before = resident_octets(poor.process)
+    with contextlib.ExitStack() as stack:
+        unfinished = []
+        for number in range(200):
+            connection = stack.enter_context(connected(address_of(poor.url), f"127.0.2.{number % 4 + 1}"))
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(head + b" " * 240_000)
+            unfinished.append(connection)
+        assert resident_octets(poor.process) - before < 64 << 20
+        whole = ask(poor, "127.0.3.1", request("POST", "/api/v1/zkp/proofs/verify", JSON, body=b"{}"))
+        assert statuses(whole) == [400]
+        seen = [statuses(read_to_the_end(connection)) for connection in unfinished]
+    # Each address has a bucket of five; what has no token left says so.
+    assert {each[0] for each in seen} <= {400, 429, 503}
+    assert [503] in seen

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from identity_core.cli.connections import Connections
-from identity_core.settings.tree import Server
+from identity_core.domain.errors import IdentityError
+from identity_core.settings.server import Server
 
 
 @dataclass(eq=False)
@@ -16,6 +17,7 @@ class Known:
     late: bool = False
     asked: list[float] = field(default_factory=list)
     aborted: bool = False
+    refused: str = ""
 
     def end_if_late(self, now: float) -> bool:
         self.asked.append(now)
@@ -26,6 +28,9 @@ class Known:
 
     def abort(self) -> None:
         self.aborted = True
+
+    def refuse(self, refusal: IdentityError) -> None:
+        self.refused = refusal.code
 
 
 class Loop:
@@ -120,6 +125,22 @@ def test_answers_that_nobody_reads_are_bounded_in_all() -> None:
     connections.blocked(big)
     assert [each.aborted for each in known] == [False, True, False, False]
     assert not big.aborted
+
+
+def test_bodies_that_do_not_end_are_bounded_in_all() -> None:
+    """The largest is refused, whoever sends the next octet."""
+    connections = Connections(Server())
+    mebibyte = 1 << 20
+    small, large, last = Known(), Known(), Known()
+    connections.unfinished(small, 1 * mebibyte)
+    connections.unfinished(large, 20 * mebibyte)
+    connections.unfinished(last, 11 * mebibyte)
+    assert not large.refused
+    connections.unfinished(last, 12 * mebibyte)
+    assert (small.refused, large.refused, last.refused) == ("", "OVERLOADED", "")
+    connections.finished(last)
+    connections.unfinished(small, 32 * mebibyte)
+    assert not small.refused
 
 
 def test_who_reads_again_is_no_longer_counted() -> None:

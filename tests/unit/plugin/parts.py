@@ -57,7 +57,8 @@ class GoodLedger:
         return [line for line in self.lines if line.did == did][after:][:limit]
 
     async def log_size(self, did: str) -> LogSize:
-        return LogSize(len(await self.entries(did)), sum(len(line.entry) for line in await self.entries(did)))
+        sizes = [len(line.entry) for line in self.lines if line.did == did]
+        return LogSize(len(sizes), sum(sizes))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         return self.lines[sequence : sequence + limit]

@@ -1,0 +1,56 @@
+"""The table ``[server]``: where HTTP is served, and what a client gets of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from identity_core.settings.fields import setting
+
+
+def _origin(text: str) -> None:
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query or parts.fragment:
+        raise ValueError("it is not an origin such as https://id.example.org (no path, no slash at the end)")
+
+
+def _network(text: str) -> None:
+    from ipaddress import ip_network
+
+    ip_network(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where and how HTTP is served."""
+
+    host: str = setting("127.0.0.1", "The address to listen on.")
+    port: int = setting(8080, "The port to listen on; 0 takes a free one.", least=0, most=65535)
+    workers: int = setting(1, "Server processes.", least=1, most=256)
+    public_url: str | None = setting(
+        None,
+        "The origin that callers see: challenges, iss and aud are made of it. Default: where it listens.",
+        check=_origin,
+        example='"https://id.example.org"',
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
+    )
+    public_metrics: bool = setting(
+        False, "Whether /metrics and the states in /ready are for everybody, or for API keys with service:read."
+    )
+    max_body_bytes: int = setting(262_144, "The largest request body.", least=1_024, most=16_777_216)
+    first_byte_timeout_seconds: float = setting(10.0, "How long a new connection may say nothing.", least=0.1, most=600)
+    header_timeout_seconds: float = setting(10.0, "How long a client may take to send a header.", least=0.1, most=600)
+    keep_alive_timeout_seconds: float = setting(
+        75.0, "How long it may be silent between requests.", least=0.1, most=3_600
+    )
+    body_timeout_seconds: float = setting(10.0, "How long a client may take to send a body.", least=0.1, most=600)
+    write_timeout_seconds: float = setting(30.0, "How long a client may take to read on.", least=0.1, most=3_600)
+    max_connections: int = setting(2_048, "Connections at once in a process; more are 503.", least=1, most=100_000)
+    max_connections_per_address: int = setting(
+        128, "Of these, of one address or /64 that is no trusted proxy; more are 429.", least=1, most=100_000
+    )
+    max_requests_in_flight: int = setting(1_024, "Requests at once in a process; more are 503.", least=1, most=100_000)
+    shutdown_seconds: float = setting(10.0, "How long requests may go on after SIGTERM.", least=0, most=600)
