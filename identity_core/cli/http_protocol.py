@@ -23,6 +23,8 @@ from identity_core.domain.errors import HeadersTooLarge, IdentityError, InvalidR
 MAX_PIPELINED: Final = 32
 # A body of which there is more counts among those that wait for their clients.
 SMALL_BODY_OCTETS: Final = 16 * 1024
+# What a connection holds before whoever answers has to wait; one part more is made by then.
+UNSENT_OCTETS: Final = 32 * 1024
 # Octets are counted by this much, because the parser does not tell where in them it was.
 PARSED_AT_ONCE: Final = 4096
 
@@ -55,6 +57,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, or says why not and closes it."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=UNSENT_OCTETS)
         if self.client is None and self.server is not None and self.server[1] is not None:
             # Over TCP only who is gone again has no address.
             self._refused = True

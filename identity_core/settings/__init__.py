@@ -10,6 +10,7 @@ Left out on purpose: reloading. A setting changes with a restart.
 from identity_core.settings.errors import Origin, SettingsError, StartError
 from identity_core.settings.fields import as_toml, places_of, setting
 from identity_core.settings.load import load
+from identity_core.settings.server import Server
 from identity_core.settings.show import ShownSetting, show, shown_hosts
 from identity_core.settings.tables import PluginTables
 from identity_core.settings.tree import (
@@ -22,7 +23,6 @@ from identity_core.settings.tree import (
     Log,
     Plugins,
     ProverChoice,
-    Server,
     Settings,
     Throttle,
     Tokens,

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from identity_core.cli.local_server import LocalServer, local_server
-from tests.attack.connections import address_of, connected, resident_octets
+from tests.attack.connections import address_of, connected, resident_octets, until
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
 from tests.long_log import PATH, write_long_log
@@ -52,15 +52,22 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         yield Target(server, url, asyncio.run(write_long_log(server.data_dir, url)))
 
 
+def begun(target: Target, source: str, stack: contextlib.ExitStack) -> bool:
+    """Whether one more reads slowly. While the answers before fill their buffers they are work, of which there is a bound."""
+    connection = stack.enter_context(connected(address_of(target.server.url), source, received=4096))
+    connection.sendall(request("GET", PATH))
+    if connection.recv(1024).startswith(b"HTTP/1.1 200 "):
+        return True
+    connection.close()
+    return False
+
+
 @contextlib.contextmanager
 def readers(target: Target) -> Iterator[None]:
     """So many who have asked for the log and taken its first octets; from four addresses."""
     with contextlib.ExitStack() as stack:
         for number in range(READERS):
-            reader = connected(address_of(target.server.url), f"127.0.0.{number % 4 + 1}", received=4096)
-            connection = stack.enter_context(reader)
-            connection.sendall(request("GET", PATH))
-            assert connection.recv(1024).startswith(b"HTTP/1.1 200 ")
+            until(60, "a reader is not served", lambda: begun(target, f"127.0.0.{number % 4 + 1}", stack))  # noqa: B023
         time.sleep(1)
         yield
 

@@ -15,8 +15,8 @@ from identity_core.domain.errors import DidNotFound, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.reader import DidReader
 
-# Of at most 16 KiB each (contract.md §2). A reader that has stopped makes the service hold three pages: two that the
-# transport has, and one that waits for it.
+# Of at most 16 KiB each (contract.md §2). A reader that has stopped makes the service hold two or three pages: those that
+# the transport has, and one that waits for it.
 ENTRIES_OF_A_PAGE: Final = 4
 
 
