@@ -15,7 +15,7 @@ from nacl.signing import SigningKey
 
 from tests.attack.stranger import LEAVE, Holder, Stranger, public, rotation, service
 from tests.attack.thief import Database, edited, identity, moved, operator, token
-from tests.fault.service_process import Running, eventually
+from tests.fault.service_process import API_KEY, Running, eventually
 from tests.fault.service_process import service as running_service
 from tests.postgres_server import postgres_server
 
@@ -187,14 +187,14 @@ def repaired_by_the_operator(site: Site, running: Running, victims: list[Holder]
 
 
 def ready(running: Running) -> dict[str, str]:
-    answer = running.wire.call("GET", "/ready")
+    answer = running.wire.call("GET", "/ready", None, {"X-API-Key": API_KEY})
     assert answer.status == 200
     states: dict[str, str] = answer.json["dependencies"]
     return states
 
 
 def gauge(running: Running) -> float | None:
-    lines = running.wire.call("GET", "/metrics").body.decode().splitlines()
+    lines = running.wire.call("GET", "/metrics", None, {"X-API-Key": API_KEY}).body.decode().splitlines()
     return next((float(line.split()[-1]) for line in lines if line.startswith("identity_quarantined_dids")), None)
 
 
