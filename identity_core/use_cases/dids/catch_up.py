@@ -60,9 +60,13 @@ class CatchUp:
         return versions, withheld
 
     def _applied(self, before: DidState | None, line: LedgerEntry) -> DidState:
+        did = Did.parse(line.did)
+        if did.method not in self.methods:
+            # Its plugin is not loaded now, which is no reason to suspect anybody; ``HeadCheck`` brings it up when it is.
+            raise DidQuarantined(details={"did": line.did})
         try:
-            return self.methods[Did.parse(line.did).method].apply(before, line.entry)
-        except (IdentityError, KeyError) as error:
+            return self.methods[did.method].apply(before, line.entry)
+        except IdentityError as error:
             reason = f"entry {line.version} of its log is not valid: {error}"
             self.check.quarantine.suspect(line.did, reason)
             raise DidQuarantined(details={"did": line.did}) from error
