@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from identity_core.settings.errors import Origin, SettingsError
 from identity_core.settings.fields import Given
@@ -61,3 +63,34 @@ def value_of(environment: Mapping[str, str], name: str) -> Given | None:
             "Name a readable file that holds the value and nothing else.",
         ) from error
     return Given(content.removesuffix("\n").removesuffix("\r"), Origin("environment", f"{name}_FILE"), is_text=True)
+
+
+_INHERITED: Final = (
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "LD_LIBRARY_PATH",
+    "PYTHONHOME",
+    "PYTHONUTF8",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPYCACHEPREFIX",
+)
+"""What an interpreter and its libraries look at before anything else runs. None of it holds a secret."""
+
+
+def handed_on(named: Sequence[str]) -> dict[str, str]:
+    """The environment of a prover's process: nothing of the server's but what every program needs, and the variables ``named``."""
+    return {name: os.environ[name] for name in (*_INHERITED, *named) if name in os.environ}
+
+
+def may_be_handed_on(variable: str) -> None:
+    """Raises ``ValueError`` for what is no name, and for the service's own variables, which hold its secrets."""
+    if re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,127}", variable) is None:
+        raise ValueError("it is not the name of a variable")
+    if variable == "API_KEY" or (variable.startswith("IDENTITY_") and not variable.startswith("IDENTITY_TEST_")):
+        raise ValueError("it is the service's own; what a prover needs stands in its own table")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from identity_core.settings.environment import may_be_handed_on
 from identity_core.settings.errors import DEFAULT, Origin
 from identity_core.settings.fields import setting
 from identity_core.settings.server import Server
@@ -28,13 +29,6 @@ def _database(text: str) -> None:
 def _redis(text: str) -> None:
     if not text.startswith(("redis://", "rediss://", "unix://")):
         raise ValueError("it does not begin with redis://, rediss:// or unix://")
-
-
-def _not_ours(variable: str) -> None:
-    if variable == "API_KEY" or (variable.startswith("IDENTITY_") and not variable.startswith("IDENTITY_TEST_")):
-        raise ValueError(
-            "variables of the service itself hold its secrets; what a prover needs stands in its own table"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +69,9 @@ class ProverChoice:
     deadline_seconds: float = setting(31.0, "How long one proof may take.", least=0.1, most=600)
     memory_mebibytes: int = setting(2_048, "The address space of a prover process, in MiB.", least=256, most=16_777_216)
     environment: tuple[str, ...] = setting(
-        (),
-        "Variables of the environment that prover processes get beside PATH, LANG and the like.",
-        pattern=r"[A-Za-z_][A-Za-z0-9_]{0,127}",
-        check=_not_ours,
-        example='["OMP_NUM_THREADS"]',
+        (), "Variables that provers get beside PATH, LANG and the like.", check=may_be_handed_on, example='["OMP_X"]'
     )
-    anonymous_waiting: int = setting(
-        16, "Proofs that strangers may have under verification at once; more are 503.", least=1, most=1_000
-    )
+    anonymous_waiting: int = setting(16, "Unfinished verifications of strangers; more are 503.", least=1, most=1_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Sequence
 from typing import Final
 
 OUT_OF_MEMORY_SCORE: Final = "500"
@@ -22,28 +21,6 @@ OUT_OF_MEMORY_SCORE: Final = "500"
 _SET_DEATH_SIGNAL: Final = 1
 _SET_DUMPABLE: Final = 4
 _MEBIBYTE: Final = 1 << 20
-
-_INHERITED: Final = (
-    "PATH",
-    "HOME",
-    "TMPDIR",
-    "LANG",
-    "LANGUAGE",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TZ",
-    "LD_LIBRARY_PATH",
-    "PYTHONHOME",
-    "PYTHONUTF8",
-    "PYTHONDONTWRITEBYTECODE",
-    "PYTHONPYCACHEPREFIX",
-)
-"""What an interpreter and its libraries look at before anything else runs. None of it holds a secret."""
-
-
-def environment(named: Sequence[str]) -> dict[str, str]:
-    """The environment of a worker: nothing of the server's but what every program needs, and the variables ``named``."""
-    return {name: os.environ[name] for name in (*_INHERITED, *named) if name in os.environ}
 
 
 def leave_no_core() -> None:

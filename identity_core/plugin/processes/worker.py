@@ -19,9 +19,9 @@ from collections.abc import Callable
 from typing import Final, Literal, Protocol
 
 from identity_core.plugin.processes import frames
-from identity_core.plugin.processes.confine import environment
 from identity_core.plugin.processes.frames import FrameReader, FrameRefused, frame
 from identity_core.plugin.processes.order import Order
+from identity_core.settings.environment import handed_on
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0
@@ -186,7 +186,7 @@ def _started(order: Order, descriptor: int) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", program, "identity-prover", order.provider],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        env=environment(order.environment),
+        env=handed_on(order.environment),
         pass_fds=(descriptor,),
         # A group and not a session: with a session of its own a niceness would count among its members only.
         process_group=0,
