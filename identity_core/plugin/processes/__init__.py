@@ -16,6 +16,14 @@ Decisions
     A process that is at a call when the caller goes away finishes it, within the deadline: were it killed, strangers who hang up could
     keep the pool starting processes.
 
+    Strangers have a process of their own, and not a lower place in the queue: a call that runs cannot be interrupted, so one of theirs
+    would hold up the proof behind it for a hundred milliseconds. It starts with the first stranger, below the priority of the others,
+    and has its own bulkhead: what strangers make fail shuts nobody else off.
+
+    A worker gets its own settings table, the few variables that every program needs and those that ``prover.environment`` names. No
+    process of the service is dumpable, so that a prover cannot read in ``/proc`` what it was not given. The data directory is still open
+    to it, as to every program of the account.
+
     Every worker leads a process group, which is killed with it: what it forked goes too. What it started as a program of its own dies with
     the worker, but not by ``kill -9`` of the server, which nobody is left to act on. How many processes an account may have is for the
     container to bound (``pids.max``): ``RLIMIT_NPROC`` would count the server's too.
