@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -63,15 +64,14 @@ class Flood:
 
     async def _send(self, address: str) -> None:
         while True:
-            reader, writer = await asyncio.open_connection(*self.target, local_addr=(address, 0))
             try:
-                while await self._exchange(reader, writer):
-                    pass
-            except (ConnectionError, asyncio.IncompleteReadError):
-                # Whoever floods is cut off, and comes again.
+                reader, writer = await asyncio.open_connection(*self.target, local_addr=(address, 0))
+                with contextlib.closing(writer):
+                    while await self._exchange(reader, writer):
+                        pass
+            except (OSError, asyncio.IncompleteReadError):
+                # Whoever floods is cut off or refused, and comes again.
                 await asyncio.sleep(self.pause)
-            finally:
-                writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request. Whether the connection stays open."""
