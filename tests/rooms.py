@@ -103,7 +103,7 @@ class Rooms:
         self.recover = RecoverDid(self.writer, os.urandom)
         self.deactivate = DeactivateDid(self.writer)
         self.history = ListDidHistory(self.reader, True)
-        self.log = GetDidLog(self.reader, self.ledger, True)
+        self._log = GetDidLog(self.reader, self.ledger, True)
         self.challenge = GetDidAuthChallenge(
             self.reader, self.store.challenges, self.clock, os.urandom, ORIGIN, timedelta(minutes=5), 16
         )
@@ -113,6 +113,10 @@ class Rooms:
         await self.repair.close()
         await self.store.close()
         await self.ledger.close()
+
+    async def log(self, did: Did) -> bytes:
+        """All pages of a log."""
+        return b"".join([page async for page in (await self._log(did)).pages])
 
     async def new_did(self, **wish: Any) -> Created:
         options: dict[str, Any] = {"key_type": "Ed25519", "recovery_key": True} | wish

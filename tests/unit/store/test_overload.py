@@ -121,6 +121,8 @@ def test_every_write_of_every_repository(tmp_path: Path, url: str | None, monkey
         store = Store.open(tmp_path, url)
         # A row that the cursor has not seen yet.
         await store.documents.record([version("hana", 1, 1)])
+        # And a finding that is not written yet.
+        store.quarantine.suspect("did:ids:ivo", "entry")
         reached: set[str] = set()
         write = store.database.write
 
