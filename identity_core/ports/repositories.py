@@ -115,8 +115,12 @@ class Quarantine(Protocol):
         """Notes it in memory."""
         ...
 
-    async def flush(self, now: datetime) -> Sequence[Suspicion]:
-        """Stores what was noted; returns those that were not known."""
+    async def unknown(self, now: datetime) -> Sequence[Suspicion]:
+        """What was noted and is not stored yet."""
+        ...
+
+    async def add(self, found: Sequence[Suspicion]) -> None:
+        """Stores it, each DID once. Durable on return."""
         ...
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:

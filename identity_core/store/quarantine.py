@@ -2,12 +2,12 @@
 
 Nothing is refused because of a row in here: what is wrong is found anew at each look, and what was put right works at once. The table
 is for people: readiness, metrics, ``identity doctor`` and the audit log. A suspicion is noted in memory where it arises, on paths that
-write nothing, and reaches the table with ``flush``.
+write nothing, and reaches the table within a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -16,11 +16,12 @@ from identity_core.ports.repositories import Suspicion
 from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
-# What waits for ``flush``; whoever spoils more rows within a second is found out by their audit.
+# What waits for the table; whoever spoils more rows within a second is found out by their audit.
 NOTED: Final = 10_000
 
 _INSERT = "INSERT INTO quarantined_dids (did, reason, since) VALUES (:did, :reason, :since) ON CONFLICT DO NOTHING"
 _LIST = "SELECT did, reason, since FROM quarantined_dids WHERE did > :after ORDER BY did LIMIT :limit"
+_KNOWN = "SELECT 1 FROM quarantined_dids WHERE did = :did"
 _COUNT = "SELECT count(*) FROM quarantined_dids"
 _RELEASE = "DELETE FROM quarantined_dids WHERE did = :did"
 
@@ -37,18 +38,23 @@ class QuarantinedDids:
         if did not in self._noted and len(self._noted) < NOTED:
             self._noted[did] = reason
 
-    async def flush(self, now: datetime) -> Sequence[Suspicion]:
-        """See ``Quarantine.flush``."""
+    async def unknown(self, now: datetime) -> Sequence[Suspicion]:
+        """See ``Quarantine.unknown``."""
         if not self._noted:
             return ()
-        noted, self._noted = self._noted, {}
-        found = [Suspicion(did, reason, now) for did, reason in noted.items()]
-        try:
-            with translated:
-                return await self._database.write(lambda transaction: _added(transaction, found))
-        except BaseException:
-            self._noted = noted | self._noted
-            raise
+        noted = dict(self._noted)
+        with translated:
+            stored = await self._database.read(lambda transaction: _stored(transaction, noted))
+        for did in stored:
+            self._noted.pop(did, None)
+        return [Suspicion(did, reason, now) for did, reason in noted.items() if did not in stored]
+
+    async def add(self, found: Sequence[Suspicion]) -> None:
+        """See ``Quarantine.add``."""
+        with translated:
+            await self._database.write(lambda transaction: _add(transaction, found))
+        for one in found:
+            self._noted.pop(one.did, None)
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
         """See ``Quarantine.list``."""
@@ -70,9 +76,10 @@ class QuarantinedDids:
             await self._database.write(lambda transaction: transaction.execute(_RELEASE, {"did": did}).rowcount)
 
 
-def _added(transaction: Transaction, found: Sequence[Suspicion]) -> list[Suspicion]:
-    return [
-        one
-        for one in found
-        if transaction.execute(_INSERT, {"did": one.did, "reason": one.reason, "since": micros(one.since)}).rowcount
-    ]
+def _stored(transaction: Transaction, dids: Iterable[str]) -> set[str]:
+    return {did for did in dids if transaction.execute(_KNOWN, {"did": did}).fetchone() is not None}
+
+
+def _add(transaction: Transaction, found: Sequence[Suspicion]) -> None:
+    for one in found:
+        transaction.execute(_INSERT, {"did": one.did, "reason": one.reason, "since": micros(one.since)})

@@ -15,7 +15,7 @@ from identity_core.domain.did import Did
 from identity_core.domain.errors import Conflict, DidQuarantined, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import AuditLog, AuditRow, IndexedVersion, IndexRows, Quarantine
+from identity_core.ports.repositories import AuditLog, AuditRow, IndexedVersion, IndexRows, Quarantine, Suspicion
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
 
@@ -114,6 +114,10 @@ class IndexAudit:
             return None
 
 
+def _line(one: Suspicion) -> AuditRow:
+    return AuditRow(one.since, "-", "quarantineDid", None, None, one.did, "done", {"reason": one.reason})
+
+
 def _method(did: str) -> str:
     return did.partition(":")[2].partition(":")[0]
 
@@ -135,8 +139,11 @@ class QuarantineJournal(Repeating):
 
     async def record(self) -> None:
         """Once, now."""
-        for one in await self.quarantine.flush(self.clock.now()):
-            log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
-            row = AuditRow(one.since, "-", "quarantineDid", None, None, one.did, "done", {"reason": one.reason})
-            await self.audit.write(row)
+        found = await self.quarantine.unknown(self.clock.now())
+        if found:
+            for one in found:
+                log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
+            # The line comes first: what ends the process in between makes a second one, and not none.
+            await asyncio.gather(*(self.audit.write(_line(one)) for one in found))
+            await self.quarantine.add(found)
         self.withheld = await self.quarantine.count()
