@@ -28,6 +28,7 @@ from identity_did_ids import DidIds, DidIdsSettings
 from identity_ledger_sql import SqlLedger
 
 from identity_core.bootstrap import LOG_KEY, SystemClock
+from identity_core.bootstrap.own_keys import make_rows_key, rows_secret
 from identity_core.codec import multikey
 from identity_core.conformance.controller import Controller
 from identity_core.crypto import ed25519
@@ -110,8 +111,11 @@ async def _fill(folder: Path, count: int, versions: int) -> list[str]:
     quiet.setLevel(logging.ERROR)
     custodian = build(SealedSettings(), BuildContext(clock, quiet, folder, None))
     await custodian.import_key(LOG_KEY, multikey.ED25519, seed, did="-", purpose=LOG_KEY)
+    await make_rows_key(custodian)
+    secret = await rows_secret(custodian)
     await custodian.close()
-    ledger, store = SqlLedger.open(folder, None, clock=clock, processes=1), Store.open(folder)
+    ledger, store = SqlLedger.open(folder, None, clock=clock, processes=1), Store.open(folder, secret=secret)
+    await store.audit.key_from_here()
     now, step = clock.now(), max(1, AT_ONCE // versions)
     dids: list[str] = []
     told = 0
