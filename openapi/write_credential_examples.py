@@ -23,7 +23,7 @@ from identity_core.crypto.bbs import core, utilities
 from identity_core.crypto.bbs.ciphersuite import ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import secret_scalar
-from identity_core.domain import schema_json, status_list, times
+from identity_core.domain import possession, schema_json, status_list, times
 from identity_core.domain.change import Create, NewKey
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credential_signature import check_signature, messages
@@ -80,7 +80,7 @@ class CredentialTelling:
         primary = self.story.key()
         made = (
             NewKey("Ed25519VerificationKey2020", primary.public, ("authentication",)),
-            NewKey("Bls12381G2Key2020", self.key.public, ("assertionMethod",)),
+            NewKey("Bls12381G2Key2020", self.key.public, ("assertionMethod",), possession.of_pair(self.key)),
         )
         self.story.record(Create(made, (self.story.log_key,), (), (), None), START)
         hana = Telling()

@@ -19,7 +19,7 @@ from identity_core.api import did_render
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.crypto.jws import VerificationKey
-from identity_core.domain import keys, token
+from identity_core.domain import keys, possession, token
 from identity_core.domain.challenge import Challenge
 from identity_core.domain.change import (
     AddService,
@@ -61,6 +61,7 @@ class Telling:
         self.recovery = self.story.key()
         self.spare = self.story.key()
         self.successor = self.story.key()
+        self.signing = self.story.key("Bls12381G2Key2020")
         self.shown: Json = {}
 
     def tell(self) -> Json:
@@ -89,7 +90,7 @@ class Telling:
         made = (
             NewKey(ED25519, self.primary.public, keys.default_purposes(ED25519, primary=True)),
             NewKey("X25519KeyAgreementKey2020", self.agreement.public, ("keyAgreement",)),
-            NewKey("Bls12381G2Key2020", self.bls.public, ("assertionMethod",)),
+            NewKey("Bls12381G2Key2020", self.bls.public, ("assertionMethod",), possession.of_pair(self.bls)),
         )
         service = NewService(endpoint["type"], endpoint["serviceEndpoint"])
         first = story.record(Create(made, (story.log_key,), (service,), (), self.recovery.public), START)
@@ -122,6 +123,15 @@ class Telling:
             "verificationMethod": {"type": ED25519, "publicKeyMultibase": self.spare.public},
             "relationships": ["authentication"],
         }
+        add_signing_key = {
+            "operation": "addVerificationMethod",
+            "verificationMethod": {
+                "type": self.signing.type,
+                "publicKeyMultibase": self.signing.public,
+                "proofOfPossession": self.possession(),
+            },
+            "relationships": ["assertionMethod"],
+        }
         remove_key = {"operation": "removeVerificationMethod", "keyId": f"{self.story.did}#{self.agreement.public}"}
         remove_service = {"operation": "removeService", "serviceId": "hub"}
         rename = {"operation": "setAlsoKnownAs", "alsoKnownAs": ["https://hana.example/"]}
@@ -132,6 +142,7 @@ class Telling:
             "request": {
                 "addService": change,
                 "addVerificationMethod": add_key,
+                "addKeyThatSignsCredentials": add_signing_key,
                 "removeVerificationMethod": remove_key,
                 "updateService": move,
                 "removeService": remove_service,
@@ -141,6 +152,11 @@ class Telling:
             "200": {"updated": did_render.updated(updated).body},
         }
         return updated
+
+    def possession(self) -> str:
+        """What shows that Hana has the key that she adds."""
+        proof = possession.prove(str(self.story.did), self.signing.public, self.signing.secret_raw)
+        return multibase.base64url_encode(proof)
 
     def rotate(self) -> IndexedVersion:
         """The primary key gets a successor and a week of grace."""
@@ -163,6 +179,12 @@ class Telling:
             "request": {
                 "withGrace": wish,
                 "ownKey": {"oldKeyId": old, "newKeyType": "Ed25519", "newPublicKeyMultibase": self.spare.public},
+                "ownKeyThatSignsCredentials": {
+                    "oldKeyId": f"#{self.bls.public}",
+                    "newKeyType": self.signing.type,
+                    "newPublicKeyMultibase": self.signing.public,
+                    "proofOfPossession": self.possession(),
+                },
                 "keptByTheCustodian": {"oldKeyId": f"#{self.agreement.public}"} | kept,
             },
             "200": {"rotated": did_render.rotated(Rotated(rotated, new_key, GRACE_END)).body},

@@ -149,6 +149,19 @@ def absolute_key_id(text: str, did: Did) -> str:
     return f"{did}{text}" if text.startswith("#") else text
 
 
+def possession(member: Mapping[str, Any]) -> bytes | None:
+    """The proof of possession beside a key. What is no signature is refused where it is checked."""
+    text = member.get("proofOfPossession")
+    if text is None:
+        return None
+    try:
+        return multibase.base64url_decode(text)
+    except ValueError as error:
+        raise InvalidDocument(
+            "proofOfPossession is base64url without padding, of 80 octets.", details={"member": "proofOfPossession"}
+        ) from error
+
+
 def rotation(body: Mapping[str, Any], did: Did) -> Rotation:
     """The rotation request."""
     revoke = body.get("revokeOldAfter")
@@ -158,6 +171,7 @@ def rotation(body: Mapping[str, Any], did: Did) -> Rotation:
         purposes=tuple(body.get("purpose", ())),
         revoke_old_after=None if revoke is None else time_of(revoke, "revokeOldAfter"),
         multibase=body.get("newPublicKeyMultibase"),
+        possession=possession(body),
         store_secrets=body.get("storeSecrets", False),
         return_secrets=body.get("returnSecrets", True),
     )
@@ -171,6 +185,7 @@ def recovery(body: Mapping[str, Any]) -> Recovery:
         key_type=key["type"],
         multibase=key["publicKeyMultibase"],
         revoke_all=body.get("revokeAllExistingKeys", False),
+        possession=possession(key),
         new_recovery_key=None if successor is None else (successor["type"], successor["publicKeyMultibase"]),
     )
 
@@ -216,7 +231,7 @@ def _operation(item: Mapping[str, Any], did: Did) -> Operation:
             method = item["verificationMethod"]
             kind = keys.verification_method_type(method["type"])
             purposes = tuple(item.get("relationships", ())) or keys.default_purposes(kind, primary=False)
-            return AddVerificationMethod(NewKey(kind, method["publicKeyMultibase"], purposes))
+            return AddVerificationMethod(NewKey(kind, method["publicKeyMultibase"], purposes, possession(method)))
         case "removeVerificationMethod":
             return RemoveVerificationMethod(absolute_key_id(item["keyId"], did))
         case _:

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: ea7dc30aa4daeaca4f97e6eeefc49e29bfaa1e55db0be5bfc65d26dffd0e1ffb
+SHA-256 of identity.json: 31ae790b86e73a546f720b96f4d3f8fce85f657622c67c4ab9263b52fff2ec31
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "ea7dc30aa4daeaca4f97e6eeefc49e29bfaa1e55db0be5bfc65d26dffd0e1ffb"
+DOCUMENT_SHA256 = "31ae790b86e73a546f720b96f4d3f8fce85f657622c67c4ab9263b52fff2ec31"
 
 AlsoKnownAs = list[str]
 
@@ -42,6 +42,8 @@ NullableDidDocument = dict[str, Any] | None
 OperationName = str
 
 PredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member"]
+
+ProofOfPossession = str
 
 PublicKeyMultibase = str
 
@@ -732,6 +734,7 @@ class RotateDidKeyRequest(TypedDict):
     purpose: NotRequired[Purposes]
     revokeOldAfter: NotRequired[str]
     newPublicKeyMultibase: NotRequired[PublicKeyMultibase]
+    proofOfPossession: NotRequired[ProofOfPossession]
     storeSecrets: NotRequired[bool]
     returnSecrets: NotRequired[bool]
 
@@ -925,6 +928,7 @@ class VerificationMethod(TypedDict):
 class VerificationMethodInput(TypedDict):
     type: KeyType
     publicKeyMultibase: PublicKeyMultibase
+    proofOfPossession: NotRequired[ProofOfPossession]
 
 
 class VerificationReason(TypedDict):

@@ -11,10 +11,13 @@ import click
 
 from identity_core.cli.did_create import create
 from identity_core.cli.did_log import log
+from identity_core.cli.did_update import let_go, possession, update, version
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import keys_option, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
 from identity_core.client import Refused
+from identity_core.client.possession import proof_of_possession
+from identity_core.codec.multikey import BLS12381G2
 
 
 @click.group(name="did")
@@ -24,6 +27,8 @@ def command() -> None:
 
 command.add_command(create)
 command.add_command(log)
+command.add_command(update)
+command.add_command(possession)
 
 
 @command.command()
@@ -36,61 +41,6 @@ def resolve(did: str, url: str, version_id: int | None, version_time: str | None
     """Resolve a DID, now, at a version, or at a time. Prints JSON in any case."""
     with session(url) as opened:
         show(opened.resolve(did, versionId=version_id, versionTime=version_time), json_output=True)
-
-
-@command.command()
-@keys_option
-@url_option
-@click.option("--add-service", nargs=3, multiple=True, metavar="ID TYPE URL", help="A new service endpoint.")
-@click.option(
-    "--update-service", nargs=3, multiple=True, metavar="ID TYPE URL", help="In place of the one with this id."
-)
-@click.option("--remove-service", multiple=True, metavar="ID", help="Service to drop.")
-@click.option(
-    "--add-key", nargs=3, multiple=True, metavar="TYPE MULTIBASE RELATIONSHIPS", help="Relationships comma-separated."
-)
-@click.option("--remove-key", multiple=True, metavar="KEY_ID", help="Key to drop.")
-@click.option("--also-known-as", multiple=True, metavar="URI", help="Replaces the whole list.")
-@as_json
-def update(
-    wallet: Path,
-    url: str,
-    add_service: tuple[tuple[str, str, str], ...],
-    update_service: tuple[tuple[str, str, str], ...],
-    remove_service: tuple[str, ...],
-    add_key: tuple[tuple[str, str, str], ...],
-    remove_key: tuple[str, ...],
-    also_known_as: tuple[str, ...],
-    json_output: bool,
-) -> None:
-    """Change the document: one or several operations in one version."""
-    operations: list[dict[str, Any]] = []
-    for name, given in (("addService", add_service), ("updateService", update_service)):
-        for identifier, kind, place in given:
-            service = {"id": identifier, "type": kind, "serviceEndpoint": place}
-            operations.append({"operation": name, "service": service})
-    operations += [{"operation": "removeService", "serviceId": identifier} for identifier in remove_service]
-    for kind, multibase, relationships in add_key:
-        method = {"type": kind, "publicKeyMultibase": multibase}
-        named = relationships.split(",")
-        operations.append({"operation": "addVerificationMethod", "verificationMethod": method, "relationships": named})
-    operations += [{"operation": "removeVerificationMethod", "keyId": key_id} for key_id in remove_key]
-    if also_known_as:
-        operations.append({"operation": "setAlsoKnownAs", "alsoKnownAs": list(also_known_as)})
-    if not operations:
-        fail("there is nothing to change", "identity did update", "name at least one operation, see --help", status=2)
-    holder = Wallet.open(wallet)
-    body = operations[0] if len(operations) == 1 else {"operations": operations}
-    with session(url) as opened:
-        holder.settle(opened)
-        answer = opened.update(holder.named_did(), body, holder.signer())
-    show(answer, json_output=json_output, text=_version)
-
-
-def _version(body: dict[str, Any]) -> str:
-    return (
-        f"{body['did']}\nversion {body['versionId']}\nblock   {body['blockNumber']}\ntx      {body['transactionHash']}"
-    )
 
 
 @command.command()
@@ -123,6 +73,8 @@ def rotate(
         kind = key_type or _type_of(holder, old)
         fresh = make_key(kind, did)
         body: dict[str, Any] = {"oldKeyId": old, "newKeyType": kind, "newPublicKeyMultibase": fresh["publicKey"]}
+        if fresh["type"] == BLS12381G2:
+            body["proofOfPossession"] = proof_of_possession(did, fresh["privateKey"])
         if purpose:
             body["purpose"] = list(purpose)
         if grace_hours:
@@ -132,7 +84,7 @@ def rotate(
         try:
             answer = opened.rotate(did, body, signer)
         except Refused as error:
-            _let_go(holder, error)
+            let_go(holder, error)
             raise
     holder.finish()
     show(
@@ -150,12 +102,6 @@ def _type_of(holder: Wallet, key_id: str) -> str:
     key = holder.keys[purpose] if place is None else holder.keys[purpose][place]
     kind: str = key.get("type", "Ed25519")
     return kind
-
-
-def _let_go(holder: Wallet, error: Refused) -> None:
-    """A refusal says that nothing changed; after a 5xx nobody knows, and the next command finds out."""
-    if error.status < 500:
-        holder.abandon()
 
 
 @command.command()
@@ -181,10 +127,10 @@ def recover(wallet: Path, url: str, revoke_all: bool, json_output: bool) -> None
         try:
             answer = opened.recover(did, body, signer)
         except Refused as error:
-            _let_go(holder, error)
+            let_go(holder, error)
             raise
     holder.finish()
-    show(answer, json_output=json_output, text=_version)
+    show(answer, json_output=json_output, text=version)
 
 
 def _public(key: dict[str, Any]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 With ``--store-secrets`` the service makes them, because its custodian keeps them too; the file gets them from the answer.
 
+A key that signs credentials joins in a second version, because its proof of possession names the DID.
+
 A creation that was broken off is finished by running the same command again: the keys file remembers the request and its
 Idempotency-Key, so the service answers with the DID that it may already have made.
 """
@@ -14,12 +16,14 @@ from typing import Any, cast
 
 import click
 
+from identity_core.cli.did_update import Wishes, change
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
 from identity_core.cli.wallet import RECOVERY, Wallet, make_key
 from identity_core.client import Refused, Session, Unreachable
+from identity_core.codec.multikey import BLS12381G2
 
-METHODS_WITHOUT_RECOVERY = ("key",)
+METHODS_THAT_NEVER_CHANGE = ("key",)
 
 Keys = list[tuple[str, dict[str, Any]]]
 """(purpose, key as it is filed), the primary key first."""
@@ -75,14 +79,21 @@ def create(
         fail(
             "a key of your own stays with you", "--store-secrets", "leave out --public-key or --store-secrets", status=2
         )
-    wants_recovery = method not in METHODS_WITHOUT_RECOVERY if recovery_key is None else recovery_key
+    wants_recovery = method not in METHODS_THAT_NEVER_CHANGE if recovery_key is None else recovery_key
+    later: Wishes = ()
+    if not store_secrets and method not in METHODS_THAT_NEVER_CHANGE:
+        # Such a key proves itself to the DID that lists it, and that is known only when it is made.
+        later = [wish for wish in additional if wish[0] == BLS12381G2]
+        additional = tuple(wish for wish in additional if wish[0] != BLS12381G2)
+    if later and path is None:
+        fail("this key joins in a second step", BLS12381G2, "say --keys FILE, or add it with `did update`", status=2)
     first_type, options, made = _wish(key_type, additional, foreign, with_recovery=wants_recovery, stored=store_secrets)
     if services:
         options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
     body = {"method": method, "keyType": first_type, "options": options}
     with session(url, api_key) as opened:
         if path is not None:
-            created = _create_and_keep(opened, body, made, path)
+            created = _create_and_keep(opened, body, made, path, later)
         else:
             created = opened.create(body, idempotency_key=secrets.token_urlsafe(16))
     if show_secrets:
@@ -159,7 +170,7 @@ def _returned(keys: dict[str, Any]) -> Keys:
     ]
 
 
-def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Path) -> dict[str, Any]:
+def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Path, later: Wishes) -> dict[str, Any]:
     if path.exists():
         wallet = Wallet.read(path)
         if wallet.did is not None or wallet.pending is None:
@@ -167,7 +178,8 @@ def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Pa
         click.echo(f"Finishing the creation that {path} began; other options do not count.", err=True)
     else:
         key = secrets.token_urlsafe(32)
-        wallet = Wallet(path, None, _filed(made, None), {"operation": "create", "body": body, "idempotencyKey": key})
+        begun: dict[str, Any] = {"operation": "create", "body": body, "idempotencyKey": key, "later": [*later]}
+        wallet = Wallet(path, None, _filed(made, None), begun)
         wallet.save(new=True)
     begun = wallet.pending or {}
     try:
@@ -186,7 +198,23 @@ def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Pa
             key_of_did["keyId"] = f"{did}#{key_of_did['publicKey']}"
     wallet.did, wallet.pending = did, None
     wallet.save()
-    return created | {"keys": {purpose: _without_secrets(filed) for purpose, filed in created["keys"].items()}}
+    if begun.get("later"):
+        created |= _join(opened, wallet, begun["later"])
+    keys = created["keys"] | {name: filed for name, filed in wallet.keys.items() if name not in created["keys"]}
+    return created | {"keys": {purpose: _without_secrets(filed) for purpose, filed in keys.items()}}
+
+
+def _join(opened: Session, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
+    """Adds the keys that sign credentials, and returns the document that has them. The DID is made, whatever comes of it."""
+    try:
+        answer = change(opened, wallet, [], wishes)
+    except (Refused, Unreachable):
+        again = " ".join(f"--new-key {kind} {purpose}" for kind, purpose in wishes)
+        click.echo(
+            f"{wallet.did} is made; its further keys: identity did update --keys {wallet.path} {again}", err=True
+        )
+        raise
+    return {"didDocument": answer["didDocument"]}
 
 
 def _without_secrets(filed: Any) -> Any:

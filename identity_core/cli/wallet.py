@@ -109,6 +109,13 @@ class Wallet:
             old, self.keys[purpose][place] = self.keys[purpose][place], key
         self.retire(old)
 
+    def file(self, purpose: str, key: dict[str, Any]) -> None:
+        """Files a key under its purpose; the second one of a purpose goes to ``additional``."""
+        if purpose in self.keys:
+            self.keys.setdefault("additional", []).append(key)
+        else:
+            self.keys[purpose] = key
+
     def retire(self, key: dict[str, Any]) -> None:
         """Keeps a key that serves no more: a private key is never thrown away by the program."""
         self.keys.setdefault("retired", []).append(key)
@@ -124,6 +131,9 @@ class Wallet:
         fresh = pending.get("keys", {})
         if pending.get("operation") == "rotate":
             self.replace_key(pending["oldKeyId"], fresh["new"])
+        elif pending.get("operation") == "add":
+            for purpose, key in zip(pending["purposes"], fresh.values(), strict=True):
+                self.file(purpose, key)
         elif pending.get("operation") == "recover":
             spent = self.keys if pending["revokeAll"] else {one: self.keys[one] for one in fresh if one in self.keys}
             for purpose, filed in list(spent.items()):
@@ -148,7 +158,7 @@ class Wallet:
             return
         methods = session.resolve(self.named_did())["didDocument"].get("verificationMethod", [])
         fresh = self.pending["keys"]
-        telling = fresh.get("new") or fresh[AUTHENTICATION]
+        telling = next(iter(fresh.values()))
         if any(method.get("publicKeyMultibase") == telling["publicKey"] for method in methods):
             self.finish()
         else:

@@ -9,7 +9,7 @@ from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.domain import challenge, evidence, history, keys
+from identity_core.domain import challenge, evidence, history, keys, possession
 from identity_core.domain.change import Authorization, Change, Create, NewKey
 from identity_core.domain.history import DidState
 from identity_core.domain.keys import KeyPair
@@ -63,7 +63,8 @@ class Controller:
     def new_key(self, type_name: str = "Ed25519", *purposes: str) -> NewKey:
         """A new key as changes want it; without purposes those of a primary key."""
         pair = self.key(type_name)
-        return NewKey(pair.type, pair.public, purposes or keys.default_purposes(type_name, primary=True))
+        purposes = purposes or keys.default_purposes(type_name, primary=True)
+        return NewKey(pair.type, pair.public, purposes, possession.of_pair(pair))
 
     def creation(self, signer: Signer, *, recovery: bool = True) -> Create:
         """A DID with one Ed25519 key and maybe a recovery key."""

@@ -6,17 +6,21 @@ given by their multikey, without the DID, because a self-certifying DID is known
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from identity_core.domain.possession import Possession
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A public key to be added: ``type`` is a verification method type, ``multibase`` its multikey."""
+    """A public key to be added: ``type`` is a verification method type, ``multibase`` its multikey. ``possession`` is for BBS keys;
+    it is no part of what is changed, and an entry that is read has it beside the change."""
 
     type: str
     multibase: str
     purposes: tuple[str, ...]
+    possession: Possession | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +144,16 @@ class Deactivate:
 
 
 Change = Create | Update | Rotate | Expire | Recover | Deactivate
+
+
+def possessions(change: Change) -> dict[str, Possession]:
+    """The proofs of possession that come with the keys of a change, by multikey."""
+    new_keys: tuple[NewKey, ...] = ()
+    match change:
+        case Create():
+            new_keys = change.keys
+        case Update():
+            new_keys = tuple(step.key for step in change.operations if isinstance(step, AddVerificationMethod))
+        case Rotate() | Recover():
+            new_keys = (change.new_key,)
+    return {key.multibase: key.possession for key in new_keys if key.possession is not None}

@@ -18,7 +18,7 @@ import orjson
 from identity_core.codec import multibase
 from identity_core.domain import keys, times
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import Document, VerificationMethod
 from identity_core.domain.errors import IdentityError
 from identity_core.domain.revision import Revision
 
@@ -58,6 +58,7 @@ class DidState:
     ``key_id`` is the absolute id of the key that authorised the last change (None for create and expiry; the recovery key's for recover).
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
     keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
+    ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
     """
 
     did: Did
@@ -75,6 +76,7 @@ class DidState:
     spent_challenges: tuple[SpentChallenge, ...] = ()
     retired_keys: tuple[str, ...] = ()
     strict_grace: bool = True
+    proven_keys: tuple[str, ...] | None = None
 
 
 def digest(text: str) -> str:
@@ -106,7 +108,13 @@ def expire(state: DidState, at: datetime) -> DidState:
         key_id=None,
         spent_challenges=unexpired(state.spent_challenges, at),
         retired_keys=state.retired_keys + tuple(digest(method.multibase) for method in gone),
+        proven_keys=_without(state.proven_keys, gone),
     )
+
+
+def _without(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod]) -> tuple[str, ...] | None:
+    names = {method.multibase for method in gone}
+    return None if proven is None else tuple(key for key in proven if key not in names)
 
 
 def expired(state: DidState, now: datetime) -> tuple[DidState, ...]:
@@ -190,6 +198,7 @@ def state_to_json(state: DidState) -> bytes:
             "spent": [(spent.digest, _micros(spent.expires_at)) for spent in state.spent_challenges],
             "retired": state.retired_keys,
             "strict": state.strict_grace,
+            "proven": state.proven_keys,
         }
     )
 
@@ -199,6 +208,8 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
     read: dict[str, Any] = orjson.loads(metadata)
     loaded = Document.load(document)
     _, method, identifier = loaded.did.split(":", 2)
+    # A row of before proofs of possession has no such member.
+    proven = read.get("proven")
     return DidState(
         did=Did(loaded.did, method, identifier),
         version_id=read["v"],
@@ -215,6 +226,7 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
         spent_challenges=tuple(SpentChallenge(name, _time(end)) for name, end in read["spent"]),
         retired_keys=tuple(read["retired"]),
         strict_grace=read["strict"],
+        proven_keys=None if proven is None else tuple(proven),
     )
 
 

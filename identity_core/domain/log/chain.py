@@ -8,13 +8,14 @@ newer entries were kept back: whoever needs that remembers the last version seen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from identity_core.domain import evidence, evolution, times
-from identity_core.domain.change import Change, Create, Deactivate, Expire
+from identity_core.codec import multibase
+from identity_core.domain import evidence, evolution, possession, times
+from identity_core.domain.change import Change, Create, Deactivate, Expire, possessions
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
 from identity_core.domain.errors import IdentityError, InvalidDid, InvalidDocument
@@ -26,10 +27,12 @@ from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640
+_POSSESSION_ROOM: Final = 256
 
 CONTROLLER: Final = "controller"
 SERVICE: Final = "service"
-_OURS: Final = frozenset({"proofBy", "strictGrace"})
+_POSSESSION: Final = "possession"
+_OURS: Final = frozenset({"proofBy", "strictGrace", _POSSESSION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,15 @@ class DraftedEntry:
     signing_input: bytes
     body: Body
     version_id: str
-    config: dict[str, str]
+    config: dict[str, Any]
     state: DidState
 
     @classmethod
-    def of(cls, body: Body, after: DidState, signer: str) -> DraftedEntry:
-        """The entry of ``body`` that leads to the state ``after``, to be signed by ``signer``."""
+    def of(cls, body: Body, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None) -> DraftedEntry:
+        """The entry of ``body`` that leads to the state ``after``, to be signed by ``signer``, with the proofs of possession that it
+        shows."""
         version_id = f"{after.version_id}-{after.entry_hash}"
-        config = entries.proof_config(signer, body.version_time)
+        config = entries.proof_config(signer, body.version_time, proofs)
         return cls(after.did, entries.signing_input(config, body.octets(version_id)), body, version_id, config, after)
 
     def after(self, signature: bytes) -> DidState:
@@ -90,6 +94,8 @@ class Chain:
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
         if state is None and not after.strict_grace:
             said["strictGrace"] = False
+        if before.proven_keys is None:
+            said[_POSSESSION] = True
         parameters = self._parameters(change) | {"change": said}
         body = Body.of(parameters, after.document.to_json(), times.printed_exactly(at))
         document = after.document
@@ -98,10 +104,12 @@ class Chain:
             body = body.named(scid)
             did, document = Did(f"did:{self.method}:{scid}", self.method, scid), Document.load(body.state)
         octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
-        if len(octets) > MAX_ENTRY - _PROOF_ROOM:
+        offered = possessions(change)
+        if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
+        proofs = possession.require(str(did), None if state is None else state.document, document, offered)
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets))
-        return DraftedEntry.of(body, after, signer)
+        return DraftedEntry.of(body, _proven(state, after, proofs), signer, proofs)
 
     def _parameters(self, change: Change) -> dict[str, Any]:
         match change:
@@ -137,7 +145,7 @@ class Chain:
         strict = "strictGrace" not in entry.parameters["change"]
         after = evolution.evolve(None, change, entry.time, rules=Rules(timedelta.max, strict), did=did)
         entries.check_first_hash(entry, scid)
-        return self._checked(entry, after, after)
+        return self._checked(entry, None, after)
 
     def _next(self, state: DidState, entry: Entry) -> DidState:
         if entry.number != state.version_id + 1:
@@ -164,17 +172,26 @@ class Chain:
             expected["scid"] = entry.parameters["scid"]
         if entry.parameters != expected:
             raise LogInvalid("The parameters of the entry are not those of its change.")
+        if said.get(_POSSESSION, True) is not True:
+            raise LogInvalid("An entry says that it begins to ask for proofs of possession, or nothing about them.")
         return change
 
-    def _checked(self, entry: Entry, before: DidState, after: DidState) -> DidState:
+    def _checked(self, entry: Entry, state: DidState | None, after: DidState) -> DidState:
         """The new state, when document, time and proof are what they must be."""
+        before = state or after
         if after.document.to_json() != entry.state:
             raise LogInvalid("The document is not what the change makes of the one before.")
         if len(entry.proofs) != 1 or entry.version_time != times.printed_exactly(entry.time):
             raise LogInvalid("The entry has another form of time, or not one proof.")
         proof = entry.proofs[0]
         signer = entries.check_proof(proof, entry.body, before.update_keys)
-        expected = entries.proof_config(signer, entry.version_time) | {"proofValue": proof["proofValue"]}
+        begins, proofs = _POSSESSION in entry.parameters["change"], _read_possessions(proof)
+        if begins or before.proven_keys is not None:
+            possession.require(str(after.did), None if state is None else state.document, after.document, proofs)
+            after = _proven(state, after, proofs)
+        if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
+            raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")
+        expected = entries.proof_config(signer, entry.version_time, proofs) | {"proofValue": proof["proofValue"]}
         if proof != expected or entry.parameters["change"]["proofBy"] != _proof_by(before, signer, entry.time):
             raise LogInvalid("The proof says something else than the entry.")
         return replace(after, entry_hash=entry.hash)
@@ -183,6 +200,20 @@ class Chain:
 def _proof_by(before: DidState, signer: str, at: datetime) -> str:
     """Whose a proof is: the controller's, when the signer is also an authentication key of the document."""
     return CONTROLLER if signer in authentication_keys(before, at) else SERVICE
+
+
+def _proven(state: DidState | None, after: DidState, proofs: Iterable[str]) -> DidState:
+    """``after`` with the BBS keys of its document whose possession was proven, now or before."""
+    known = () if state is None else state.proven_keys or ()
+    listed = {method.multibase for method in after.document.methods}
+    return replace(after, proven_keys=tuple(key for key in (*known, *proofs) if key in listed))
+
+
+def _read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
+    said = proof.get(_POSSESSION, {})
+    if type(said) is not dict or not all(type(text) is str for text in said.values()):
+        raise LogInvalid("The proofs of possession are not texts by key.")
+    return {key: multibase.base64url_decode(text) for key, text in said.items()}
 
 
 def method_of(first: Mapping[str, Any]) -> str | None:

@@ -156,15 +156,19 @@ def check_next_hash(entry: Entry, predecessor: str) -> None:
         raise LogInvalid("The hash of the entry does not fit its content and predecessor.")
 
 
-def proof_config(signer: str, created: str) -> dict[str, str]:
-    """A proof without its value. ``signer`` is an Ed25519 multikey."""
-    return {
+def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | None = None) -> dict[str, Any]:
+    """A proof without its value. ``signer`` is an Ed25519 multikey; ``possessions`` are the proofs of BBS keys by multikey. They
+    stand here because they name the DID, which is the hash of everything else in its first entry."""
+    config: dict[str, Any] = {
         "type": PROOF_TYPE,
         "cryptosuite": CRYPTOSUITE,
         "verificationMethod": f"did:key:{signer}#{signer}",
         "created": created,
         "proofPurpose": PROOF_PURPOSE,
     }
+    if possessions:
+        config["possession"] = {key: multibase.base64url_encode(proof) for key, proof in possessions.items()}
+    return config
 
 
 def proof_input(config: Mapping[str, Any], document: Mapping[str, Any]) -> bytes:

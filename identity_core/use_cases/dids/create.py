@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from identity_core.domain import keys
+from identity_core.domain import keys, possession
 from identity_core.domain.change import Create, NewKey, NewService
 from identity_core.domain.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.echo import TERM, echoed
@@ -133,7 +133,7 @@ class CreateDid:
             keys.check_purposes(kind, purposes)
         for kind, purposes in wanted:
             pair = keys.generate(kind, self.random)
-            new_keys.append(NewKey(kind, pair.public, purposes))
+            new_keys.append(NewKey(kind, pair.public, purposes, possession.of_pair(pair)))
             pairs.append((purposes[0], pair))
         recovery = keys.generate("Ed25519", self.random) if wish.recovery_key else None
         if recovery is not None:

@@ -9,6 +9,7 @@ from identity_core.domain import keys
 from identity_core.domain.change import Authorization, NewKey, Recover
 from identity_core.domain.did import Did
 from identity_core.domain.keys import PublicKey
+from identity_core.domain.possession import Possession
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import RECOVERY, IssuedKey
 from identity_core.use_cases.dids.writer import DidWriter, Occasion
@@ -21,6 +22,7 @@ class Recovery:
     key_type: str
     multibase: str
     revoke_all: bool
+    possession: Possession | None = None
     new_recovery_key: tuple[str, str] | None = None
 
 
@@ -46,7 +48,8 @@ class RecoverDid:
         else:
             pair = keys.generate("Ed25519", self.random)
             public, secret = pair.public, pair.secret
-        new_key = NewKey(key.type, key.multibase, keys.default_purposes(key.type, primary=True))
+        purposes = keys.default_purposes(key.type, primary=True)
+        new_key = NewKey(key.type, key.multibase, purposes, wish.possession)
         change = Recover(new_key, wish.revoke_all, public, authorization)
         version = await self.writer.commit(did, lambda _: change, occasion)
         return Recovered(version, IssuedKey(RECOVERY, f"{did}#{public}", public, secret))

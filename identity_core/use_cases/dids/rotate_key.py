@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain import keys
+from identity_core.domain import possession as possessions
 from identity_core.domain.change import Authorization, NewKey, Rotate
 from identity_core.domain.did import Did
 from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.history import DidState
 from identity_core.domain.keys import PublicKey
+from identity_core.domain.possession import Possession
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import IssuedKey
@@ -21,13 +23,14 @@ from identity_core.use_cases.dids.writer import DidWriter, Occasion
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What the request says. ``multibase`` brings an own key; ``purposes`` empty means those of the old key."""
+    """What the request says. ``multibase`` brings an own key, ``possession`` its proof; ``purposes`` empty means those of the old key."""
 
     old_key_id: str
     key_type: str
     purposes: tuple[str, ...]
     revoke_old_after: datetime | None
     multibase: str | None = None
+    possession: Possession | None = None
     store_secrets: bool = False
     return_secrets: bool = True
 
@@ -57,14 +60,16 @@ class RotateDidKey:
         kind = keys.verification_method_type(wish.key_type)
         if wish.multibase is not None:
             public, secret = PublicKey.parse(wish.key_type, wish.multibase).multibase, None
+            possession = wish.possession
         else:
             pair = keys.generate(wish.key_type, self.random)
-            public, secret = pair.public, pair.secret
+            public, secret, possession = pair.public, pair.secret, possessions.of_pair(pair)
             if wish.store_secrets:
                 await KeepSecrets(self.custodian)(did, [("rotation", pair)])
 
         def change(state: DidState) -> Rotate:
-            return Rotate(wish.old_key_id, NewKey(kind, public, wish.purposes), wish.revoke_old_after, authorization)
+            new_key = NewKey(kind, public, wish.purposes, possession)
+            return Rotate(wish.old_key_id, new_key, wish.revoke_old_after, authorization)
 
         version = await self.writer.commit(did, change, occasion, if_match=if_match)
         old = version.state.document.method(wish.old_key_id)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
+from identity_core.domain import possession
 from identity_core.domain.custody import KeyRefused
 
 SIGN_BBS = "sign_bbs"
@@ -75,8 +76,11 @@ class HeldKey:
         return ed25519.KeyPair(self.secret, self.public_raw).sign(message)
 
     def sign_bbs(self, header: bytes, messages: Sequence[bytes | int]) -> bytes:
-        """The BBS signature. Raises ``KeyRefused`` for another type and for messages that the suite does not take."""
+        """The BBS signature. Raises ``KeyRefused`` for another type, the header of a proof of possession, and messages that the suite
+        does not take."""
         self._require(multikey.BLS12381G2)
+        if header.startswith(possession.TAG):
+            raise KeyRefused("A proof of possession is not made on request.")
         from identity_core.crypto.bbs import core, utilities
         from identity_core.crypto.bbs.ciphersuite import ciphersuite
         from identity_core.crypto.bls12381 import select

@@ -13,8 +13,8 @@ from typing import Final
 
 import orjson
 
-from identity_core.domain import evidence, evolution, times
-from identity_core.domain.change import Change, Create, Expire
+from identity_core.domain import evidence, evolution, possession, times
+from identity_core.domain.change import Change, Create, Expire, possessions
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
 from identity_core.domain.errors import IdentityError, InvalidDocument
@@ -69,6 +69,8 @@ class DidWebvh:
             before = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), Document.load(body.state)
+        # Checked here like the controller's signature: an entry of this method has no place for it either.
+        possession.require(document.did, None if state is None else state.document, document, possessions(change))
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})

@@ -1,0 +1,241 @@
+"""Proofs of possession in a log: where they stand, who asks for them, and that whoever holds the log key cannot do without.
+
+``before_possession.jsonl`` was written by the release before there were such proofs: a DID with two BBS keys.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.codec import multibase
+from identity_core.conformance.controller import BIRTH, Controller, Life
+from identity_core.domain import evidence, history
+from identity_core.domain.change import AddVerificationMethod, Create, NewKey, Recover, Rotate, Update
+from identity_core.domain.errors import InvalidDocument
+from identity_core.domain.history import DidState, LogInvalid
+from identity_core.domain.log import verify
+from identity_core.ports.did_method import UnsignedEntry
+from tests.attack.log_forger import LOG_KEY, METHOD, new_life, parsed, reminted, resealed, sealed
+
+BLS = "Bls12381G2Key2020"
+BEFORE = (Path(__file__).with_name("before_possession.jsonl")).read_bytes()
+Item = dict[str, Any]
+
+
+def bare(key: NewKey) -> NewKey:
+    return replace(key, possession=None)
+
+
+def old_life() -> Life:
+    """The DID of before, to be changed by the release of now."""
+    life = new_life("before possession")
+    life.entries, life.states = [], []
+    for _ in range(8):
+        # Its dice begin anew: those that the log has must not come again.
+        life.controller.key()
+    state = None
+    for line in BEFORE.splitlines():
+        state = METHOD.apply(state, line)
+        life.entries.append(line)
+        life.states.append(state)
+    return life
+
+
+def born(hana: Controller) -> tuple[Item, DidState, str]:
+    """The first entry of a DID with a BBS key."""
+    key = hana.new_key(BLS)
+    entry = LOG_KEY.seal(
+        METHOD.draft(None, Create((hana.new_key(), key), (LOG_KEY.multikey,)), BIRTH, signer=LOG_KEY.multikey)
+    )
+    return parsed(entry), METHOD.apply(None, entry), key.multibase
+
+
+def test_the_proof_stands_beside_the_signature_and_not_in_the_document() -> None:
+    item, state, key = born(Controller("hana"))
+    assert set(item["proof"][0]["possession"]) == {key}
+    assert len(multibase.base64url_decode(item["proof"][0]["possession"][key])) == 80
+    assert "ossession" not in json.dumps(item["state"])
+    assert item["parameters"]["change"]["possession"] is True
+    assert state.proven_keys == (key,)
+    assert history.state_from_json(history.state_to_json(state), state.document.encode()) == state
+
+
+def test_a_stranger_verifies_the_log() -> None:
+    life = new_life()
+    at = life.later()
+    life.change(Update((AddVerificationMethod(life.controller.new_key(BLS)),), life.authorize(at)), at)
+    old = life.state.document.methods[-1].id
+    at = life.later()
+    life.change(Rotate(old, life.controller.new_key(BLS), None, life.authorize(at)), at)
+    assert verify(b"\n".join(life.entries)).versions == 3
+    assert [f"{life.state.did}#{key}" for key in life.state.proven_keys or ()] == [life.state.document.methods[-1].id]
+
+
+def test_no_key_joins_without_its_proof() -> None:
+    life = new_life()
+    hana, at = life.controller, life.later()
+    life.change(Update((AddVerificationMethod(hana.new_key(BLS)),), life.authorize(at)), at)
+    at = life.later()
+    spend = life.authorize(at, key=life.state.recovery_key, scheme=evidence.RECOVERY_KEY)
+    signing = life.state.document.methods[-1].id
+    changes = (
+        Update((AddVerificationMethod(bare(hana.new_key(BLS))),), life.authorize(at)),
+        Update(
+            (AddVerificationMethod(hana.new_key()), AddVerificationMethod(bare(hana.new_key(BLS)))), life.authorize(at)
+        ),
+        Rotate(signing, bare(hana.new_key(BLS)), None, life.authorize(at)),
+        Recover(bare(hana.new_key(BLS)), False, hana.key().public, spend),
+    )
+    for change in changes:
+        with pytest.raises(InvalidDocument, match="proofOfPossession"):
+            life.entry(change, at)
+    creation = Create((hana.new_key(), bare(hana.new_key(BLS))), (LOG_KEY.multikey,))
+    with pytest.raises(InvalidDocument, match="updateDid"):
+        METHOD.draft(None, creation, BIRTH, signer=LOG_KEY.multikey)
+
+
+def test_a_proof_of_another_did_opens_nothing() -> None:
+    """Mallory has Ivo's log, with Ivo's key and Ivo's proof in it."""
+    ivo, _, key = born(Controller("ivo"))
+    proof = multibase.base64url_decode(ivo["proof"][0]["possession"][key])
+    life = new_life("mallory")
+    at = life.later()
+    stolen = NewKey(BLS, key, ("assertionMethod",), proof)
+    with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
+        life.entry(Update((AddVerificationMethod(stolen),), life.authorize(at)), at)
+
+
+def proof(item: Item) -> Item:
+    one: Item = item["proof"][0]
+    return one
+
+
+WITH_THE_LOG_KEY: dict[str, Callable[[Item], object]] = {
+    "none": lambda item: proof(item).pop("possession"),
+    "empty": lambda item: proof(item).update(possession={}),
+    "no object": lambda item: proof(item).update(possession=[]),
+    "null": lambda item: proof(item).update(possession=None),
+    "a number": lambda item: proof(item).update(possession=dict.fromkeys(proof(item)["possession"], 1)),
+    "another signature": lambda item: proof(item).update(
+        possession=dict.fromkeys(proof(item)["possession"], "A" * 107)
+    ),
+    "padded": lambda item: proof(item)["possession"].update(
+        {key: text + "=" for key, text in proof(item)["possession"].items()}
+    ),
+    "one more": lambda item: proof(item)["possession"].update(zUC7x="A" * 107),
+}
+
+
+@pytest.mark.parametrize("spoil", WITH_THE_LOG_KEY.values(), ids=WITH_THE_LOG_KEY)
+def test_whoever_holds_the_log_key_cannot_do_without(spoil: Callable[[Item], object]) -> None:
+    item, state, _ = born(Controller("hana"))
+    good = proof(item)["possession"]
+    body = {name: value for name, value in item.items() if name != "proof"}
+    assert METHOD.apply(None, sealed(body, possession=good)) == state
+    spoil(item)
+    changes = {"possession": proof(item)["possession"]} if "possession" in proof(item) else {}
+    with pytest.raises(LogInvalid):
+        METHOD.apply(None, sealed(body, **changes))
+
+
+def test_the_proof_is_under_the_signature() -> None:
+    item, _, key = born(Controller("hana"))
+    other, _, _ = born(Controller("other"))
+    proof(item)["possession"] = {key: next(iter(proof(other)["possession"].values()))}
+    with pytest.raises(LogInvalid):
+        METHOD.apply(None, json.dumps(item, separators=(",", ":"), sort_keys=True).encode())
+
+
+def test_a_log_of_before_is_good_and_its_keys_are_not_proven() -> None:
+    assert verify(BEFORE).versions == 2
+    life = old_life()
+    assert [method.type for method in life.state.document.methods].count(BLS) == 2
+    assert life.state.proven_keys is None
+    stored = json.loads(history.state_to_json(life.state))
+    del stored["proven"]
+    assert history.state_from_json(json.dumps(stored).encode(), life.state.document.encode()) == life.state
+
+
+def test_the_next_entry_ends_the_old_form() -> None:
+    life = old_life()
+    at = life.later()
+    with pytest.raises(InvalidDocument, match="proofOfPossession"):
+        life.entry(Update((AddVerificationMethod(bare(life.controller.new_key(BLS))),), life.authorize(at)), at)
+    key = life.controller.new_key(BLS)
+    life.change(Update((AddVerificationMethod(key),), life.authorize(at)), at)
+    assert parsed(life.entries[-1])["parameters"]["change"]["possession"] is True
+    assert life.state.proven_keys == (key.multibase,)
+    at = life.later()
+    life.change(Update((AddVerificationMethod(life.controller.new_key()),), life.authorize(at)), at)
+    assert "possession" not in parsed(life.entries[-1])["parameters"]["change"]
+    assert life.state.proven_keys == (key.multibase,)
+    assert verify(b"\n".join(life.entries)).versions == 4
+
+
+def old_form(item: Item) -> Item:
+    """As the release of before wrote it."""
+    item["parameters"]["change"].pop("possession", None)
+    proof(item).pop("possession", None)
+    return item
+
+
+def test_the_old_form_does_not_come_back() -> None:
+    """Who holds the log key adds a stranger's key in the form of before: to a DID of now, and to one of before that has moved on."""
+    moved = old_life()
+    at = moved.later()
+    moved.change(Update((AddVerificationMethod(moved.controller.new_key()),), moved.authorize(at)), at)
+    for life in (new_life(), moved):
+        at = life.later()
+        entry = parsed(
+            life.entry(Update((AddVerificationMethod(life.controller.new_key(BLS)),), life.authorize(at)), at)
+        )
+        with pytest.raises(LogInvalid, match="proofOfPossession"):
+            METHOD.apply(life.state, resealed(old_form(entry), life.state))
+
+
+@pytest.mark.parametrize("value", [False, None, 1, "true", [], {}])
+def test_whether_proofs_are_asked_for_is_said_in_one_way(value: object) -> None:
+    item = parsed(new_life().entries[0])
+    item["parameters"]["change"]["possession"] = value
+    with pytest.raises(LogInvalid):
+        METHOD.apply(None, reminted(item))
+
+
+def test_it_is_said_once() -> None:
+    life = new_life()
+    at = life.later()
+    item = parsed(life.entry(Update((AddVerificationMethod(life.controller.new_key()),), life.authorize(at)), at))
+    item["parameters"]["change"]["possession"] = True
+    with pytest.raises(LogInvalid, match="from one entry"):
+        METHOD.apply(life.state, resealed(item, life.state))
+
+
+def test_an_old_form_shows_no_proofs() -> None:
+    item, _, _ = born(Controller("hana"))
+    del item["parameters"]["change"]["possession"]
+    good = proof(item)["possession"]
+    body = json.loads(reminted(item))
+    del body["proof"]
+    with pytest.raises(LogInvalid):
+        METHOD.apply(None, sealed(body, possession=good))
+
+
+def test_the_largest_entry_still_folds() -> None:
+    """An entry that is drafted is never one that its own readers find too large."""
+    hana = Controller("hana")
+    keys = (hana.new_key(), *(hana.new_key(BLS) for _ in range(19)))
+
+    def drafted(count: int) -> UnsignedEntry:
+        return METHOD.draft(None, Create(keys[:count], (LOG_KEY.multikey,)), BIRTH, signer=LOG_KEY.multikey)
+
+    largest = LOG_KEY.seal(drafted(16))
+    METHOD.apply(None, largest)
+    assert len(largest) <= 16_384
+    with pytest.raises(InvalidDocument, match="too large"):
+        drafted(17)

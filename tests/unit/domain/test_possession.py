@@ -1,0 +1,98 @@
+"""Proofs of possession: the octets that are signed, and that nothing else passes for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from identity_core.codec import multikey
+from identity_core.conformance.controller import Controller
+from identity_core.crypto.bbs import interface
+from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bls12381 import keys as bls
+from identity_core.crypto.bls12381 import select
+from identity_core.domain import possession
+from identity_core.domain.document import Document, VerificationMethod
+from identity_core.domain.errors import InvalidDocument
+
+DID = "did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"
+SECRET = bls.generate_secret(bytes(range(32)))
+KEY = multikey.encode_public(multikey.BLS12381G2, bls.public_key(SECRET))
+SIGNED = (f'IDENTITY-SERVICE-BBS-POP-V1:{{"did":"{DID}","id":"{DID}#{KEY}","publicKeyMultibase":"{KEY}"}}').encode()
+
+
+def document(*multibases: str, did: str = DID) -> Document:
+    """Only the keys count."""
+    kind = multikey.BLS12381G2
+    return Document(did, tuple(VerificationMethod(f"{did}#{one}", kind, one) for one in multibases), ())
+
+
+def signed(header: bytes, *messages: bytes) -> bytes:
+    return interface.sign(ciphersuite(select()), SECRET, bls.public_key(SECRET), header, messages)
+
+
+def test_what_is_signed_to_the_octet() -> None:
+    proof = possession.prove(DID, KEY, SECRET)
+    assert len(proof) == 80
+    assert proof == signed(SIGNED)
+    interface.verify(ciphersuite(select()), bls.public_key(SECRET), proof, SIGNED, ())
+
+
+def test_it_is_asked_of_new_keys_only() -> None:
+    assert possession.require(DID, document(KEY), document(KEY), {}) == {}
+    assert possession.require(DID, document(KEY), document(), {}) == {}
+    with pytest.raises(InvalidDocument, match="proofOfPossession"):
+        possession.require(DID, document(), document(KEY), {})
+
+
+def test_a_maker_is_asked_with_the_did() -> None:
+    made = possession.require(DID, None, document(KEY), {KEY: lambda did: possession.prove(did, KEY, SECRET)})
+    assert made == {KEY: signed(SIGNED)}
+
+
+OTHER_DID = DID[:-1] + "H"
+NOT_PROOFS = {
+    "of another DID": signed(SIGNED.replace(DID.encode(), OTHER_DID.encode())),
+    "of another id": signed(SIGNED.replace(f"{DID}#".encode(), f"{OTHER_DID}#".encode(), 1)),
+    "of the DID alone": signed(f'IDENTITY-SERVICE-BBS-POP-V1:{{"did":"{DID}"}}'.encode()),
+    "of another tag": signed(SIGNED.replace(b"V1", b"V2")),
+    "of a credential's tag": signed(SIGNED.replace(b"BBS-POP", b"CREDENTIAL")),
+    "with a message": signed(SIGNED, b""),
+    "cut": signed(SIGNED)[:79],
+    "longer": signed(SIGNED) + b"\0",
+    "zeros": bytes(80),
+    "nothing": b"",
+    "infinity": b"\xc0" + bytes(79),
+    "e turned": signed(SIGNED)[:48] + bytes(31) + b"\x01",
+}
+
+
+@pytest.mark.parametrize("proof", NOT_PROOFS.values(), ids=NOT_PROOFS)
+def test_what_is_no_proof(proof: bytes) -> None:
+    with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
+        possession.require(DID, None, document(KEY), {KEY: proof})
+
+
+def test_every_flipped_octet_is_noticed() -> None:
+    good = signed(SIGNED)
+    for place in range(80):
+        bad = good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :]
+        with pytest.raises(InvalidDocument):
+            possession.require(DID, None, document(KEY), {KEY: bad})
+
+
+def test_the_proof_of_another_key_is_none() -> None:
+    other = bls.generate_secret(b"\xaa" * 32)
+    with pytest.raises(InvalidDocument):
+        possession.require(DID, None, document(KEY), {KEY: possession.prove(DID, KEY, other)})
+
+
+def test_a_proof_belongs_to_a_key_that_is_there() -> None:
+    good = signed(SIGNED)
+    for before, after in ((None, document()), (document(KEY), document(KEY))):
+        with pytest.raises(InvalidDocument, match="leave it out"):
+            possession.require(DID, before, after, {KEY: good})
+
+
+def test_keys_that_are_not_bbs_keys_make_none() -> None:
+    assert possession.of_pair(Controller("hana").key()) is None
+    assert "secret" not in repr(Controller("hana").new_key("Bls12381G2Key2020"))
