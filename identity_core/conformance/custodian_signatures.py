@@ -10,6 +10,7 @@ import pytest
 from identity_core.codec import multikey
 from identity_core.conformance.custodian_examined import DID, PURPOSE, SECRET, ExaminedCustodian, run, verified
 from identity_core.crypto import ed25519
+from identity_core.domain import possession
 from identity_core.domain.custody import KeyRefused
 from identity_core.ports.custodian import Custodian
 
@@ -78,6 +79,23 @@ class SigningPromises(ExaminedCustodian):
             for refused in ([-1], [2**255], [b"x"] * 300, [bytes(70_000)]):
                 with pytest.raises(KeyRefused):
                     await custodian.sign_bbs("k", b"", list(refused))
+
+        run(scenario())
+
+    def test_it_makes_no_proof_of_possession(self, custodian: Custodian) -> None:
+        """``KeyRefused`` from ``sign_bbs`` for a header that begins with the tag of such proofs: whoever got one signed could list the
+        key as that of his own DID."""
+        if not {"sign_bbs", multikey.BLS12381G2} <= custodian.capabilities:
+            pytest.skip("the custodian does not declare sign_bbs")
+
+        async def scenario() -> None:
+            public = await custodian.generate("k", multikey.BLS12381G2, did=DID, purpose=PURPOSE)
+            tag = b"IDENTITY-SERVICE-BBS-POP-V1:"
+            for header in (tag, tag + b"x", possession.header(DID, public)):
+                for messages in ((), (b"m",)):
+                    with pytest.raises(KeyRefused):
+                        await custodian.sign_bbs("k", header, messages)
+            assert len(await custodian.sign_bbs("k", b"x" + tag, ())) == 80, "only the beginning counts"
 
         run(scenario())
 

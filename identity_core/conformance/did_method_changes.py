@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -150,6 +151,22 @@ class ChangePromises(ExaminedDidMethod):
         at = changing.later()
         with pytest.raises(InvalidDocument):
             changing.entry(Update((AddVerificationMethod(key),), changing.authorize(at)), at)
+
+    def test_a_bbs_key_proves_itself(self, changing: Life) -> None:
+        """A ``Bls12381G2Key2020`` key joins with the proof of possession for this DID, and not without one or with that of another
+        DID or key: else whoever lists an issuer's key passes for the issuer."""
+        key, other = (changing.controller.new_key("Bls12381G2Key2020") for _ in range(2))
+        proof = key.possession
+        assert callable(proof)
+        for bad in (None, proof("did:example:other"), other.possession, bytes(80)):
+            at = changing.later()
+            step = AddVerificationMethod(replace(key, possession=bad))
+            with pytest.raises(InvalidDocument):
+                changing.entry(Update((step,), changing.authorize(at)), at)
+        at = changing.later()
+        step = AddVerificationMethod(replace(key, possession=proof(str(changing.state.did))))
+        state = changing.change(Update((step,), changing.authorize(at)), at)
+        assert state.document.methods[-1].multibase == key.multibase
 
     def test_deactivation_is_the_end(self, changing: Life) -> None:
         """No key is left, and no change is accepted."""
