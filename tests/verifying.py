@@ -9,8 +9,10 @@ from typing import Any
 
 from identity_core.codec import multikey
 from identity_core.conformance.credentials import BbsIssuer
-from identity_core.domain import keys
+from identity_core.crypto.bls12381 import keys as bls
+from identity_core.domain import keys, possession
 from identity_core.domain.caller import Caller
+from identity_core.domain.change import AddVerificationMethod, NewKey
 from identity_core.domain.credential import Credential
 from identity_core.domain.did import Did
 from identity_core.domain.verification import Question, Verdict
@@ -25,6 +27,7 @@ from identity_core.use_cases.proofs.get import GetProof
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
 from identity_core.use_cases.proofs.recording import RecordVerification
 from identity_core.use_cases.proofs.revoke import RevokeProof
+from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
 from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
@@ -45,19 +48,18 @@ class Verifying(Proving):
     def __init__(self, folder: Path, **wish: Any) -> None:
         super().__init__(folder, **wish)
         store, self.issuer_keys = self.store, keys.generate("Ed25519", os.urandom)
-        check = CheckProof(self.workers, IssuerKeys(self.reader))
+        check = CheckProof(self.workers, IssuerKeys(self.reader), store.credential_schemas)
         freshness = Freshness(store.verifier_challenges)
         record = RecordVerification(store.verifications, store.timeline, store.audit)
-        access = ProofAccess(store.proofs)
+        access = ProofAccess(store.proofs, store.verifier_challenges)
+        status = ProofStatus(access, store.proofs, store.credentials, store.delegations)
         self.challenges = CreateVerifierChallenge(
             store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
         )
         self.received = VerifyReceivedProof(
-            check, CheckAnonymously(check, 16), freshness, store.proofs, record, self.clock
+            check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
         )
-        self.stored = VerifyStoredProof(
-            check, freshness, store.proofs, store.credentials, store.delegations, record, self.clock
-        )
+        self.stored = VerifyStoredProof(check, freshness, store.proofs, status, record, self.clock)
         self.get = GetProof(access, store.audit, self.clock)
         self.revoke = RevokeProof(access, store.proofs, None, store.timeline, store.audit, self.clock)
 
@@ -67,14 +69,21 @@ class Verifying(Proving):
 
     async def issue(self, holder: Did, **change: Any) -> Credential:
         if self.issuer is None:
-            own = (
-                KeyWish("Ed25519", ("authentication",), self.issuer_keys.public),
-                KeyWish("Bls12381G2Key2020", ("assertionMethod",), BLS_KEY),
-            )
+            own = (KeyWish("Ed25519", ("authentication",), self.issuer_keys.public),)
             self.issuer = await self.new_did(public_keys=own, recovery_key=False)
+            await self.add_signing_key(self.did(self.issuer))
         self.ivo = self.issuer
         method = f"{self.did(self.ivo)}#{BLS_KEY}"
         return await super().issue(holder, **({"verification_method": method} | change))
+
+    async def add_signing_key(self, did: Did, seed: bytes = b"issuer") -> None:
+        """A BBS key joins Ivo's document: that of the kit's issuer, or another."""
+        secret = bls.generate_secret(seed.ljust(32, b"."))
+        public = multikey.encode_public(multikey.BLS12381G2, bls.public_key(secret))
+        key = NewKey("Bls12381G2Key2020", public, ("assertionMethod",), possession.prove(str(did), public, secret))
+        authorization = await self.signed(did, self.issuer_keys.secret, "update")
+        occasion = self.occasion(did, authorization)
+        await self.update(did, (AddVerificationMethod(key),), authorization, occasion, if_match=None)
 
     async def made(self, **change: Any) -> StoredProof:
         """A proof of Hana's, as it is kept."""
@@ -82,6 +91,10 @@ class Verifying(Proving):
         stored = await self.store.proofs.get(made.proof.proof_id)
         assert stored is not None
         return stored
+
+    @staticmethod
+    def occasion_of(caller: Caller) -> Occasion:
+        return Occasion("verifyStoredProof", caller, "r-6")
 
     def caller(self, person: Created) -> Caller:
         return Caller(did=self.did(person))
@@ -103,8 +116,8 @@ class Verifying(Proving):
     async def verify_stored(
         self, stored: StoredProof, question: Question | None = None, *, caller: Caller | None = None
     ) -> Verdict:
-        """The verification of a kept proof, by Vera unless somebody else asks."""
-        occasion = Occasion("verifyStoredProof", caller or self.caller(self.vera), "r-5")
+        """The verification of a kept proof, by Hana unless somebody else asks."""
+        occasion = Occasion("verifyStoredProof", caller or self.caller(self.hana), "r-5")
         verdict, _ = await self.stored(stored.id, question or Question(), occasion)
         return verdict
 

@@ -65,13 +65,23 @@ Feature: See, verify and revoke a stored proof
       | getProof    | verify |
       | revokeProof | prove  |
 
-  Scenario: A verifier who has the id may ask
-    Given Aki has a proof about Hana
+  Scenario: A verifier whose challenge it answers may ask
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
     When Vera verifies the stored proof
     Then it is verified
+    And predicate, challenge, domain, issuerDid, schemaId, maxAge are listed as unchecked
+
+  Scenario: Whoever else has the id is told what was not looked at
+    Given Aki has a proof about Hana
+    And Ivo has made the revocation of her credential known
+    When Mallory verifies the stored proof
+    Then it is verified
+    And what became of credential, holder and proof is listed as unchecked
 
   Scenario Outline: A proof that was taken back
-    Given Aki has a proof about Hana
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
     And <who> has revoked the proof
     When Vera verifies the stored proof
     Then it is refused with PROOF_REVOKED
@@ -89,18 +99,23 @@ Feature: See, verify and revoke a stored proof
     And it says that Hana took the proof back
 
   Scenario Outline: A credential that is no longer in force
-    Given Aki has a proof about Hana
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
     And Ivo has made the <purpose> of her credential known
-    When Vera verifies the stored proof
+    When <who> verifies the <which> proof
     Then it is refused with <code>
 
     Examples:
-      | purpose    | code                 |
-      | revocation | CREDENTIAL_REVOKED   |
-      | suspension | CREDENTIAL_SUSPENDED |
+      | purpose    | who  | which  | code                 |
+      | revocation | Vera | stored | CREDENTIAL_REVOKED   |
+      | suspension | Vera | stored | CREDENTIAL_SUSPENDED |
+      | revocation | Vera | shown  | CREDENTIAL_REVOKED   |
+      | revocation | Hana | stored | CREDENTIAL_REVOKED   |
+      | revocation | Aki  | shown  | CREDENTIAL_REVOKED   |
 
   Scenario: A delegation that ended is a warning
-    Given Aki has a proof about Hana
+    Given Vera has a challenge for https://shop.example
+    And Aki has a proof that is bound to it
     And Hana has revoked the delegation
     When Vera verifies the stored proof
     Then it is verified

@@ -7,13 +7,13 @@ Feature: Verify a proof that somebody shows
     When a stranger verifies what Aki shows
     Then the answer is 200
     And it is verified
-    And predicate, challenge, domain, issuerDid, schemaId are listed as unchecked
+    And predicate, challenge, domain, issuerDid, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
 
   Scenario: A proof of what was asked
     Given Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof of what she asked
     Then it is verified
-    And challenge, schemaId are listed as unchecked
+    And challenge, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
     And nobody may keep a copy of the answer
 
   Scenario Outline: A proof of something else
@@ -27,6 +27,7 @@ Feature: Verify a proof that somebody shows
       | for another shop          | DOMAIN_MISMATCH         |
       | of another issuer         | ISSUER_MISMATCH         |
       | with another challenge    | CHALLENGE_MISMATCH      |
+      | of this very instant      | PROOF_TOO_OLD           |
       | whose signals were edited | PUBLIC_SIGNALS_MISMATCH |
       | that is none              | PROOF_INVALID           |
 

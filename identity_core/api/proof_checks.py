@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from identity_core.api import anchor_render, did_parse
@@ -42,8 +43,8 @@ class ProofCheckHandlers:
     async def verify_stored_proof(self, request: Request) -> Answer:
         request.authenticated.require_scope(SCOPE)
         question = _question(request.body)
-        verdict, stored = await self.stored(request.path["proofId"], question, did_parse.occasion(request))
-        return _judged(verdict, stored.anchor)
+        verdict, anchor = await self.stored(request.path["proofId"], question, did_parse.occasion(request))
+        return _judged(verdict, anchor)
 
     async def get_proof(self, request: Request) -> Answer:
         return _record(await self.get(request.path["proofId"], did_parse.occasion(request)))
@@ -61,23 +62,29 @@ def _received(body: Mapping[str, Any]) -> ReceivedProof:
 
 
 def _wait_ms(body: Mapping[str, Any]) -> int:
-    value: int | float = body.get("syncWaitMs", 0)
-    # JSON Schema calls 1.0 an integer.
+    return min(_integer(body, "syncWaitMs") or 0, MAX_SYNC_WAIT_MS)
+
+
+def _integer(body: Mapping[str, Any], member: str) -> int | None:
+    """The member, where it is there. JSON Schema calls 1.0 an integer; it is refused."""
+    value: int | float | None = body.get(member)
     if isinstance(value, float):
-        raise InvalidRequest("syncWaitMs is an integer.", details={"member": "syncWaitMs"})
-    return min(value, MAX_SYNC_WAIT_MS)
+        raise InvalidRequest(f"{member} is an integer.", details={"member": member})
+    return value
 
 
 def _question(body: Mapping[str, Any]) -> Question:
     predicate = body.get("predicate")
     if predicate is not None:
         read_value(predicate["value"])
+    age = _integer(body, "maxAge")
     return Question(
         predicate,
         body.get("challenge"),
         body.get("domain"),
         body.get("issuerDid"),
         body.get("schemaId"),
+        None if age is None else timedelta(seconds=age),
     )
 
 

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 31ae790b86e73a546f720b96f4d3f8fce85f657622c67c4ab9263b52fff2ec31
+SHA-256 of identity.json: 99057435038fa238d7e4e50787a1a64551478c66c02eac51561f8355969037f7
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "31ae790b86e73a546f720b96f4d3f8fce85f657622c67c4ab9263b52fff2ec31"
+DOCUMENT_SHA256 = "99057435038fa238d7e4e50787a1a64551478c66c02eac51561f8355969037f7"
 
 AlsoKnownAs = list[str]
 
@@ -981,6 +981,7 @@ class VerifyProofRequest(TypedDict):
     domain: NotRequired[str]
     issuerDid: NotRequired[str]
     schemaId: NotRequired[str]
+    maxAge: NotRequired[int]
 
 
 class VerifyStoredProofRequest(TypedDict):
@@ -989,6 +990,7 @@ class VerifyStoredProofRequest(TypedDict):
     domain: NotRequired[str]
     issuerDid: NotRequired[str]
     schemaId: NotRequired[str]
+    maxAge: NotRequired[int]
 
 
 class W3cDidDocumentMetadata(TypedDict):

@@ -39,7 +39,7 @@ def sign(wallet: Path, holder: str, schema_file: Any, method: str | None, json_o
     takes."""
     issuer = Wallet.open(wallet)
     key = _signing_key(issuer, method)
-    definition = _schema(schema_file)
+    definition = read_schema(schema_file)
     body = given_claims(holder=holder, schema_id=definition.schema.id, **given)
     kind, secret = multikey.decode_secret(key["privateKey"])
     if kind != multikey.BLS12381G2:
@@ -108,7 +108,8 @@ def _right(name: str) -> dict[str, Any]:
     return {"check": name, "ok": True, "code": None, "reason": None}
 
 
-def _schema(file: Any) -> CredentialSchema:
+def read_schema(file: Any) -> CredentialSchema:
+    """The schema in a file; one that is none ends the command."""
     return _definition(read_json(file), getattr(file, "name", "standard input"))
 
 

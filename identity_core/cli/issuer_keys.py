@@ -6,9 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import click
+
 from identity_core.codec import multikey, strict_json
 from identity_core.domain.errors import InvalidDid, ProofInvalid
-from identity_core.domain.issuer_key import assertion_key, controller_of
+from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 
 KeyFinder = Callable[[str], bytes]
 """From the verification method that a proof names to the raw key. Raises ``ProofInvalid`` when that method is not to be relied on, and
@@ -77,6 +79,10 @@ def _of_document(value: Any, now: datetime) -> KeyFinder:
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         raise ValueError("not a DID document, and not the answer of a resolution")
     document = value
+    if (count := signing_keys(document, now)) > MANY_KEYS:
+        click.echo(
+            f"warning: the issuer has {count} keys in force: one for each holder would tell holders apart", err=True
+        )
 
     def find(method_id: str) -> bytes:
         try:

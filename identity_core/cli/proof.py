@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from identity_core.cli.configuration import (
     database_url_option,
     refuse_absent,
 )
+from identity_core.cli.credential_offline import read_schema
 from identity_core.cli.issuer_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.proof_anchor import Unreachable, check_anchor
@@ -59,7 +61,10 @@ def verify_octets(
         "verificationMethod": presented.verification_method,
         "schemaId": presented.schema.id,
         "context": presented.context.json,
-        "unchecked": list(verified.unchecked),
+        # The ledger was asked whether the leaf of this proof was revoked.
+        "unchecked": [
+            name for name in verified.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])
+        ],
         "anchor": anchor,
     }
 
@@ -110,6 +115,12 @@ def command() -> None:
 @click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
 @click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
 @click.option("--proof-id", help="The proof's id.")
+@click.option("--max-age", type=click.IntRange(0), metavar="SECONDS", help="How old it may be, by its own word.")
+@click.option(
+    "--schema",
+    type=click.File("rb"),
+    help="The registered schema: what `identity credential schema get ID --json` printed.",
+)
 @click.option("--at", metavar="TIME", help="Check as of this RFC 3339 time instead of now.")
 @click.option(
     "--ledger", "on_ledger", is_flag=True, help="Ask the configured ledger for the root of the proof's anchor too."
@@ -135,7 +146,8 @@ def verify(
     """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
     standard input. The anchor in a record is followed to its root.
 
-    Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked.
+    Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked. So is what no proof says:
+    whether its credential is in force, whether it was taken back, and who shows it. The service of the holder tells that who took part.
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
 
     Ends with 0 for a proof that holds, 1 for one that does not, 2 when it could not be checked.
@@ -194,18 +206,21 @@ def _expectation(
     challenge: str | None,
     nonce: str | None,
     proof_id: str | None,
+    max_age: int | None,
+    schema: Any,
 ) -> Expectation:
     if challenge is not None and nonce is not None:
         raise ValueError("--challenge and --nonce say the same thing: give one")
     octets = None if challenge is None else challenge.encode()
     return Expectation(
         verification_method=issuer,
-        header_digest=None,
+        header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
         predicates=tuple(map(_predicate, predicates)) or None,
         audience=audience,
         nonce=octets if nonce is None else multibase.base64url_decode(nonce),
         proof_id=proof_id,
         capability=None,
+        max_age=None if max_age is None else timedelta(seconds=max_age),
     )
 
 

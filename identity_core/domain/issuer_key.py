@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.domain import times
 from identity_core.domain.did import Did
 from identity_core.domain.errors import InvalidDid, JsonValue
+
+MANY_KEYS: Final = 4
+"""More keys than this in force at once deserve a warning: a successor or two is what rotation leaves."""
 
 
 def controller_of(method_id: str) -> Did:
@@ -34,6 +38,20 @@ def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: dateti
         if isinstance(method, dict) and _absolute(did, method.get("id")) == method_id:
             return _key(did, method, now)
     raise ValueError("the issuer's document does not hold this key")
+
+
+def signing_keys(document: Mapping[str, JsonValue], now: datetime) -> int:
+    """How many keys in force sign credentials in the issuer's name. An issuer with one for each holder marks its holders."""
+    asserted = {str(reference) for reference in _array(document.get("assertionMethod"))}
+    return sum(_is_key(document, reference, now) for reference in asserted)
+
+
+def _is_key(document: Mapping[str, JsonValue], reference: str, now: datetime) -> bool:
+    try:
+        assertion_key(document, str(_absolute(str(document.get("id")), reference)), now)
+    except ValueError:
+        return False
+    return True
 
 
 def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> bytes:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode, base64url_encode
@@ -179,9 +180,15 @@ class Presented:
         return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)
 
 
+NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
+"""What no proof of this suite says: that its holder stands behind it, that its credential is in force by its times and not revoked or
+suspended, and that the proof itself was not taken back. Only a record says so, or nobody."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``."""
+    """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
+    ``max_age`` is how long ago the proof may have been made, by its own word."""
 
     verification_method: str | None
     header_digest: bytes | None
@@ -190,6 +197,12 @@ class Expectation:
     nonce: bytes | None
     proof_id: str | None
     capability: bytes | None
+    max_age: timedelta | None = None
+
+    def check_age(self, context: Context, now: datetime) -> None:
+        """Raises ``ProofInvalid`` for a proof that is older than ``max_age`` at ``now`` (aware UTC)."""
+        if self.max_age is not None and now - context.issued_at > self.max_age:
+            raise ProofInvalid(details={"reason": "the proof is older than expected"})
 
     def compare(self, presented: Presented) -> tuple[str, ...]:
         """The names of the parts that were not compared. Raises ``ProofInvalid`` when one differs."""
@@ -208,7 +221,8 @@ class Expectation:
         for name, (expected, found) in pairs.items():
             if expected is not None and expected != found:
                 raise ProofInvalid(details={"reason": f"the proof is not bound to the expected {name}"})
-        return tuple(name for name, (expected, _) in pairs.items() if expected is None)
+        unchecked = [name for name, (expected, _) in pairs.items() if expected is None]
+        return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *NEVER_PROVEN)
 
     def _canonical(self, schema: Schema) -> list[dict[str, JsonValue]]:
         """The expected predicates as this schema writes them: 1.5 at scale 2 is 1.50."""

@@ -17,6 +17,7 @@ from identity_core.domain.proof import (
     CLOCK_SKEW,
     MAX_NONCE_OCTETS,
     MIN_NONCE_OCTETS,
+    NEVER_PROVEN,
     Context,
     Expectation,
     Presented,
@@ -30,6 +31,7 @@ class Finding(StrEnum):
     PUBLIC_SIGNALS_MISMATCH = "PUBLIC_SIGNALS_MISMATCH"
     PROOF_EXPIRED = "PROOF_EXPIRED"
     PROOF_NOT_YET_VALID = "PROOF_NOT_YET_VALID"
+    PROOF_TOO_OLD = "PROOF_TOO_OLD"
     PROOF_REVOKED = "PROOF_REVOKED"
     PREDICATE_MISMATCH = "PREDICATE_MISMATCH"
     CHALLENGE_MISMATCH = "CHALLENGE_MISMATCH"
@@ -42,6 +44,7 @@ class Finding(StrEnum):
     ISSUER_DEACTIVATED = "ISSUER_DEACTIVATED"
     ISSUER_KEY_UNKNOWN = "ISSUER_KEY_UNKNOWN"
     ISSUER_UNAVAILABLE = "ISSUER_UNAVAILABLE"
+    ISSUER_HAS_MANY_KEYS = "ISSUER_HAS_MANY_KEYS"
     CREDENTIAL_REVOKED = "CREDENTIAL_REVOKED"
     CREDENTIAL_SUSPENDED = "CREDENTIAL_SUSPENDED"
     CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED"
@@ -80,13 +83,15 @@ def undecided(name: str, code: Finding) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the verifier asked for; None: it has no expectation there. ``predicate`` is a whole ``ZKPredicate``."""
+    """What the verifier asked for; None: it has no expectation there. ``predicate`` is a whole ``ZKPredicate``, ``max_age`` how long
+    ago the proof may have been made, by its own word."""
 
     predicate: Mapping[str, JsonValue] | None = None
     challenge: str | None = None
     domain: str | None = None
     issuer: str | None = None
     schema_id: str | None = None
+    max_age: timedelta | None = None
 
     def __post_init__(self) -> None:
         """Raises ``InvalidRequest`` for a challenge that no proof can be bound to."""
@@ -96,8 +101,8 @@ class Question:
                 details={"member": "challenge"},
             )
 
-    def compare(self, presented: Presented) -> Iterator[Check]:
-        """A check for each expectation that there is."""
+    def compare(self, presented: Presented, now: datetime) -> Iterator[Check]:
+        """A check for each expectation that there is, at ``now`` (aware UTC)."""
         if self.predicate is not None:
             expected = Expectation(None, None, (self.predicate,), None, None, None, None)
             yield _agreed("predicate", _agrees(expected, presented), Finding.PREDICATE_MISMATCH)
@@ -110,18 +115,22 @@ class Question:
             yield _agreed("issuer", issuer_of(presented) == self.issuer, Finding.ISSUER_MISMATCH)
         if self.schema_id is not None:
             yield _agreed("schema", presented.schema.id == self.schema_id, Finding.SCHEMA_MISMATCH)
+        if self.max_age is not None:
+            yield _agreed("age", now - presented.context.issued_at <= self.max_age, Finding.PROOF_TOO_OLD)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """The names of what the verifier said nothing about: a proof of another question, or for somebody else, passes there."""
+        """The names of what the verifier said nothing about, where a proof of another question, or for somebody else, passes; and of what
+        no proof says."""
         asked = {
             "predicate": self.predicate,
             "challenge": self.challenge,
             "domain": self.domain,
             "issuerDid": self.issuer,
             "schemaId": self.schema_id,
+            "maxAge": self.max_age,
         }
-        return tuple(name for name, value in asked.items() if value is None)
+        return (*(name for name, value in asked.items() if value is None), *NEVER_PROVEN)
 
 
 def issuer_of(presented: Presented) -> str | None:

@@ -1,4 +1,7 @@
-"""The challenges of verifiers in the store, by the SHA-256 of their text. An owner can crowd out nobody but itself."""
+"""The challenges of verifiers in the store, by the SHA-256 of their text. An owner can crowd out nobody but itself.
+
+One that was spent stays: it tells who may ask for the status of the proof that answered it. There is one for a proof at most.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ PRUNED_AT_ONCE = 8
 
 _PRUNE = """
 DELETE FROM verifier_challenges
-WHERE digest IN (SELECT digest FROM verifier_challenges WHERE expires_at <= :now LIMIT :pruned)
+WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 0 AND expires_at <= :now LIMIT :pruned)
 """
 _COUNT = """
 SELECT count(*) FROM (SELECT 1 FROM verifier_challenges WHERE owner = :owner AND expires_at > :now LIMIT :most) AS live

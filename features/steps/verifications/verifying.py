@@ -92,9 +92,15 @@ def verifies_as(world: World, what: str) -> None:
         "with another challenge": {"challenge": "another verifier's challenge"},
         "whose signals were edited": {"publicSignals": [*proof_of(world)["proof"]["publicSignals"][:-1], "AAAA"]},
         "whose envelope was edited": {"proof": edited(proof_of(world)["proof"]["proof"])},
+        "of this very instant": {"maxAge": 0},
         "that is none": {"proof": "e30"},
     }
     call(world, "Vera", "verifyProof", "VerifyProofRequest", question(world, **expected[what]))
+
+
+@when(parsers.parse("{name:w} verifies the shown proof"))
+def verifies_shown(world: World, name: str) -> None:
+    call(world, name, "verifyProof", "VerifyProofRequest", question(world))
 
 
 @when("Vera verifies it with that challenge")
@@ -153,6 +159,12 @@ def refused_with(world: World, code: str) -> None:
 @then(parsers.parse("{names} are listed as unchecked"))
 def unchecked(world: World, names: str) -> None:
     assert body_of(world.answer)["unchecked"] == names.split(", ")
+
+
+@then("what became of credential, holder and proof is listed as unchecked")
+def never_proven(world: World) -> None:
+    listed = {"holder", "credentialValidity", "credentialStatus", "revocation"}
+    assert listed <= set(body_of(world.answer)["unchecked"])
 
 
 @then(parsers.parse("it warns of {code:w}"))

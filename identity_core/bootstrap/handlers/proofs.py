@@ -26,6 +26,7 @@ from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
 from identity_core.use_cases.proofs.question import PoseQuestion
 from identity_core.use_cases.proofs.recording import RecordVerification
 from identity_core.use_cases.proofs.revoke import RevokeProof
+from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
 from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
@@ -65,16 +66,16 @@ def proof_check_handlers(opened: Opened) -> ProofCheckHandlers:
     store, clock = opened.store, opened.clock
     proofs, audit, timeline = store.proofs, store.audit, store.timeline
     issuers = IssuerKeys(opened.reader)
-    check = CheckProof(opened.provers, issuers)
+    check = CheckProof(opened.provers, issuers, store.credential_schemas)
     most = opened.settings.prover.anonymous_waiting
-    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers), most)
+    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
     freshness = Freshness(store.verifier_challenges)
     record = RecordVerification(store.verifications, timeline, audit)
-    access = ProofAccess(proofs)
-    credentials, delegations = store.credentials, store.delegations
+    access = ProofAccess(proofs, store.verifier_challenges)
+    status = ProofStatus(access, proofs, store.credentials, store.delegations)
     return ProofCheckHandlers(
-        received=VerifyReceivedProof(check, check_anonymously, freshness, proofs, record, clock),
-        stored=VerifyStoredProof(check, freshness, proofs, credentials, delegations, record, clock),
+        received=VerifyReceivedProof(check, check_anonymously, freshness, proofs, status, record, clock),
+        stored=VerifyStoredProof(check, freshness, proofs, status, record, clock),
         get=GetProof(access, audit, clock),
         revoke=RevokeProof(access, proofs, opened.anchors, timeline, audit, clock),
     )

@@ -5,7 +5,7 @@ CREATE TABLE store_migrations (
 	CONSTRAINT store_migrations_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO store_migrations (version_num) VALUES ('0010');
+INSERT INTO store_migrations (version_num) VALUES ('0014');
 
 CREATE TABLE did_versions (
 	did TEXT NOT NULL, 
@@ -281,8 +281,6 @@ CREATE TABLE verifier_challenges (
 	CONSTRAINT pk_verifier_challenges PRIMARY KEY (digest)
 );
 
-CREATE INDEX ix_verifier_challenges_expires_at ON verifier_challenges (expires_at);
-
 CREATE INDEX ix_verifier_challenges_owner_expires_at ON verifier_challenges (owner, expires_at);
 
 CREATE TABLE transparency_tiles (
@@ -364,4 +362,6 @@ CREATE TABLE quarantined_dids (
 	since BIGINT NOT NULL, 
 	CONSTRAINT pk_quarantined_dids PRIMARY KEY (did)
 );
+
+CREATE INDEX ix_verifier_challenges_spent_expires_at ON verifier_challenges (spent, expires_at);
 

@@ -61,7 +61,7 @@ class VerifierChallengeRow(StoreModel, table=True):
     """A challenge that a verifier obtained for its domain, by the SHA-256 of its text; ``spent`` once it was used."""
 
     __tablename__ = "verifier_challenges"
-    __table_args__ = (Index(None, "expires_at"), Index(None, "owner", "expires_at"))
+    __table_args__ = (Index(None, "spent", "expires_at"), Index(None, "owner", "expires_at"))
 
     digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
     owner: str = Field(sa_type=Name)

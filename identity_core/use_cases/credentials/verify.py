@@ -78,12 +78,13 @@ class VerifyCredential:
         checks = [CredentialCheck("schema", True)]
         if presented.verification_method.partition("#")[0] != str(presented.issuer):
             return [*checks, CredentialCheck("issuerKey", False, "ISSUER_MISMATCH")]
-        found, key = await self.issuer_keys(presented.verification_method, now)
-        checks.append(CredentialCheck("issuerKey", found.ok, None if found.code is None else found.code.value))
-        if key is None:
+        found = await self.issuer_keys(presented.verification_method, now)
+        code = found.check.code
+        checks.append(CredentialCheck("issuerKey", found.check.ok, None if code is None else code.value))
+        if found.raw is None:
             return checks
         try:
-            await self.check(key, presented.signature, schema, values)
+            await self.check(found.raw, presented.signature, schema, values)
         except InvalidCredential as error:
             return [*checks, _wrong("signature", "SIGNATURE_INVALID", error)]
         return [*checks, CredentialCheck("signature", True)]

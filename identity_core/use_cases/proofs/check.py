@@ -20,6 +20,7 @@ from identity_core.domain.verification import (
     right,
     wrong,
 )
+from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
 from identity_core.use_cases.proofs.verify import ReceivedProof
@@ -31,18 +32,36 @@ class CheckProof:
 
     provers: ProofWorkers
     issuers: IssuerKeys
+    schemas: CredentialSchemas
 
     async def __call__(self, received: ReceivedProof, question: Question, now: datetime) -> Verdict:
         try:
             presented = await self.provers.read(received.proof)
         except ProofInvalid:
             return Verdict((wrong("form", Finding.PROOF_INVALID),), None, question.unchecked)
-        checks = [right("form"), *question.compare(presented), check_time(presented.context, now)]
-        resolved, key = await self.issuers(presented.verification_method, now)
-        checks.append(resolved)
-        if key is not None:
-            checks += await self._mathematics(received, presented, key, now)
-        return Verdict(tuple(checks), presented, question.unchecked)
+        checks = [right("form"), *question.compare(presented, now), check_time(presented.context, now)]
+        unchecked = question.unchecked
+        registered = await self.schemas.get(presented.schema.id)
+        if registered is None:
+            unchecked += ("schemaHeader",)
+        elif registered.definition.schema.header != presented.schema.header:
+            # An issuer that signs one schema under several headers tells its holders apart by them.
+            checks.append(wrong("schemaHeader", Finding.SCHEMA_MISMATCH))
+        else:
+            checks.append(right("schemaHeader"))
+        found = await self.issuers(presented.verification_method, now)
+        checks.append(found.check)
+        if found.raw is not None:
+            checks += await self._mathematics(received, presented, found.raw, now)
+        return Verdict(tuple(checks), presented, unchecked, found.warnings)
+
+    async def expired(self, received: ReceivedProof, question: Question) -> Verdict:
+        """That the proof has expired, and nothing else about it but what it says of itself."""
+        try:
+            presented = await self.provers.read(received.proof)
+        except ProofInvalid:
+            presented = None
+        return Verdict((wrong("time", Finding.PROOF_EXPIRED),), presented, question.unchecked)
 
     async def _mathematics(
         self, received: ReceivedProof, presented: Presented, key: bytes, now: datetime

@@ -9,11 +9,20 @@ from datetime import datetime
 
 from identity_core.domain.did import Did
 from identity_core.domain.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable
-from identity_core.domain.issuer_key import assertion_key, controller_of
+from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.domain.verification import Check, Finding, right, undecided, wrong
 from identity_core.use_cases.dids.reader import DidReader
 
 NAME = "issuerKey"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundKey:
+    """The check, the raw key (96 octets) where it is right, and what is strange about the document that has it."""
+
+    check: Check
+    raw: bytes | None = None
+    warnings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +31,25 @@ class IssuerKeys:
 
     reader: DidReader
 
-    async def __call__(self, method_id: str, now: datetime) -> tuple[Check, bytes | None]:
-        """The check, and the raw key (96 octets) where it is right."""
+    async def __call__(self, method_id: str, now: datetime) -> FoundKey:
+        """The key of the verification method that is in force at ``now`` (aware UTC)."""
         try:
             did = controller_of(method_id)
             document = await self._document(self.reader.parse(str(did)))
         except InvalidDid:
-            return wrong(NAME, Finding.ISSUER_KEY_UNKNOWN), None
+            return FoundKey(wrong(NAME, Finding.ISSUER_KEY_UNKNOWN))
         except DidNotFound:
-            return wrong(NAME, Finding.ISSUER_NOT_FOUND), None
+            return FoundKey(wrong(NAME, Finding.ISSUER_NOT_FOUND))
         except (PluginUnavailable, NotAcceptable):
-            return undecided(NAME, Finding.ISSUER_UNAVAILABLE), None
+            return FoundKey(undecided(NAME, Finding.ISSUER_UNAVAILABLE))
         if document is None:
-            return wrong(NAME, Finding.ISSUER_DEACTIVATED), None
+            return FoundKey(wrong(NAME, Finding.ISSUER_DEACTIVATED))
         try:
-            return right(NAME), assertion_key(document, method_id, now)
+            raw = assertion_key(document, method_id, now)
         except ValueError:
-            return wrong(NAME, Finding.ISSUER_KEY_UNKNOWN), None
+            return FoundKey(wrong(NAME, Finding.ISSUER_KEY_UNKNOWN))
+        marks = signing_keys(document, now) > MANY_KEYS
+        return FoundKey(right(NAME), raw, (Finding.ISSUER_HAS_MANY_KEYS,) if marks else ())
 
     async def _document(self, did: Did) -> Mapping[str, JsonValue] | None:
         """The document in force; None for a deactivated DID. Raises ``DidNotFound``, and what ``DidReader.elsewhere`` does."""

@@ -62,7 +62,8 @@ class ReceivedProof:
 @dataclass(frozen=True, slots=True)
 class VerifiedProof:
     """What is proven. ``unchecked`` names the parts about which the verifier had no expectation: a proof for somebody else, or
-    of another question, passes there."""
+    of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
+    ``credentialStatus`` and ``revocation``."""
 
     presented: Presented
     unchecked: tuple[str, ...]
@@ -80,6 +81,7 @@ class VerifyProof:
         """``issuer_key`` is the raw public key (96 octets); ``now`` aware UTC. Raises ``ProofInvalid``."""
         presented = self.prover.read(received.proof)
         unchecked = expectation.compare(presented)
+        expectation.check_age(presented.context, now)
         statement = presented.statement(issuer_key)
         signals, kind, proof_id = received.public_signals, received.predicate_type, received.proof_id
         proof = ZkProof(

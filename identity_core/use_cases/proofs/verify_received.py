@@ -1,6 +1,7 @@
-"""verifyProof: the check of a proof that somebody sends along, which asks nothing of what is stored.
+"""verifyProof: the check of a proof that somebody sends along.
 
-A proof that does not hold is an answer and no error. Whoever is known leaves a row in the history; a stranger leaves none.
+A proof that does not hold is an answer and no error. Whoever is known leaves a row in the history; a stranger leaves none. Where
+the proof is one that is kept here, and the caller took part in it, what is known of its credential counts.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.freshness import Freshness
 from identity_core.use_cases.proofs.recording import RecordVerification
+from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
 
 
@@ -26,6 +28,7 @@ class VerifyReceivedProof:
     check_anonymously: CheckAnonymously
     freshness: Freshness
     proofs: Proofs
+    status: ProofStatus
     record: RecordVerification
     clock: Clock
 
@@ -37,9 +40,12 @@ class VerifyReceivedProof:
         verdict = await check(received, question, now)
         if stale is not None:
             verdict = replace(verdict, checks=(*verdict.checks, stale))
+        stored = None if occasion is None else await self._kept(received, verdict)
+        if occasion is not None and stored is not None:
+            verdict, _ = await self.status(verdict, stored, occasion.caller, now)
         verdict = await self.freshness.settle(question, verdict, now)
         if occasion is not None:
-            await self.record(verdict, await self._kept(received, verdict), occasion, now)
+            await self.record(verdict, stored, occasion, now)
         return verdict
 
     async def _kept(self, received: ReceivedProof, verdict: Verdict) -> StoredProof | None:

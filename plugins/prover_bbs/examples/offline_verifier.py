@@ -3,7 +3,8 @@
     python offline_verifier.py answer.json issuer.jsonl age gte 18 --audience https://shop.example --challenge 'what I gave'
 
 ``answer.json`` is what `POST /zkp/delegated-proofs` answered, or the ``ZKProof`` in it; ``issuer.jsonl`` the log of the issuer's DID, from
-anywhere. Ends with 0 when the proof holds, else with 1 and the reason.
+anywhere. Ends with 0 when the proof holds, else with 1 and the reason. A proof does not say whether its credential is still in force, nor
+who shows it: what is left open is printed as unchecked, and ``--max-age`` refuses a proof that says itself that it is old.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import json
 import os
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from identity_prover_bbs import BbsProver
@@ -22,11 +23,13 @@ from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.issuer_key import assertion_key
 from identity_core.domain.log import LogInvalid, verify
 from identity_core.domain.proof import Expectation
-from identity_core.use_cases.proofs.verify import ReceivedProof, VerifyProof
+from identity_core.use_cases.proofs.verify import ReceivedProof, VerifiedProof, VerifyProof
 
 
-def check(answer: Path, log: Path, predicate: dict[str, JsonValue], audience: str, challenge: str) -> str:
-    """The issuer's verification method. Raises ``ProofInvalid``, ``LogInvalid``, ``ValueError``."""
+def check(
+    answer: Path, log: Path, predicate: dict[str, JsonValue], audience: str, challenge: str, max_age: timedelta | None
+) -> VerifiedProof:
+    """What is proven, and what is not. Raises ``ProofInvalid``, ``LogInvalid``, ``ValueError``."""
     now = datetime.now(UTC)
     issuer = verify(log.read_bytes(), now=now)
     if issuer.deactivated:
@@ -42,10 +45,10 @@ def check(answer: Path, log: Path, predicate: dict[str, JsonValue], audience: st
         nonce=challenge.encode(),
         proof_id=None,
         capability=None,
+        max_age=max_age,
     )
     key = assertion_key(dict(issuer.document), method, now)
-    VerifyProof(prover)(received, issuer_key=key, expectation=expectation, now=now)
-    return method
+    return VerifyProof(prover)(received, issuer_key=key, expectation=expectation, now=now)
 
 
 def main() -> int:
@@ -58,6 +61,7 @@ def main() -> int:
     parser.add_argument("value", help="JSON, or a text")
     parser.add_argument("--audience", required=True)
     parser.add_argument("--challenge", required=True)
+    parser.add_argument("--max-age", type=float, metavar="SECONDS")
     said = parser.parse_args()
     try:
         value = json.loads(said.value)
@@ -65,12 +69,15 @@ def main() -> int:
         value = said.value
     predicate = {"attributeName": said.attribute, "type": said.type, "value": value}
     try:
-        method = check(said.answer, said.log, predicate, said.audience, said.challenge)
+        max_age = None if said.max_age is None else timedelta(seconds=said.max_age)
+        verified = check(said.answer, said.log, predicate, said.audience, said.challenge, max_age)
     except ProofInvalid as error:
         return told(f"not valid: {error.details.get('reason', error)}", 1)
     except (LogInvalid, ValueError) as error:
         return told(f"not valid: {error}", 1)
-    return told(f"valid: {said.attribute} {said.type} {said.value}, says {method.partition('#')[0]}", 0)
+    issuer = verified.presented.verification_method.partition("#")[0]
+    told(f"valid: {said.attribute} {said.type} {said.value}, says {issuer}", 0)
+    return told(f"unchecked: {', '.join(verified.unchecked)}", 0)
 
 
 def told(line: str, status: int) -> int:

@@ -17,6 +17,8 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.crypto.bls12381 import select
+from identity_core.domain import schema_json
+from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.proof import Expectation
 
@@ -102,8 +104,30 @@ def test_the_command_accepts(proof):
     assert result.exit_code == 0, result.output
     body = json.loads(result.output)
     assert body["verified"] is True
-    assert body["unchecked"] == ["verificationMethod", "header", "proofId", "capability"]
-    assert "unchecked" in run(proof).output
+    silent = ["verificationMethod", "header", "proofId", "capability", "maxAge"]
+    assert body["unchecked"] == [*silent, "holder", "credentialValidity", "credentialStatus", "revocation"]
+    assert "credentialStatus" in run(proof).output
+
+
+def test_how_old_a_proof_may_be(proof):
+    made = context().issued_at
+    for age, status in ((0, 0), (60, 0), (61, 1)):
+        at = (made + timedelta(seconds=age)).isoformat()
+        result = run(proof, "--at", at, "--max-age", "60")
+        assert result.exit_code == status, result.output
+    assert "older than expected" in result.output
+
+
+def test_the_header_is_that_of_the_registered_schema(proof, tmp_path):
+    registered, other = tmp_path / "schema.json", tmp_path / "other.json"
+    written = schema_json.to_json(CredentialSchema(SCHEMA, {}))
+    registered.write_text(json.dumps(written))
+    other.write_text(json.dumps({**written, "attributes": [*reversed(written["attributes"])]}))
+    body = json.loads(run(proof, "--schema", str(registered), "--json").output)
+    assert "header" not in body["unchecked"]
+    result = run(proof, "--schema", str(other))
+    assert result.exit_code == 1
+    assert "not bound to the expected header" in result.output
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,8 @@ def test_the_issuers_key_from_wherever(remote: Commands, server: LocalServer, he
         body = remote.json("proof", "verify", made.file, *source, *asked)
         assert body["verified"] is True
         assert body["verificationMethod"].startswith(made.issuer + "#")
-        assert body["unchecked"] == ["verificationMethod", "header", "proofId", "capability"]
+        silent = ["verificationMethod", "header", "proofId", "capability", "maxAge"]
+        assert body["unchecked"] == [*silent, "holder", "credentialValidity", "credentialStatus", "revocation"]
         wrong = remote.refused("proof", "verify", made.file, *source, "--challenge", "d" * 16)
         assert "not bound to the expected nonce" in wrong[0]
     # Another document does not speak for the key, and an edited log for nothing.

@@ -144,7 +144,21 @@ def test_public_signals_are_in_the_order_of_the_contract():
     ],
 )
 def test_what_was_not_compared_is_said(expected, unchecked):
-    assert set(replace(NOTHING, **expected).compare(PRESENTED)) == unchecked
+    never = {"maxAge", "holder", "credentialValidity", "credentialStatus", "revocation"}
+    assert set(replace(NOTHING, **expected).compare(PRESENTED)) == unchecked | never
+
+
+@pytest.mark.parametrize(("age", "good"), [(-60, True), (0, True), (30, True), (30.000001, False), (31, False)])
+def test_how_old_a_proof_may_be(age, good):
+    now = CONTEXT.issued_at + timedelta(seconds=age)
+    expected = replace(NOTHING, max_age=timedelta(seconds=30))
+    assert "maxAge" not in expected.compare(PRESENTED)
+    NOTHING.check_age(CONTEXT, now + timedelta(days=3650))
+    if good:
+        expected.check_age(CONTEXT, now)
+    else:
+        with pytest.raises(ProofInvalid):
+            expected.check_age(CONTEXT, now)
 
 
 @pytest.mark.parametrize(

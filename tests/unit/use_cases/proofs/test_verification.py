@@ -48,12 +48,19 @@ def wrongs(verdict: Verdict) -> dict[str, tuple[bool | None, Any]]:
 def test_a_good_proof_and_every_expectation(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
-        asked = Question(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id)
-        for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
+        asked = Question(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id, timedelta(minutes=5))
+        never = ("holder", "credentialValidity", "credentialStatus", "revocation")
+        for verdict, unchecked in (
+            (await rooms.verify(made, asked), never),
+            (await rooms.verify_stored(made, asked), ()),
+        ):
             assert verdict.verified, wrongs(verdict)
-            assert verdict.unchecked == ()
+            assert verdict.unchecked == unchecked
             assert verdict.errors == verdict.warnings == ()
-        assert (await rooms.verify(made)).unchecked == ("predicate", "challenge", "domain", "issuerDid", "schemaId")
+        silent = ("predicate", "challenge", "domain", "issuerDid", "schemaId", "maxAge")
+        assert (await rooms.verify(made)).unchecked == (*silent, *never)
+        unreadable = await rooms.verify(made, proof="x")
+        assert unreadable.unchecked == (*silent, *never)
 
     tell(story)
 
