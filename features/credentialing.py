@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from features.document import Operation
+from features.signing import call
 from features.world import DRAFTS, Draft, Person, World
 from identity_core.cli.credential_offline import sign_values
 from identity_core.codec import multibase, multikey
@@ -71,6 +72,10 @@ def issued(world: World, by: str = "Ivo", of: str = "Hana") -> dict[str, Any]:
     answer = world.call("issueCredential", headers=world.key_header(), body=body)
     assert answer.status_code == 201, answer.content
     record: dict[str, Any] = answer.parsed.to_dict()
+    # Only its holder is shown the signature.
+    read = call(world, of, "getCredential", credential_id=record["id"])
+    assert read.status_code == 200, read.content
+    record = read.parsed.to_dict()
     world.notes["credential"] = record
     return record
 

@@ -105,7 +105,8 @@ class CredentialTelling:
         validity = {"validFrom": times.printed(START), "validUntil": times.printed(START + timedelta(days=365))}
         signed = {"verificationMethod": self.method, "signature": multibase.base64url_encode(_secret(issued).signature)}
         shown = _body(credential_render.found(issued, BASE_URL))
-        hidden = _body(credential_render.found(ShownCredential(issued.credential, None), BASE_URL))
+        unsigned = _body(credential_render.found(dataclasses.replace(issued, to_holder=False), BASE_URL))
+        hidden = _body(credential_render.found(ShownCredential(issued.credential, None, False), BASE_URL))
         page = _body(credential_render.credentials([suspended], 50))
         schema = _body(credential_render.created_schema(self.schema))
         return {
@@ -121,11 +122,14 @@ class CredentialTelling:
                     "withoutEnd": {**claims, "validUntil": None},
                     "byThisKey": {**claims, "verificationMethod": self.method},
                 },
-                "201": {"issued": shown},
+                "201": {"issued": unsigned},
             },
-            "importCredential": {"request": {"signed": {**claims, **validity, **signed}}, "201": {"imported": shown}},
+            "importCredential": {
+                "request": {"signed": {**claims, **validity, **signed}},
+                "201": {"imported": unsigned},
+            },
             "listCredentials": {"200": {"onePage": page}},
-            "getCredential": {"200": {"forHolderAndIssuer": shown, "forOthers": hidden}},
+            "getCredential": {"200": {"forTheHolder": shown, "forTheIssuer": unsigned, "forOthers": hidden}},
             "setCredentialStatus": {
                 "request": {
                     "suspend": {"purpose": "suspension", "value": True, "reason": "lost card"},
@@ -164,7 +168,7 @@ class CredentialTelling:
             created_at=START,
             created_by="apiKey:9f86d081884c",
         )
-        return ShownCredential(credential, Witness(signature, VALUES))
+        return ShownCredential(credential, Witness(signature, VALUES), True)
 
     def status_list(self, credential: Credential) -> Any:
         """The issuer's list of what is revoked, with two others in it."""

@@ -8,6 +8,7 @@ Feature: Credentials
     When Ivo issues a credential to Hana
     Then the answer is 201
     And the credential says what was asked for
+    And the signature is not in it
     And nobody may keep a copy of the answer
 
   @issueCredential @422:INVALID_CREDENTIAL
@@ -121,25 +122,27 @@ Feature: Credentials
   # Reading
 
   @getCredential
-  Scenario Outline: Holder and issuer see everything
+  Scenario Outline: Holder and issuer see what it says, and the signature is the holder's
     Given Ivo has issued a credential to Hana
     When <name> reads the credential
     Then the answer is 200
     And the credential says what was asked for
+    And the signature <is> in it
     And nobody may keep a copy of the answer
 
     Examples:
-      | name |
-      | Hana |
-      | Ivo  |
+      | name | is     |
+      | Hana | is     |
+      | Ivo  | is not |
 
   @getCredential
-  Scenario: An operator for this holder sees everything
+  Scenario: An operator for this holder sees everything but the signature
     Given Ivo has issued a credential to Hana
     And Olu has an API key for the DID of Hana
     When Olu reads the credential with the key
     Then the answer is 200
     And the credential says what was asked for
+    And the signature is not in it
 
   @getCredential
   Scenario: An operator for anybody sees no values

@@ -8,9 +8,11 @@ from urllib.parse import quote
 
 from identity_core.api.did_render import NO_STORE, cursor
 from identity_core.api.request import Answer
+from identity_core.codec.multibase import base64url_encode
 from identity_core.domain import schema_json, verifiable_credential
 from identity_core.domain.credential import Credential
 from identity_core.domain.errors import JsonValue
+from identity_core.domain.schema import Schema
 from identity_core.domain.times import printed, printed_exactly
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.use_cases.credentials.get_status_list import SignedStatusList
@@ -29,9 +31,20 @@ def schema(registered: RegisteredSchema) -> dict[str, JsonValue]:
     """The JSON of a registered schema."""
     return {
         **schema_json.to_json(registered.definition),
+        "header": base64url_encode(registered.definition.schema.header),
+        "messages": _messages(registered.definition.schema),
         "createdAt": printed(registered.created_at),
         "createdBy": author(registered.created_by),
     }
+
+
+def _messages(signed: Schema) -> list[JsonValue]:
+    """What stands in each slot, in their order: the octets of every attribute, then the numbers of the ordered ones."""
+    ordered = [attribute.name for attribute in signed.attributes if attribute.type.ordered]
+    return [
+        *({"attributeName": attribute.name, "kind": "hashed"} for attribute in signed.attributes),
+        *({"attributeName": name, "kind": "numeric"} for name in ordered),
+    ]
 
 
 def created_schema(registered: RegisteredSchema) -> Answer:
@@ -135,4 +148,6 @@ def _with_values(seen: ShownCredential, base_url: str) -> dict[str, JsonValue]:
     shown = None
     if seen.witness is not None:
         shown = verifiable_credential.to_json(seen.credential, seen.witness, base_url)
+        if not seen.to_holder:
+            del shown["proof"]["proofValue"]
     return record(seen.credential, shown)

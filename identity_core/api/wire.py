@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 99057435038fa238d7e4e50787a1a64551478c66c02eac51561f8355969037f7
+SHA-256 of identity.json: 7fce5d03bf82c6aa9fbb643cb29f02b1f93f55e3f2c511874b89d4e80fb5924c
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "99057435038fa238d7e4e50787a1a64551478c66c02eac51561f8355969037f7"
+DOCUMENT_SHA256 = "7fce5d03bf82c6aa9fbb643cb29f02b1f93f55e3f2c511874b89d4e80fb5924c"
 
 AlsoKnownAs = list[str]
 
@@ -222,13 +222,18 @@ class CredentialList(TypedDict):
     nextCursor: str | None
 
 
+class CredentialMessage(TypedDict):
+    attributeName: str
+    kind: str
+
+
 class CredentialProof(TypedDict):
     type: str
     cryptosuite: str
     verificationMethod: str
     created: str
     proofPurpose: str
-    proofValue: str
+    proofValue: NotRequired[str]
 
 
 class CredentialRecord(TypedDict):
@@ -251,6 +256,8 @@ class CredentialRecord(TypedDict):
 class CredentialSchema(TypedDict):
     id: str
     attributes: list[CredentialAttribute]
+    header: str
+    messages: list[CredentialMessage]
     createdAt: str
     createdBy: Author
 

@@ -87,6 +87,13 @@ class Office:
         record: dict[str, Any] = answer.json
         return record
 
+    def read(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The same credential as Hana sees it: with the signature."""
+        answer = ask(self.hana, "GET", f"/credentials/{record['id']}")
+        assert answer.status == 200, answer.body
+        shown: dict[str, Any] = answer.json
+        return shown
+
     def raw(self, attributes: bytes) -> Answer:
         """A request to issue whose attributes are exactly these octets."""
         said = json.dumps(self.claims(attributes="HERE")).encode().replace(b'"HERE"', attributes)
@@ -143,7 +150,7 @@ def test_strange_names_are_names_of_nothing(office: Office, name: str) -> None:
 
 
 def test_a_verdict_on_a_guess_does_not_tell_whether_the_credential_exists(office: Office) -> None:
-    shown = office.issued()["credential"]
+    shown = office.read(office.issued())["credential"]
     guess = shown | {"credentialSubject": shown["credentialSubject"] | {"age": 30}}
 
     def verdict(credential: Any) -> Any:
@@ -206,8 +213,54 @@ def test_two_spellings_of_one_text_are_one_value(office: Office) -> None:
         office.raw(f'{{"age":24,"name":"{name}","income":"1.5"}}'.encode()).json for name in ("é", "e\u0301")
     )
     assert composed["credential"]["credentialSubject"] == decomposed["credential"]["credentialSubject"]
-    assert composed["credential"]["proof"]["proofValue"] == decomposed["credential"]["proof"]["proofValue"]
+    signatures = {office.read(one)["credential"]["proof"]["proofValue"] for one in (composed, decomposed)}
+    assert len(signatures) == 1
     assert composed["credential"]["credentialSubject"]["income"] == "1.50"
+
+
+# The signature is the holder's: whoever has it proves with the credential, past every delegation
+
+
+def test_nobody_but_the_holder_is_shown_the_signature(office: Office) -> None:
+    schema = schema_json.read(office.schema_id, ATTRIBUTES).schema
+    values = office.claims()["attributes"]
+    proof = {"verificationMethod": office.key_id, "signature": base64url(sign(schema, values, office.key()))}
+    key = office.operate(
+        "POST",
+        "/admin/api-keys",
+        {"name": "hers", "scopes": ["credentials:read"], "allowedTargets": [office.hana.did, office.ivo.did]},
+    )
+    assert key.status == 201, key.body
+    narrow = {"X-API-Key": key.json["apiKey"]}
+    retry = {"Idempotency-Key": "k" * 32}
+    issued = office.operate("POST", "/credentials", office.claims(), **retry)
+    answers = [
+        issued,
+        office.operate("POST", "/credentials", office.claims(), **retry),
+        ask(office.ivo, "POST", "/credentials", office.claims(attributes={"age": None, "name": "x", "income": None})),
+        office.operate("POST", "/credentials/import", office.claims() | proof),
+        ask(office.ivo, "GET", f"/credentials/{issued.json['id']}"),
+        office.operate("GET", f"/credentials/{issued.json['id']}"),
+        office.wire.call("GET", f"{PREFIX}/credentials/{issued.json['id']}", None, narrow),
+        office.operate("GET", f"/credentials?holderDid={quote(office.hana.did)}"),
+        ask(office.ivo, "GET", "/credentials"),
+        office.operate("POST", f"/credentials/{issued.json['id']}/status", {"purpose": "suspension", "value": True}),
+    ]
+    signature = office.read(issued.json)["credential"]["proof"]["proofValue"]
+    assert len(multibase.base64url_decode(signature[1:])) == 80
+    for answer in answers:
+        assert answer.status in (200, 201), answer.body
+        assert signature[1:].encode() not in answer.body
+        assert b"proofValue" not in answer.body
+    # Who is both reads it as its holder.
+    own = ask(
+        office.ivo,
+        "POST",
+        "/credentials",
+        office.claims(holderDid=office.ivo.did, attributes={"age": None, "name": "x", "income": None}),
+    )
+    assert own.status == 201, own.body
+    assert own.json["credential"]["proof"]["proofValue"].startswith("u")
 
 
 # Foreign signatures
@@ -375,7 +428,7 @@ def test_no_value_stands_in_a_file_a_log_a_metric_or_a_refusal(talkative: tuple[
         ),
     ]
     assert {answer.status for answer in refusals} == {400, 404, 422}
-    shown = record["credential"]
+    shown = office.read(record)["credential"]
     verdicts = [
         office.operate("POST", "/credentials/verify", {"credential": shown}),
         office.operate("POST", "/credentials/verify", {"credential": shown | {canary: 1}}),

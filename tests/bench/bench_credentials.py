@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from identity_core.cli.local_server import local_server
-from identity_core.client import Session
+from identity_core.client import Session, Signer
 from identity_core.domain import schema_json, status_list
 from identity_core.domain.credential_signature import canonical_values, check_signature
 from tests.attack.stranger import GENEROUS
@@ -69,7 +69,8 @@ def service(seconds: float) -> None:
         flip = iter(range(10**9))
         measure("issueCredential", seconds, lambda: session.call("POST", "/credentials", body=claims))
         measure("getCredential", seconds, lambda: session.call("GET", f"/credentials/{made['id']}"))
-        body = {"credential": made["credential"]}
+        signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
+        body = {"credential": session.signed("GET", f"/credentials/{made['id']}", None, signer, "read")["credential"]}
         measure("verifyCredential", seconds, lambda: session.call("POST", "/credentials/verify", body=body))
         with httpx.Client(trust_env=False) as http:
             measure("getStatusList, unchanged", seconds, lambda: http.get(address))

@@ -78,6 +78,11 @@ def lists_strangely(world: World, what: str) -> None:
 # Then
 
 
+@then(parsers.re(r"the signature (?P<there>is|is not) in it"))
+def signature_shown(world: World, there: str) -> None:
+    assert ("proofValue" in body_of(world.answer)["credential"]["proof"]) is (there == "is")
+
+
 @then("the record is there and the values are not")
 def metadata(world: World) -> None:
     body = body_of(world.answer)

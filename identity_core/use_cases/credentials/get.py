@@ -27,4 +27,4 @@ class GetCredential:
             details: dict[str, JsonValue] = {"credentialId": seen.credential.id, "values": seen.with_values}
             await self.journal.line(occasion, str(seen.credential.holder), self.clock.now(), details)
         witness = await self.vault.witness(seen.credential) if seen.with_values else None
-        return ShownCredential(seen.credential, witness)
+        return ShownCredential(seen.credential, witness, occasion.caller.person == seen.credential.holder)

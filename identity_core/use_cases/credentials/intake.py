@@ -128,4 +128,4 @@ class CredentialIntake:
         if stored is None:
             raise InternalError("Two credentials got one id.")
         await self.journal.event("credential.issued", stored, occasion, prepared.now)
-        return ShownCredential(stored, witness)
+        return ShownCredential(stored, witness, occasion.caller.person == stored.holder)

@@ -15,10 +15,12 @@ from identity_core.use_cases.credentials.seal import CredentialSeal
 
 @dataclass(frozen=True, slots=True)
 class ShownCredential:
-    """A credential; ``witness`` None for those who see no values."""
+    """A credential; ``witness`` None for those who see no values. ``to_holder``: the signature is shown too. Whoever has it proves with
+    the credential, past every delegation, so not even issuer and operator get it back."""
 
     credential: Credential
     witness: Witness | None
+    to_holder: bool
 
 
 @dataclass(frozen=True, slots=True)

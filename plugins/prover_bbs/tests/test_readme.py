@@ -40,7 +40,8 @@ def run_examples(**changes):
 
 
 def test_the_examples_run():
-    assert set(run_examples().unchecked) == {"header", "proofId", "capability"}
+    never = {"holder", "credentialValidity", "credentialStatus", "revocation"}
+    assert set(run_examples().unchecked) == {"header", "proofId", "capability"} | never
 
 
 def test_and_would_fail():
