@@ -31,6 +31,7 @@ from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
 from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
+from identity_core.use_cases.verifications.list import ListVerifications
 from tests.proving import Proving, Workers
 from tests.rooms import operator
 
@@ -60,6 +61,7 @@ class Verifying(Proving):
             check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
         )
         self.stored = VerifyStoredProof(check, freshness, store.proofs, status, record, self.clock)
+        self.history = ListVerifications(store.verifications, store.proofs, access, self.clock)
         self.get = GetProof(access, store.audit, self.clock)
         self.revoke = RevokeProof(access, store.proofs, None, store.timeline, store.audit, self.clock)
 

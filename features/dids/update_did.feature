@@ -59,6 +59,23 @@ Feature: Change a DID document
     When Hana asks to remove the last authentication key
     Then the answer is 422 INVALID_DOCUMENT
 
+  Scenario: A key that signs credentials comes with its proof
+    Given Hana has a DID
+    When Hana adds a key that signs credentials with its proof
+    Then the answer is 200
+    And the document is version 2
+
+  @422:INVALID_DOCUMENT
+  Scenario Outline: Nobody lists the key of another
+    Given Hana has a DID
+    When Hana adds a key that signs credentials with <proof>
+    Then the answer is 422 INVALID_DOCUMENT
+
+    Examples:
+      | proof                |
+      | no proof             |
+      | the proof of Mallory |
+
   @422:INVALID_DOCUMENT
   Scenario: A did:key cannot change
     Given Hana has registered a did:key of her own

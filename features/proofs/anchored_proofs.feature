@@ -50,18 +50,29 @@ Feature: A proof is anchored on the ledger
     And it names the block of the revocation
 
   @verifyStoredProof
-  Scenario: Whoever verifies it sees the receipt
-    Given Aki has an anchored proof about Hana
+  Scenario: The verifier whom it answers sees the receipt
+    Given Vera has a challenge for https://shop.example
+    And the proof shall answer it
+    And Aki has an anchored proof about Hana
     When Vera verifies the stored proof
     Then it is verified
     And its anchor is confirmed
 
   @listVerificationHistory
   Scenario: The history of verifications shows the receipt
-    Given Aki has an anchored proof about Hana
+    Given Vera has a challenge for https://shop.example
+    And the proof shall answer it
+    And Aki has an anchored proof about Hana
     And Vera has verified it
     When Vera reads the history
     Then each row shows the receipt
+
+  @verifyStoredProof @listVerificationHistory
+  Scenario: Whoever else knows the proof sees no receipt, which would tell of its revocation
+    Given Aki has an anchored proof about Hana
+    And Vera has verified it
+    When Vera reads the history
+    Then no row shows a receipt
 
   @getDashboardTimeline
   Scenario: The timeline tells of the anchor

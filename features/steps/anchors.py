@@ -133,6 +133,13 @@ def rows_show(world: World) -> None:
     assert items
 
 
+@then("no row shows a receipt")
+def rows_hide(world: World) -> None:
+    items = body_of(world.answer)["items"]
+    assert [item["anchor"] for item in items] == [None] * len(items)
+    assert items
+
+
 @then(parsers.parse("an event {kind} shows the receipt"))
 def timeline_tells(world: World, kind: str) -> None:
     [row] = [item for item in body_of(world.answer)["items"] if item["kind"] == kind]

@@ -40,11 +40,9 @@ def schema(registered: RegisteredSchema) -> dict[str, JsonValue]:
 
 def _messages(signed: Schema) -> list[JsonValue]:
     """What stands in each slot, in their order: the octets of every attribute, then the numbers of the ordered ones."""
-    ordered = [attribute.name for attribute in signed.attributes if attribute.type.ordered]
-    return [
-        *({"attributeName": attribute.name, "kind": "hashed"} for attribute in signed.attributes),
-        *({"attributeName": name, "kind": "numeric"} for name in ordered),
-    ]
+    slots = [("hashed", attribute.name) for attribute in signed.attributes]
+    slots += [("numeric", attribute.name) for attribute in signed.attributes if attribute.type.ordered]
+    return [{"attributeName": name, "kind": kind} for kind, name in slots]
 
 
 def created_schema(registered: RegisteredSchema) -> Answer:

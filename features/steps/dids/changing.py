@@ -10,6 +10,7 @@ from pytest_bdd import given, parsers, then, when
 
 from features.steps.answers import body_of
 from features.world import Person, World
+from identity_core.client.possession import proof_of_possession
 from identity_core.domain import keys
 
 BODIES = {
@@ -143,6 +144,18 @@ def removes_with_old_key(world: World, name: str) -> None:
     person = world.person(name)
     body = {"operation": "removeVerificationMethod", "keyId": person.created["keys"]["authentication"]["keyId"]}
     act(world, person, "updateDid", body, key="old")
+
+
+@when(parsers.parse("{name:w} adds a key that signs credentials with {proof}"))
+def adds_signing_key(world: World, name: str, proof: str) -> None:
+    person = world.person(name)
+    key = keys.generate("Bls12381G2Key2020", os.urandom)
+    method = {"type": key.type, "publicKeyMultibase": key.public}
+    if proof != "no proof":
+        whose = person if proof == "its proof" else world.person("Mallory")
+        method["proofOfPossession"] = proof_of_possession(whose.did, key.secret)
+    body = {"operation": "addVerificationMethod", "verificationMethod": method, "relationships": ["assertionMethod"]}
+    act(world, person, "updateDid", body)
 
 
 # Then

@@ -40,9 +40,14 @@ def has_challenge(world: World, domain: str) -> None:
     world.notes["challenge"] = answer.parsed.challenge
 
 
+@given("the proof shall answer it")
+def shall_answer(world: World) -> None:
+    story(world).body |= {"challenge": world.notes["challenge"], "domain": SHOP}
+
+
 @given("Aki has a proof that is bound to it")
 def bound_proof(world: World) -> None:
-    story(world).body |= {"challenge": world.notes["challenge"], "domain": SHOP}
+    shall_answer(world)
     proof_of(world)
 
 

@@ -86,6 +86,8 @@ def verification_handlers(opened: Opened) -> VerificationHandlers:
     store = opened.store
     return VerificationHandlers(
         challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
-        history=ListVerifications(store.verifications),
+        history=ListVerifications(
+            store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
+        ),
         counts=CountVerifications(store.verifications),
     )

@@ -18,7 +18,7 @@ _VERIFY: Final = "/zkp/proofs/verify"
 def tell(story: Story, cast: Cast) -> None:
     """Changes nothing."""
     shown = cast.proved["proof"]
-    expected = {"predicate": ADULT, "issuerDid": cast.ivo.did, "schemaId": cast.schema_id}
+    expected = {"predicate": ADULT, "issuerDid": cast.ivo.did, "schemaId": cast.schema_id, "maxAge": 300}
     for_her = {"challenge": cast.challenge, "domain": SHOP}
     story.tell(
         "Vera checks it: what she asked, for her, with her challenge, under Ivo's key",

@@ -16,6 +16,7 @@ from identity_core.cli.wallet import Wallet, make_key
 from identity_core.client import Session
 from tests.unit.cli.conftest import Commands
 
+BLS = "Bls12381G2Key2020"
 Held = Callable[[], dict[str, Any]]
 
 
@@ -34,6 +35,58 @@ def test_create_keeps_the_keys_in_the_file(remote: Commands, here: Path) -> None
     shown = {method["publicKeyMultibase"] for method in document["verificationMethod"]}
     assert shown == {key["publicKey"] for name, key in held["keys"].items() if name != "recovery"}
     assert document["service"][0]["serviceEndpoint"] == "https://hana.example/"
+
+
+def test_a_key_that_signs_credentials_joins_in_a_second_version(remote: Commands, here: Path) -> None:
+    path = here / "ivo.json"
+    more = ("--key", BLS, "assertionMethod", "--key", BLS, "assertionMethod")
+    made = remote.json("did", "create", "--keys", path, *more)
+    assert "privateKey" not in json.dumps(made)
+    held = json.loads(path.read_text())
+    joined = [held["keys"]["assertionMethod"], *held["keys"]["additional"]]
+    assert made["didDocument"]["assertionMethod"][-2:] == [key["keyId"] for key in joined]
+    lines = remote.ok("did", "log", "get", held["did"]).splitlines()
+    assert set(json.loads(lines[1])["proof"][0]["possession"]) == {key["publicKey"] for key in joined}
+    assert "--keys" in remote.refused("did", "create", "--show-secrets", *more, status=2)[2]
+
+
+def test_a_second_version_that_is_refused_leaves_the_did(
+    remote: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = here / "ivo.json"
+    with monkeypatch.context() as patched:
+        patched.setattr("identity_core.cli.did_update.proof_of_possession", lambda did, secret: "A" * 107)
+        said = remote.refused("did", "create", "--keys", path, "--key", BLS, "assertionMethod")
+    assert "--new-key" in said[0]
+    assert "INVALID_DOCUMENT" in "".join(said)
+    held = json.loads(path.read_text())
+    assert held["did"] in said[0]
+    assert "pending" not in held
+    assert [key["type"] for key in held["keys"]["retired"]] == [BLS]
+    shown = remote.json("did", "update", "--keys", path, "--new-key", BLS, "assertionMethod")
+    filed = json.loads(path.read_text())["keys"]["assertionMethod"]
+    assert shown["didDocument"]["assertionMethod"][-1] == filed["keyId"]
+    remote.ok("did", "rotate", "--keys", path, "--old-key", filed["keyId"])
+    assert json.loads(path.read_text())["keys"]["assertionMethod"]["type"] == BLS
+
+
+def test_a_key_from_elsewhere_brings_its_proof(remote: Commands, here: Path, wallet: Path, held: Held) -> None:
+    key = make_key(BLS)
+    secret = here / "secret"
+    secret.write_text(key["privateKey"] + "\n")
+    proof = remote.ok("did", "possession", held()["did"], secret).strip()
+    added = ("--add-key", BLS, key["publicKey"], "assertionMethod")
+    assert "proofOfPossession" in "".join(remote.refused("did", "update", "--keys", wallet, *added))
+    other = remote.ok("did", "possession", "did:ids:other", secret).strip()
+    wrong = remote.refused("did", "update", "--keys", wallet, *added, "--possession", key["publicKey"], other)
+    assert "INVALID_DOCUMENT" in wrong[0]
+    shown = remote.json("did", "update", "--keys", wallet, *added, "--possession", key["publicKey"], proof)
+    assert shown["didDocument"]["assertionMethod"][-1].endswith(key["publicKey"])
+    given = ("--also-known-as", "https://hana.example/")
+    stray = remote.refused("did", "update", "--keys", wallet, *given, "--possession", key["publicKey"], proof, status=2)
+    assert "--add-key" in stray[2]
+    secret.write_text(make_key("Ed25519")["privateKey"])
+    assert BLS in remote.refused("did", "possession", held()["did"], secret)[0]
 
 
 def test_create_prints_secrets_only_when_asked(remote: Commands, here: Path) -> None:

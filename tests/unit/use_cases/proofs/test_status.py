@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.verification import Finding, Question, Verdict
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import ProofRevocation, StoredProof
+from identity_core.ports.verifications import VerificationWish
 from tests.rooms import START
 from tests.verifying import OPERATOR, Verifying
 
@@ -141,6 +143,58 @@ def test_after_its_expiry_a_proof_is_expired_and_no_more(tell: Any) -> None:
             assert (await rooms.verify_stored(made, asked, caller=caller)).errors == (Finding.PROOF_EXPIRED,)
             answer = await rooms.stored(made.id, Question(), rooms.occasion_of(caller))
             assert answer[1] is None, "the anchor would tell"
+
+    tell(story)
+
+
+def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> None:
+    """Its rows show the anchor as it is now: a revoked one would tell."""
+
+    async def story(rooms: Verifying) -> None:
+        vera, mallory = rooms.caller(rooms.vera), rooms.caller(rooms.mallory)
+        text, _ = await rooms.challenges(SHOP, vera)
+        made = await rooms.made(challenge=text, domain=SHOP)
+        receipt = Anchor(AnchorStatus.PRE_PHASE7, None, None, None)
+        anchored = replace(
+            made,
+            proof=replace(made.proof, proof_id="6f9619ff-8b86-4011-b42d-00c04fc964ff"),
+            anchor=receipt,
+            ibct_id="other",
+        )
+        assert await rooms.store.proofs.bring_in([anchored]) == 1
+        for caller in (vera, mallory, rooms.caller(rooms.hana)):
+            await rooms.verify_stored(anchored, caller=caller)
+
+        async def anchors(caller: Caller) -> set[Anchor | None]:
+            return {row.anchor for row in await rooms.history(VerificationWish(None, None), caller)}
+
+        assert await anchors(vera) == {receipt}
+        assert await anchors(mallory) == {None}
+        assert await anchors(rooms.caller(rooms.hana)) == {receipt}
+        rooms.clock.time = made.expires_at
+        assert await anchors(vera) == {None}
+        assert await anchors(rooms.caller(rooms.hana)) == {receipt}
+
+    tell(story)
+
+
+def test_an_id_in_a_strangers_proof_opens_no_record(tell: Any) -> None:
+    """Mallory makes a proof of her own that bears the id of Hana's: the record of that id says nothing about it."""
+
+    async def story(rooms: Verifying) -> None:
+        made = await rooms.made()
+        await revoked(rooms)
+        hana = rooms.caller(rooms.hana)
+        assert (await rooms.verify(made, caller=hana)).errors == REVOKED
+
+        class OtherText:
+            async def get(self, proof_id: str) -> StoredProof:
+                return replace(made, proof=replace(made.proof, proof="another envelope of this id"))
+
+        rooms.received = replace(rooms.received, proofs=OtherText())
+        verdict = await rooms.verify(made, caller=hana)
+        assert verdict.verified
+        assert set(verdict.unchecked) >= NEVER
 
     tell(story)
 

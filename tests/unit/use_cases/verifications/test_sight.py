@@ -18,7 +18,9 @@ from identity_core.ports.verifications import Verification, VerificationWish
 from identity_core.store import Store
 from identity_core.use_cases.audit.list import ListAuditLines
 from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
+from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
+from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, AKI, VERA, MALLORY = (f"did:key:{name}" for name in ("hana", "aki", "vera", "mallory"))
@@ -52,7 +54,8 @@ def store(tmp_path: Path) -> Store:
 
 
 def seen(store: Store, caller: Caller, wish: VerificationWish = ANY) -> Sequence[Verification]:
-    rows = asyncio.run(ListVerifications(store.verifications)(wish, caller))
+    access = ProofAccess(store.proofs, store.verifier_challenges)
+    rows = asyncio.run(ListVerifications(store.verifications, store.proofs, access, MovableClock())(wish, caller))
     counts = asyncio.run(CountVerifications(store.verifications)(wish, caller))
     assert counts.total == len(rows)
     return [row.verification for row in rows]
