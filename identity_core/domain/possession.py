@@ -21,7 +21,8 @@ from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.keys import KeyPair
 
 TAG: Final = b"IDENTITY-SERVICE-BBS-POP-V1:"
-OCTETS: Final = 80
+MOST_AT_ONCE: Final = 3
+"""So many keys may join in one version. A pairing is dear, and nobody needs more: what a single request costs stays small."""
 
 Possession = bytes | Callable[[str], bytes]
 """The 80 octets of a proof, or what makes them from the DID: a self-certifying DID is known only after its first entry is drafted."""
@@ -58,6 +59,11 @@ def require(did: str, before: Document | None, after: Document, offered: Mapping
     ]
     if not offered.keys() <= set(fresh):
         raise InvalidDocument("A proof of possession belongs to a Bls12381G2Key2020 key that is new; leave it out.")
+    if len(fresh) > MOST_AT_ONCE:
+        raise InvalidDocument(
+            "Too many Bls12381G2Key2020 keys join at once; add the others in further versions.",
+            details={"count": len(fresh), "max": MOST_AT_ONCE},
+        )
     proofs: dict[str, bytes] = {}
     for multibase in fresh:
         if multibase not in offered:

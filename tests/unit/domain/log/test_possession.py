@@ -16,7 +16,7 @@ import pytest
 from identity_core.codec import multibase
 from identity_core.conformance.controller import BIRTH, Controller, Life
 from identity_core.domain import evidence, history
-from identity_core.domain.change import AddVerificationMethod, Create, NewKey, Recover, Rotate, Update
+from identity_core.domain.change import AddVerificationMethod, Create, NewKey, NewService, Recover, Rotate, Update
 from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import verify
@@ -226,16 +226,31 @@ def test_an_old_form_shows_no_proofs() -> None:
         METHOD.apply(None, sealed(body, possession=good))
 
 
+def test_so_many_join_at_once() -> None:
+    hana = Controller("hana")
+    for count, good in ((3, True), (4, False)):
+        creation = Create((hana.new_key(), *(hana.new_key(BLS) for _ in range(count))), (LOG_KEY.multikey,))
+        if good:
+            METHOD.draft(None, creation, BIRTH, signer=LOG_KEY.multikey)
+        else:
+            with pytest.raises(InvalidDocument, match="at once"):
+                METHOD.draft(None, creation, BIRTH, signer=LOG_KEY.multikey)
+
+
 def test_the_largest_entry_still_folds() -> None:
     """An entry that is drafted is never one that its own readers find too large."""
     hana = Controller("hana")
-    keys = (hana.new_key(), *(hana.new_key(BLS) for _ in range(19)))
+    keys = (hana.new_key(), *(hana.new_key(BLS) for _ in range(3)))
 
-    def drafted(count: int) -> UnsignedEntry:
-        return METHOD.draft(None, Create(keys[:count], (LOG_KEY.multikey,)), BIRTH, signer=LOG_KEY.multikey)
+    def drafted(last: int) -> UnsignedEntry:
+        lengths = [1900] * 5 + [last]
+        services = tuple(
+            NewService("A", f"https://a.example/{'x' * length}", f"s{n}") for n, length in enumerate(lengths)
+        )
+        return METHOD.draft(None, Create(keys, (LOG_KEY.multikey,), services), BIRTH, signer=LOG_KEY.multikey)
 
-    largest = LOG_KEY.seal(drafted(16))
+    largest = LOG_KEY.seal(drafted(1363))
     METHOD.apply(None, largest)
-    assert len(largest) <= 16_384
+    assert 16_384 - 320 < len(largest) <= 16_384
     with pytest.raises(InvalidDocument, match="too large"):
-        drafted(17)
+        drafted(1364)
