@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 7fce5d03bf82c6aa9fbb643cb29f02b1f93f55e3f2c511874b89d4e80fb5924c
+SHA-256 of identity.json: 4e27f5cf5b323574a2bde7cd996e10c98f58de74d41195debe65f36b5dcde143
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "7fce5d03bf82c6aa9fbb643cb29f02b1f93f55e3f2c511874b89d4e80fb5924c"
+DOCUMENT_SHA256 = "4e27f5cf5b323574a2bde7cd996e10c98f58de74d41195debe65f36b5dcde143"
 
 AlsoKnownAs = list[str]
 
