@@ -208,12 +208,10 @@ def _join(opened: Session, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
     """Adds the keys that sign credentials, and returns the document that has them. The DID is made, whatever comes of it."""
     try:
         answer = change(opened, wallet, [], wishes)
-    except (Refused, Unreachable):
+    except (Refused, Unreachable) as error:
         again = " ".join(f"--new-key {kind} {purpose}" for kind, purpose in wishes)
-        click.echo(
-            f"{wallet.did} is made; its further keys: identity did update --keys {wallet.path} {again}", err=True
-        )
-        raise
+        remedy = f"identity did update --keys {wallet.path} {again}"
+        fail(f"the DID is made, and its further keys are not: {error}", str(wallet.did), remedy)
     return {"didDocument": answer["didDocument"]}
 
 
