@@ -61,7 +61,7 @@ class Verifying(Proving):
             check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
         )
         self.stored = VerifyStoredProof(check, freshness, store.proofs, status, record, self.clock)
-        self.history = ListVerifications(store.verifications, store.proofs, access, self.clock)
+        self.verified_before = ListVerifications(store.verifications, store.proofs, access, self.clock)
         self.get = GetProof(access, store.audit, self.clock)
         self.revoke = RevokeProof(access, store.proofs, None, store.timeline, store.audit, self.clock)
 

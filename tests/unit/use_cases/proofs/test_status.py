@@ -166,7 +166,7 @@ def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> No
             await rooms.verify_stored(anchored, caller=caller)
 
         async def anchors(caller: Caller) -> set[Anchor | None]:
-            return {row.anchor for row in await rooms.history(VerificationWish(None, None), caller)}
+            return {row.anchor for row in await rooms.verified_before(VerificationWish(None, None), caller)}
 
         assert await anchors(vera) == {receipt}
         assert await anchors(mallory) == {None}
