@@ -24,6 +24,7 @@ from identity_core.domain.verification import Finding, Question, Verdict
 from identity_core.ports.timeline import TimelineWish
 from identity_core.ports.verifications import VerificationWish
 from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.verify import ReceivedProof
 from tests.attack.stranger import rounds
 from tests.proving import VALUES
@@ -177,7 +178,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
 
         Reader.standing = staticmethod(standing)  # type: ignore[attr-defined]
         check = replace(rooms.received.check, issuers=replace(rooms.received.check.issuers, reader=Reader))  # type: ignore[arg-type]
-        rooms.received = replace(rooms.received, check=check)
+        rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(check, 16))
         verdict = await bare(rooms, closed(renamed))
         assert verdict.errors == (Finding.PROOF_INVALID,)
         assert {item.name: item.ok for item in verdict.checks}["issuerKey"] is True

@@ -19,6 +19,7 @@ from identity_core.domain.verification import Finding, Question, Verdict
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.ports.verifications import VerificationWish
+from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from tests.rooms import START
 from tests.verifying import OPERATOR, Verifying
 
@@ -255,14 +256,15 @@ def test_a_header_that_is_not_the_registered_one(tell: Any) -> None:
                 return registered if schema_id == other.id else None
 
         check = replace(rooms.received.check, schemas=Schemas())
-        rooms.received = replace(rooms.received, check=check)
+        rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(check, 16))
         assert (await rooms.verify(made)).errors == (Finding.SCHEMA_MISMATCH,)
 
         class Nothing:
             async def get(self, schema_id: str) -> RegisteredSchema | None:
                 return None
 
-        rooms.received = replace(rooms.received, check=replace(check, schemas=Nothing()))
+        nothing = replace(check, schemas=Nothing())
+        rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(nothing, 16))
         verdict = await rooms.verify(made)
         assert verdict.verified
         assert "schemaHeader" in verdict.unchecked
