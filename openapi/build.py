@@ -87,9 +87,9 @@ def bundle() -> Json:
     errors = read("errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
-    for operation in operations(document):
+    for method, operation in operations(document):
         _say_purpose(operation)
-        used |= _answer_errors(operation, errors, responses)
+        used |= _answer_errors(method, operation, errors, responses)
         operation["responses"] = dict(sorted(operation["responses"].items()))
     codes = {code: meaning for code, meaning in errors["codes"].items() if code in used}
     document["components"]["responses"] = dict(sorted(responses.items()))
@@ -105,12 +105,12 @@ def bundle() -> Json:
     return document
 
 
-def operations(document: Mapping[str, Any]) -> Iterator[Json]:
-    """Every operation object."""
+def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Json]]:
+    """Every operation object, behind its method."""
     for item in document["paths"].values():
         for method in METHODS:
             if method in item:
-                yield item[method]
+                yield method, item[method]
 
 
 def _join(whole: Json, part: Mapping[str, Any], name: str) -> None:
@@ -129,7 +129,7 @@ def _say_purpose(operation: Json) -> None:
         operation["description"] = f"{description}{gap}A challenge with a purpose must say `{purpose}`."
 
 
-def _answer_errors(operation: Json, errors: Mapping[str, Any], responses: Json) -> set[str]:
+def _answer_errors(method: str, operation: Json, errors: Mapping[str, Any], responses: Json) -> set[str]:
     """Adds the responses for every code that the operation can give; returns the codes.
 
     The ``x-errors`` of the operation and what follows from its shape, without ``x-never``. Codes of one status share a
@@ -141,6 +141,8 @@ def _answer_errors(operation: Json, errors: Mapping[str, Any], responses: Json) 
         codes += rules["with_security"]
     if "requestBody" in operation:
         codes += rules["with_body"]
+    if method != "get":
+        codes += rules["changing"]
     if {"$ref": "#/components/parameters/IdempotencyKey"} in operation.get("parameters", []):
         codes += rules["with_idempotency_key"]
     never = operation.pop("x-never", [])
@@ -189,7 +191,7 @@ def _error_example(code: str, entry: Mapping[str, Any]) -> Json:
 
 def _show_examples(document: Json, examples: Mapping[str, Any]) -> None:
     """``examples`` is operationId → ``request`` or status (or "status media type") → name → value."""
-    by_id = {operation["operationId"]: operation for operation in operations(document)}
+    by_id = {operation["operationId"]: operation for _, operation in operations(document)}
     for operation_id, shown in examples.items():
         if operation_id not in by_id:
             raise SourceError(f"examples: {operation_id} is no operation")

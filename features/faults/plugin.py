@@ -23,6 +23,7 @@ import identity_prover_bbs
 from identity_core.api.security import Gate
 from identity_core.domain.caller import ApiKey
 from identity_core.plugin import NoSettings, Provider, hookimpl
+from identity_core.ports.ledger import LedgerHead
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit import AuditLines
 from identity_core.store.documents import Documents
@@ -76,7 +77,8 @@ class Ledger:
 
     async def head(self) -> Any:
         await strike("ledger")
-        return await self._real.head()
+        head = await self._real.head()
+        return LedgerHead(0, head.block_number) if "ledger:rolled-back" in faults() else head
 
     async def close(self) -> None:
         await self._real.close()

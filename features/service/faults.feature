@@ -150,3 +150,42 @@ Feature: What no client can cause is answered in the same shape
       | recoverDid          |
       | listDidHistory      |
       | getDidAuthChallenge |
+
+  @503:STORAGE_MISMATCH
+  Scenario Outline: Nothing is changed or signed over a ledger that is older than it was
+    Given a service whose ledger was rolled back
+    And a good request for <operation>
+    When the service has noticed and it is sent
+    Then the answer is 503 STORAGE_MISMATCH
+
+    Examples:
+      | operation                 |
+      | createDid                 |
+      | updateDid                 |
+      | deactivateDid             |
+      | rotateDidKey              |
+      | recoverDid                |
+      | issueToken                |
+      | createApiKey              |
+      | updateApiKey              |
+      | revokeApiKey              |
+      | rotateApiKey              |
+      | createDelegation          |
+      | deleteDelegation          |
+      | revokeDelegation          |
+      | suspendDelegation         |
+      | resumeDelegation          |
+      | revokeIbct                |
+      | createCredentialSchema    |
+      | issueCredential           |
+      | importCredential          |
+      | verifyCredential          |
+      | setCredentialStatus       |
+      | generateDelegatedProof    |
+      | verifyProof               |
+      | verifyStoredProof         |
+      | revokeProof               |
+      | createVerifierChallenge   |
+      | getLedgerCheckpoint       |
+      | getLedgerInclusionProof   |
+      | getLedgerConsistencyProof |

@@ -54,6 +54,32 @@ def prover_slow(world: World) -> None:
     world.kind, world.notes["fault"] = "slow", "prover:hang"
 
 
+@given("a service whose ledger was rolled back")
+def rolled_back(world: World) -> None:
+    world.kind, world.notes["fault"] = "rolled back", "ledger:rolled-back"
+    # A ledger without an entry cannot be older.
+    world.new_person("Olu")
+
+
+@when("the service has noticed and it is sent")
+def noticed(world: World) -> None:
+    world.server.fault.write_text(world.notes["fault"])
+    try:
+        _await_ready(world, 503)
+        world.send(world.notes["draft"])
+    finally:
+        world.server.fault.unlink()
+    _await_ready(world, 200)
+
+
+def _await_ready(world: World, status: int) -> None:
+    """A service looks at its databases once a second."""
+    deadline = time.monotonic() + PATIENCE_SECONDS / 2
+    while world.http().get("/ready").status_code != status:
+        assert time.monotonic() < deadline, f"the service is not {status}"
+        time.sleep(0.02)
+
+
 @given("a service that takes one request at a time")
 def busy(world: World) -> None:
     world.kind = "busy"

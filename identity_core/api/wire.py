@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 4e27f5cf5b323574a2bde7cd996e10c98f58de74d41195debe65f36b5dcde143
+SHA-256 of identity.json: a9e5218f4a4d46c598580fac029b2e56d82707b4a3253b4ba11a05bfc99140cf
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "4e27f5cf5b323574a2bde7cd996e10c98f58de74d41195debe65f36b5dcde143"
+DOCUMENT_SHA256 = "a9e5218f4a4d46c598580fac029b2e56d82707b4a3253b4ba11a05bfc99140cf"
 
 AlsoKnownAs = list[str]
 

@@ -19,6 +19,7 @@ from identity_core.api.idempotency import Idempotency
 from identity_core.api.metadata import metadata_pages
 from identity_core.api.refusals import AuditRefusals
 from identity_core.api.security import DOCUMENT_SCHEMES
+from identity_core.api.storage_gate import StorageGate
 from identity_core.bootstrap.choices import autonomy_of, origin_of
 from identity_core.bootstrap.handlers.callers import auth_handlers, gate_of
 from identity_core.bootstrap.handlers.credentials import credential_handlers
@@ -45,7 +46,7 @@ async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
     settings, store, clock, keys = opened.settings, opened.store, opened.clock, opened.keys
     vault, autonomy = await open_vault(opened.custodian, store), autonomy_of(settings)
     token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
-    gate = gate_of(opened, token_keys)
+    gate = StorageGate(gate_of(opened, token_keys), lambda: opened.watch.mismatch)
     await opened.plugins.proof_workers_settled()
     measured = open_metrics(opened, stack)
     handlers = (

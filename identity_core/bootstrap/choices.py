@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 from identity_core.domain.autonomy import AutonomyTable
 from identity_core.settings import Settings
 
@@ -9,6 +12,18 @@ from identity_core.settings import Settings
 def origin_of(settings: Settings) -> str:
     """The service's own name: challenges, ``iss`` and ``aud`` are made of it, never of a Host header."""
     return settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
+
+
+def checkpoint_file_of(settings: Settings) -> Path:
+    """Where the last checkpoint is remembered: never in the data directory, with which it would be put back. Several installations
+    may share a settings file, hence the digest of the path."""
+    if settings.ledger.checkpoint_path is not None:
+        return settings.ledger.checkpoint_path
+    data_dir = settings.data_dir.resolve()
+    if settings.file is None:
+        return data_dir.with_name(f"{data_dir.name}.checkpoint")
+    digest = hashlib.sha256(str(data_dir).encode()).hexdigest()
+    return settings.file.resolve().with_name(f"{data_dir.name}-{digest[:8]}.checkpoint")
 
 
 def shows_deactivated(settings: Settings) -> bool:

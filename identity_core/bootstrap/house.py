@@ -21,6 +21,7 @@ from identity_core.bootstrap.ledger import LogDesk
 from identity_core.bootstrap.opened import Opened
 from identity_core.bootstrap.own_keys import answers_secret, make_own_keys
 from identity_core.bootstrap.plugins import load_plugins, log
+from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
 from identity_core.bootstrap.store import open_store
 from identity_core.plugin.forks import copies_end_at_once
 from identity_core.plugin.processes.confine import leave_no_core
@@ -37,6 +38,7 @@ from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit, QuarantineJournal
 from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.ledger.watch_storage import WatchStorage
 from identity_core.use_cases.proofs.no_prover import NoProver
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -70,7 +72,8 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
             # Here and not above: importing the edge takes longer than most commands that have no use for it.
             from identity_core.bootstrap.app import open_app
 
-            opened = await _open(settings, stack)
+            with told_at_start(settings):
+                opened = await _open(settings, stack)
             app = await open_app(opened, stack)
         yield House(app, opened.keys, opened.key_stores)
 
@@ -100,17 +103,16 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     ledger = plugins.ledger(settings.ledger.backend)
     key_stores = plugins.key_stores(settings.key_stores)
     custodian = plugins.custodian(settings.custodian.backend)
+    await require_own_key(settings, custodian)
     signer = await make_own_keys(custodian)
     store = await open_store(settings, custodian, processes=settings.server.workers)
     stack.push_async_callback(store.close)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    journal = await _keep_index(settings, check, store, stack)
-    secret = await answers_secret(custodian)
+    repair, journal = await _keep_index(settings, check, store, stack)
     logged = await LogDesk.over(settings, ledger, store, custodian)
-    logged.follower.begin()
-    stack.push_async_callback(logged.follower.close)
+    watch = await _keep_watch(settings, logged, store, stack)
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
-    buckets = _open_buckets(settings, clock, stack)
+    watch.hold_up(repair, journal, anchorer)
     known_keys = KnownKeys(clock)
     return Opened(
         settings=settings,
@@ -123,19 +125,26 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         reader=DidReader(methods, store.documents, clock, check),
         journal=journal,
         signer=signer,
-        answers_secret=secret,
+        answers_secret=await answers_secret(custodian),
         logged=logged,
+        watch=watch,
         anchorer=anchorer,
         anchors=anchors,
-        buckets=buckets,
+        buckets=_open_buckets(settings, clock, stack),
         key_stores=key_stores,
         known_keys=known_keys,
         keys=KeyDesk.over(key_stores, known_keys, clock),
     )
 
 
-async def _keep_index(settings: Settings, check: HeadCheck, store: Store, stack: AsyncExitStack) -> QuarantineJournal:
-    """Brings the index up to the ledger, holds some of it against the ledger, and keeps it there. What is withheld is in the journal."""
+async def _keep_index(
+    settings: Settings, check: HeadCheck, store: Store, stack: AsyncExitStack
+) -> tuple[IndexRepair, QuarantineJournal]:
+    """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
+    there. What is withheld is in the journal."""
+    storage = check_of(check.ledger, store)
+    await storage.caught_up()
+    await storage.projections()
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     await catch_up()
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine)
@@ -143,10 +152,20 @@ async def _keep_index(settings: Settings, check: HeadCheck, store: Store, stack:
     await audit.sample(settings.ledger.sample, secrets.randbelow)
     journal = QuarantineJournal(store.quarantine, store.audit, SystemClock())
     await journal.record()
-    for task in (IndexRepair(catch_up), journal):
+    repair = IndexRepair(catch_up)
+    for task in (repair, journal):
         task.begin()
         stack.push_async_callback(task.close)
-    return journal
+    return repair, journal
+
+
+async def _keep_watch(settings: Settings, logged: LogDesk, store: Store, stack: AsyncExitStack) -> WatchStorage:
+    """Holds the databases against what is remembered of them; from then on they are watched, and the log follows the ledger."""
+    watch = await watch_over(settings, logged, store, SystemClock())
+    for begun in (watch, logged.follower):
+        begun.begin()
+        stack.push_async_callback(begun.close)
+    return watch
 
 
 def _begin_anchoring(

@@ -21,6 +21,7 @@ from identity_core.use_cases.api_keys.authenticate import KnownKeys
 from identity_core.use_cases.dids.index_audit import QuarantineJournal
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.dids.writer import LogSigner
+from identity_core.use_cases.ledger.watch_storage import WatchStorage
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Opened:
     signer: LogSigner
     answers_secret: bytes
     logged: LogDesk
+    watch: WatchStorage
     anchorer: AnchorWorker | None
     anchors: AnchorDesk | None
     buckets: TokenBucketStorage

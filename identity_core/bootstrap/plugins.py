@@ -10,13 +10,14 @@ from identity_core.bootstrap.clock import SystemClock
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.settings import Settings
+from identity_core.settings import Settings, require_extras
 
 log = logging.getLogger("identity")
 
 
 def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
     """The installed plugins, none of them built. Makes the data directory. Raises ``StartError``."""
+    require_extras(settings)
     settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     return PluginManager.load(settings, clock=clock, logger=log)
 
@@ -33,7 +34,7 @@ async def open_ledger(settings: Settings) -> AsyncIterator[LedgerBackend]:
 
 @contextlib.asynccontextmanager
 async def open_key_stores(settings: Settings) -> AsyncIterator[tuple[KeyStore, ...]]:
-    """The stores of API keys, and nothing else."""
+    """The stores of API keys, and nothing else. Raises ``StartError``."""
     plugins = load_plugins(settings, SystemClock())
     try:
         yield plugins.key_stores(settings.key_stores)

@@ -1,7 +1,7 @@
 """``identity doctor``: what an operator should know about an installation before a user finds out.
 
-Plugins are tried as a start would build them: in the data directory where that holds an installation of this user, else
-in a temporary one, so that looking leaves no file behind.
+It looks and never writes: databases are opened read-only, and what a plugin would have to make is made in a temporary
+directory. What a start would compare it compares as well (``doctor_storage``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import dataclasses
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,9 +25,10 @@ from identity_core.cli.configuration import (
 )
 from identity_core.cli.doctor_database import database
 from identity_core.cli.doctor_index import index
+from identity_core.cli.doctor_storage import storage
 from identity_core.cli.findings import Finding
 from identity_core.cli.output import as_json, show
-from identity_core.settings import Settings, SettingsError, StartError
+from identity_core.settings import Settings, StartError, buckets_of
 
 LOW_DISK_BYTES = 256 * 1024 * 1024
 REDIS_SECONDS = 3.0
@@ -61,24 +63,17 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from index(settings)
     yield _throttle(settings)
     yield from _server(settings)
-    folder = settings.data_dir
-    ours = folder.is_dir() and folder.stat().st_uid == os.geteuid() and any(folder.iterdir())
-    tried = settings if ours else dataclasses.replace(settings, data_dir=folder / "nowhere")
-    plugins = list(_plugins(tried))
+    is_there = settings.database_url is not None or (settings.data_dir.is_dir() and any(settings.data_dir.iterdir()))
+    plugins = list(_plugins(settings))
     yield from plugins
+    said = {one.says for one in plugins}
+    yield from (one for one in storage(settings) if one.says not in said)
     try:
-        yield from _keys(settings, look_inside=ours)
+        yield from _keys(settings, look_inside=is_there)
     except StartError as error:
-        stopped = _stopped("API keys", error, "put it right, then look again")
-        if all(stopped.says != one.says for one in plugins):
+        stopped = Finding.of("API keys", error, "put it right, then look again")
+        if stopped.says not in said:
             yield stopped
-
-
-def _stopped(check: str, error: StartError, remedy: str) -> Finding:
-    """What keeps an installation from starting; a wrong setting knows its place and remedy itself."""
-    if isinstance(error, SettingsError):
-        return Finding(check, "fail", f"{error.what} It is in: {error.where}", error.fix)
-    return Finding(check, "fail", str(error), remedy)
 
 
 def _data_directory(folder: Path) -> Iterator[Finding]:
@@ -98,7 +93,8 @@ def _data_directory(folder: Path) -> Iterator[Finding]:
         yield Finding(check, "ok", f"{folder}, for its owner only")
     for path in sorted(folder.iterdir()):
         # SQLite files hold sealed keys and documents; the rest is worse.
-        if path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077 and stat.S_IMODE(status.st_mode) & 0o077:
+        is_open = path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077
+        if is_open and (path.suffix == ".key" or stat.S_IMODE(status.st_mode) & 0o077):
             yield Finding(check, "warn", f"others may read {path.name}", f"chmod 600 {path}")
     free = shutil.disk_usage(folder).free
     if free < LOW_DISK_BYTES:
@@ -123,9 +119,7 @@ def _curves() -> Finding:
 
 def _throttle(settings: Settings) -> Finding:
     throttle = settings.throttle
-    store = throttle.store
-    if store == "auto":
-        store = "redis" if throttle.redis_url is not None else "sql" if settings.server.workers > 1 else "memory"
+    store = buckets_of(throttle, settings.server.workers)
     if store == "memory" and settings.server.workers > 1:
         remedy = 'set throttle.store to "sql"'
         return Finding("throttle", "warn", "each worker has limits of its own, in memory", remedy)
@@ -167,10 +161,10 @@ def _plugins(settings: Settings) -> Iterator[Finding]:
     try:
         check = check_plugins(settings)
     except StartError as error:
-        yield _stopped("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
+        yield Finding.of("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
         return
     for problem in check.problems:
-        yield _stopped("plugins", problem, "see `identity plugins check`")
+        yield Finding.of("plugins", problem, "see `identity plugins check`")
     for one in check.plugins:
         if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
             yield Finding("plugins", "warn", f"{one.name} failed: {one.reason}", "see `identity plugins list`")
@@ -194,14 +188,14 @@ def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Finding]:
     stores = ", ".join(settings.key_stores)
     if not look_inside:
         yield Finding("API keys", "ok", f"in {stores}")
-    elif asyncio.run(_any_key(settings)):
+    elif _any_key(settings):
         yield Finding("API keys", "ok", f"in {stores}; there are some")
     else:
         yield Finding("API keys", "warn", f"in {stores}; there is none yet", "nothing: the first start makes one")
 
 
-async def _any_key(settings: Settings) -> bool:
-    from identity_core import bootstrap
+def _any_key(settings: Settings) -> bool:
+    from identity_core.bootstrap.look import any_api_key
 
-    async with bootstrap.open_key_stores(settings) as stores:
-        return await bootstrap.has_api_keys(stores)
+    with tempfile.TemporaryDirectory() as scratch:
+        return asyncio.run(any_api_key(settings, Path(scratch)))

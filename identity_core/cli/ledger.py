@@ -11,6 +11,7 @@ import click
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_evm import evm
 from identity_core.cli.ledger_index import repair
+from identity_core.cli.ledger_rollback import accept_rollback
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,
@@ -90,5 +91,5 @@ def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
     return [span_hash(span, node_from(tiles)) for span in spans]
 
 
-for one in (verify, audit, repair, export, witness, evm):
+for one in (verify, audit, repair, export, witness, evm, accept_rollback):
     command.add_command(one)

@@ -32,11 +32,10 @@ def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
 def fail_start(
     error: StartError, where: str, remedy: str = "put it right and start again", *, status: int = 1
 ) -> NoReturn:
-    """Ends the command for what keeps an installation from starting; a wrong setting knows its place and remedy
-    itself."""
+    """Ends the command for what keeps an installation from starting; most of it knows its place and remedy itself."""
     if isinstance(error, SettingsError):
-        fail(error.what, error.where, error.fix, status=2)
-    fail(str(error), where, remedy, status=status)
+        status = 2
+    fail(error.what, error.where or where, error.fix or remedy, status=status)
 
 
 def _flat(text: str) -> str:

@@ -1,8 +1,8 @@
 """``identity plugins``: what is installed, and whether what the settings choose can be had.
 
 ``list`` imports plugins and builds nothing; how they do in a running service it asks that one. ``check`` builds what the
-settings choose, as a start would, and closes it again; where there is no data directory yet it works in a temporary one, so
-that it leaves nothing behind. ``new`` is in ``plugins_new``.
+settings choose and closes it again: over the installation, read-only, what can look at one, and all else in a temporary
+directory, so that it leaves nothing behind. ``new`` is in ``plugins_new``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from identity_core.cli.output import as_json, fail_start, show
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.cli.remote import api_key_option
 from identity_core.plugin.inventory import InstalledPlugin
-from identity_core.settings import Settings, SettingsError, StartError
+from identity_core.settings import Settings, StartError
 
 log = logging.getLogger("identity")
 
@@ -45,20 +45,15 @@ def list_plugins(settings: Settings) -> list[InstalledPlugin]:
 
 def check_plugins(settings: Settings) -> PluginCheck:
     """Builds everything that the settings choose. Raises ``StartError`` like ``list_plugins``."""
-    if settings.data_dir.is_dir():
-        return asyncio.run(_check(settings, log))
-    # What plugins say of files that vanish at once would only mislead.
-    quiet = log.getChild("check")
-    quiet.setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
-        return asyncio.run(_check(dataclasses.replace(settings, data_dir=Path(folder)), quiet))
+        return asyncio.run(_check(settings, Path(folder)))
 
 
-async def _check(settings: Settings, logger: logging.Logger) -> PluginCheck:
-    from identity_core.bootstrap import SystemClock
-    from identity_core.plugin.manager import PluginManager
+async def _check(settings: Settings, scratch: Path) -> PluginCheck:
+    from identity_core.bootstrap.look import looking_plugins
+    from identity_core.plugin.look_only import LookOnly
 
-    manager = PluginManager.load(settings, clock=SystemClock(), logger=logger)
+    manager = looking_plugins(settings, LookOnly(scratch))
     choices: tuple[Callable[[], object], ...] = (
         manager.did_methods,
         lambda: manager.ledger(settings.ledger.backend),
@@ -128,7 +123,7 @@ def _report(check: PluginCheck) -> str:
 
 def _told(problem: StartError) -> str:
     """A wrong setting knows its place and remedy."""
-    if isinstance(problem, SettingsError):
+    if problem.where:
         return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}"
     return str(problem)
 

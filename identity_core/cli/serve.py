@@ -20,7 +20,7 @@ from identity_core.cli.configuration import (
     shown_database,
 )
 from identity_core.cli.output import as_json, fail, fail_start, show
-from identity_core.settings import Settings, StartError
+from identity_core.settings import Settings, SettingsError, StartError, require_extras
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -56,6 +56,10 @@ def command(
         "server.workers": workers,
     }
     settings = configured(config, overrides)
+    try:
+        require_extras(settings)
+    except SettingsError as error:
+        fail_start(error, "settings")
     from identity_core.cli.log_lines import logging_config
 
     logging.config.dictConfig(logging_config(settings.log))

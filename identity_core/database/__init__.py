@@ -9,29 +9,39 @@ from pathlib import Path
 
 from identity_core.database.errors import (
     ConstraintViolated,
+    DatabaseAbsent,
     DatabaseClosed,
+    DatabaseDamaged,
     DatabaseError,
     DatabaseOverloaded,
+    DatabaseReplaced,
     DatabaseUnavailable,
     MigrationFailed,
+    MigrationPending,
     NotReplicated,
 )
 from identity_core.database.interface import Cursor, Database, Dialect, Job, Transaction
+from identity_core.database.look import faults_of
 from identity_core.database.migrations import migrate
 
 __all__ = [
     "ConstraintViolated",
     "Cursor",
     "Database",
+    "DatabaseAbsent",
     "DatabaseClosed",
+    "DatabaseDamaged",
     "DatabaseError",
     "DatabaseOverloaded",
+    "DatabaseReplaced",
     "DatabaseUnavailable",
     "Dialect",
     "Job",
     "MigrationFailed",
+    "MigrationPending",
     "NotReplicated",
     "Transaction",
+    "faults_of",
     "migrate",
     "open_database",
     "open_postgresql",
@@ -57,6 +67,11 @@ def open_postgresql(url: str) -> Database:
     return PostgresqlDatabase(url)
 
 
-def open_database(url: str | None, path: Path, *, processes: int = 1) -> Database:
-    """The server named by ``url``, or the embedded file ``path`` when there is none."""
+def open_database(url: str | None, path: Path, *, processes: int = 1, read_only: bool = False) -> Database:
+    """The server named by ``url``, or the embedded file ``path`` when there is none. ``read_only`` makes and changes nothing; there
+    ``DatabaseAbsent`` is raised for a file that is not there."""
+    if read_only:
+        from identity_core.database.look import look_at_postgresql, look_at_sqlite
+
+        return look_at_sqlite(path) if url is None else look_at_postgresql(url)
     return open_sqlite(path, processes=processes) if url is None else open_postgresql(url)

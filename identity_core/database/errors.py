@@ -22,6 +22,18 @@ class DatabaseClosed(DatabaseUnavailable):
     """It was closed before; nothing was written."""
 
 
+class DatabaseReplaced(DatabaseUnavailable):
+    """The file was replaced or removed under the open connections: what is written to them would be gone with them."""
+
+
+class DatabaseAbsent(DatabaseUnavailable):
+    """There is nothing to look at: no file, or no tables in it."""
+
+
+class DatabaseDamaged(DatabaseUnavailable):
+    """The file is not a database, or a broken one."""
+
+
 class NotReplicated(DatabaseUnavailable):
     """The server has committed, and gave up waiting for its synchronous standby: a failover may still lose the write."""
 
@@ -32,3 +44,7 @@ class ConstraintViolated(DatabaseError):
 
 class MigrationFailed(DatabaseError):
     """The tables cannot be brought to the state that this version of the program needs."""
+
+
+class MigrationPending(MigrationFailed):
+    """The tables are of an older version, and were opened to be looked at."""

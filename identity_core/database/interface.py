@@ -63,6 +63,15 @@ class Database(Protocol):
         """Which SQL it speaks, where the two differ."""
         ...
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened to be looked at: every write is refused, and nothing on the disk changes."""
+        ...
+
+    def require_in_place(self) -> None:
+        """Raises ``DatabaseReplaced`` when the file is no longer the one that was opened. On a server nothing is asked."""
+        ...
+
     async def read(self, job: Job[T]) -> T:
         """Runs a job that only reads what is committed. Each statement sees its own moment: what must agree is one.
 

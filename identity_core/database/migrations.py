@@ -13,7 +13,13 @@ import re
 from dataclasses import dataclass
 from importlib import resources
 
-from identity_core.database.errors import MigrationFailed
+from identity_core.database.errors import (
+    DatabaseAbsent,
+    DatabaseError,
+    DatabaseUnavailable,
+    MigrationFailed,
+    MigrationPending,
+)
 from identity_core.database.interface import Database, Transaction
 
 _FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
@@ -42,12 +48,16 @@ class Step:
 def migrate(database: Database, package: str, prefix: str) -> None:
     """Runs what is new among the SQL files of ``package`` (a dotted name), in one transaction.
 
-    ``prefix`` is what the package's tables begin with, such as ``ledger_``. Several processes may call it at once.
-    Raises ``MigrationFailed``, ``DatabaseUnavailable``.
+    ``prefix`` is what the package's tables begin with, such as ``ledger_``. Several processes may call it at once. A database
+    that is read-only is compared with the files and not changed: ``DatabaseAbsent`` where there are no such tables,
+    ``MigrationPending`` where some files have yet to run. Raises ``MigrationFailed``, ``DatabaseUnavailable``.
     """
     if _PREFIX.fullmatch(prefix) is None:
         raise ValueError(f"not a table prefix: {prefix!r}")
     steps = _steps(package, database.dialect)
+    if database.read_only:
+        _compare(database, prefix, steps)
+        return
     database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps))
 
 
@@ -65,6 +75,29 @@ def _steps(package: str, dialect: str) -> list[Step]:
     return steps
 
 
+def _compare(database: Database, prefix: str, steps: list[Step]) -> None:
+    table = f"{prefix}migrations"
+    try:
+        missing = database.read_now(lambda transaction: _missing(transaction, table, steps))
+    except (DatabaseUnavailable, MigrationFailed):
+        raise
+    except DatabaseError as error:
+        raise DatabaseAbsent(f"there are no tables {prefix}*") from error
+    if missing:
+        raise MigrationPending(f"{table}: {missing[0].name} has yet to run")
+
+
+def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[Step]:
+    """The steps that did not run yet. Raises ``MigrationFailed`` for a database of a newer version, or steps that were edited."""
+    done = {row[0]: row[1:] for row in transaction.execute(f"SELECT number, name, digest FROM {table}").fetchall()}  # noqa: S608
+    if done and max(done) > len(steps):
+        raise MigrationFailed(f"{table}: the database was made by a newer version (step {done[max(done)][0]})")
+    for step in steps:
+        if step.number in done and done[step.number][1] != step.digest:
+            raise MigrationFailed(f"{step.name} was changed after it ran; write a new step instead")
+    return [step for step in steps if step.number not in done]
+
+
 def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step]) -> None:
     if dialect == "postgresql":
         # CREATE TABLE IF NOT EXISTS races with itself there, so that the lock has to come first.
@@ -75,14 +108,7 @@ def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step])
     transaction.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
     )
-    done = {row[0]: row[1:] for row in transaction.execute(f"SELECT number, name, digest FROM {table}").fetchall()}  # noqa: S608
-    if done and max(done) > len(steps):
-        raise MigrationFailed(f"{table}: the database was made by a newer version (step {done[max(done)][0]})")
-    for step in steps:
-        if step.number in done:
-            if done[step.number][1] != step.digest:
-                raise MigrationFailed(f"{step.name} was changed after it ran; write a new step instead")
-            continue
+    for step in _missing(transaction, table, steps):
         for statement in step.statements():
             transaction.execute(statement)
         transaction.execute(

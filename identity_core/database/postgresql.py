@@ -40,6 +40,7 @@ class PostgresqlDatabase:
     """See ``interface.Database``."""
 
     dialect: Dialect = "postgresql"
+    read_only = False
 
     def __init__(self, url: str) -> None:
         try:
@@ -62,6 +63,9 @@ class PostgresqlDatabase:
 
     def _connect(self, **extra: str) -> psycopg.Connection[Any]:
         return psycopg.connect(autocommit=True, **{**extra, **self._settings})
+
+    def require_in_place(self) -> None:
+        """See ``Database.require_in_place``."""
 
     # Reading
 
@@ -170,3 +174,19 @@ class PostgresqlDatabase:
         self._readers.shutdown()
         for session in (self._writer, *self._sessions):
             session.drop()
+
+
+def read_only_session(url: str) -> tuple[Session, type[Exception]]:
+    """A session in which the server refuses every change, and what its statements raise. Raises ``DatabaseUnavailable``."""
+    try:
+        settings: dict[str, Any] = {**SESSION, **conninfo_to_dict(url)}
+    except psycopg.ProgrammingError as error:
+        raise DatabaseUnavailable("the database URL cannot be read") from error
+    settings["options"] = f"{settings.get('options', '')} -c default_transaction_read_only=on"
+    session = Session(lambda: psycopg.connect(autocommit=True, **settings))
+    try:
+        session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
+    except psycopg.Error as error:
+        session.drop()
+        raise translated(error) from error
+    return session, psycopg.Error

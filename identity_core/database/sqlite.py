@@ -19,6 +19,7 @@ from pathlib import Path
 from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable
 from identity_core.database.file_lock import FileLock
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
+from identity_core.database.in_place import InPlace
 from identity_core.database.interface import Dialect, Job, T
 from identity_core.database.sqlite_connection import open_reader, open_writer, primary_code, translated
 from identity_core.database.sqlite_jobs import run_jobs
@@ -33,6 +34,7 @@ class SqliteDatabase:
     """See ``interface.Database``."""
 
     dialect: Dialect = "sqlite"
+    read_only = False
 
     def __init__(self, path: Path, *, processes: int = 1) -> None:
         self.path = path
@@ -48,7 +50,8 @@ class SqliteDatabase:
             self._reader = open_reader(path)
         except sqlite3.Error as error:
             self._lock.close()
-            raise DatabaseUnavailable(f"cannot open {path}: {error}") from error
+            raise type(translated(error))(f"cannot open {path}: {error}") from error
+        self._in_place = InPlace(path)
         self._lock.release()
         self._synchronous = True
         self._commits = 0
@@ -58,6 +61,10 @@ class SqliteDatabase:
         self._deadline: asyncio.TimerHandle | None = None
         self._queue = GroupCommit(self._perform, self._recover)
         self._worker = Worker(f"writer of {path.name}")
+
+    def require_in_place(self) -> None:
+        """See ``Database.require_in_place``."""
+        self._in_place.require()
 
     # Reading
 
@@ -101,6 +108,7 @@ class SqliteDatabase:
         try:
             self._set_synchronous(True)
             self._begin_patiently()
+            self._in_place.require()
             result = job(self._writer)
             self._commit()
         except sqlite3.Error as error:
@@ -178,6 +186,7 @@ class SqliteDatabase:
         """On the loop: runs the jobs; the commit goes to the thread if it has to reach the disk."""
         wanted = [pending for pending in group if not pending.future.done()]
         try:
+            self._in_place.require()
             run_jobs(self._writer, wanted)
         except (sqlite3.Error, DatabaseUnavailable) as failure:
             self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable
+from identity_core.database.errors import ConstraintViolated, DatabaseDamaged, DatabaseError, DatabaseUnavailable
 
 _READER = """
 PRAGMA query_only=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
@@ -39,9 +39,11 @@ def open_reader(path: Path) -> Connection:
 
 def translated(error: sqlite3.Error | OSError) -> DatabaseError:
     """The error of this room for one of the driver's: what the disk or a neighbour does is ``DatabaseUnavailable``, a
-    fault in the SQL itself a plain ``DatabaseError``."""
+    broken file ``DatabaseDamaged``, a fault in the SQL itself a plain ``DatabaseError``."""
     if isinstance(error, sqlite3.IntegrityError):
         return ConstraintViolated(str(error))
+    if isinstance(error, sqlite3.Error) and primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return DatabaseDamaged(str(error))
     if isinstance(error, sqlite3.Error) and primary_code(error) in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE):
         return DatabaseError(str(error))
     return DatabaseUnavailable(str(error))

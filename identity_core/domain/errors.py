@@ -204,6 +204,18 @@ class DidQuarantined(IdentityError):
     message = "What is stored about this DID does not follow from the ledger; the operator has to repair it."
 
 
+class StorageMismatch(IdentityError):
+    """What is stored is not what this service wrote: a database is older than it was, another one, damaged or gone. Nothing is
+    changed until an operator has looked at it; what can be read is still answered."""
+
+    code = "STORAGE_MISMATCH"
+    message = "What is stored is not what this service wrote; changes are refused until an operator has looked at it."
+
+    def __init__(self, message: str | None = None, *, details: Mapping[str, JsonValue] | None = None) -> None:
+        remedy: dict[str, JsonValue] = {"remedy": "Tell the operator, who runs `identity doctor`; then try again."}
+        super().__init__(message, details=remedy | dict(details or {}))
+
+
 class PluginUnavailable(IdentityError):
     """A plugin that the operation needs is missing, broken or shut off after repeated failures."""
 

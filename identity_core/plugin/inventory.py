@@ -52,7 +52,8 @@ def inventory(
     waiting: Mapping[tuple[str, str], str],
 ) -> list[InstalledPlugin]:
     """All rows, by hook and name."""
-    rows = [_row(offer, settings, built, failures, waiting) for offer in collection.offers]
+    provers = sum(offer.hook == PROVER_HOOK for offer in collection.offers)
+    rows = [_row(offer, settings, built, failures, waiting, provers) for offer in collection.offers]
     for bearer in collection.bearers:
         source = bearer.source
         rows.append(InstalledPlugin(source.name, BEARER_HOOK, source.distribution, source.version, "active"))
@@ -70,6 +71,7 @@ def _row(
     built: Mapping[tuple[str, str], Built],
     failures: Mapping[tuple[str, str], str],
     waiting: Mapping[tuple[str, str], str],
+    provers: int,
 ) -> InstalledPlugin:
     key = (offer.hook, offer.provider.name)
     state: State = "available"
@@ -82,6 +84,8 @@ def _row(
         state, reason = _in_use(built[key])
     elif (PROOF_WORKERS, offer.provider.name) in built and offer.hook == PROVER_HOOK:
         state, reason = _in_use(built[PROOF_WORKERS, offer.provider.name])
+    elif offer.hook == PROVER_HOOK and settings.prover.backend is None and provers > 1:
+        reason = "one of several: a start wants prover.backend to name one"
     elif is_chosen(offer, settings):
         state = "chosen"
     source, provider = offer.source, offer.provider

@@ -25,6 +25,7 @@ from identity_core.plugin.collect import Collection, Offer, collect
 from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
 from identity_core.plugin.errors import NotConfigured, PluginError
 from identity_core.plugin.inventory import ANONYMOUS_VERIFIER, PROOF_WORKERS, InstalledPlugin, InUse, in_use, inventory
+from identity_core.plugin.look_only import LookOnly
 from identity_core.plugin.provider import BuildContext
 from identity_core.plugin.sockets import PROVER_HOOK, Socket
 from identity_core.plugin.sources import PluginSource, installed_sources, module_source
@@ -44,7 +45,16 @@ CLOSE_SECONDS = 5.0
 class PluginManager:
     """The plugins of one process. ``load`` makes it; each accessor builds what it is asked for, once."""
 
-    def __init__(self, settings: Settings, collection: Collection, *, clock: Clock, logger: logging.Logger) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        collection: Collection,
+        *,
+        clock: Clock,
+        logger: logging.Logger,
+        look: LookOnly | None = None,
+    ) -> None:
+        self._look = look
         self._settings = settings
         self._collection = collection
         self._clock = clock
@@ -63,12 +73,13 @@ class PluginManager:
         clock: Clock,
         logger: logging.Logger,
         sources: Iterable[PluginSource] | None = None,
+        look: LookOnly | None = None,
     ) -> PluginManager:
         """Imports every plugin that is not disabled and checks what can be checked without building.
 
         ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on
-        top. Raises ``PluginError`` for a misspelt hook, an argument that a hook does not have and two providers of one
-        name, ``SettingsError`` for a key in ``[plugins.…]`` that nobody has. A plugin that fails to import is logged
+        top. With ``look`` the installation is only looked at. Raises ``PluginError`` for a misspelt hook, an argument that a
+        hook does not have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that nobody has. A plugin that fails to import is logged
         and listed as failed.
         """
         found = [*(installed_sources() if sources is None else sources)]
@@ -81,7 +92,7 @@ class PluginManager:
             known.setdefault(offer.provider.name, []).append(offer.provider.settings)
         all_loaded = not collection.failed and not collection.disabled
         settings.plugins.tables.refuse_unknown(known, all_loaded=all_loaded)
-        return cls(settings, collection, clock=clock, logger=logger)
+        return cls(settings, collection, clock=clock, logger=logger, look=look)
 
     def did_methods(self) -> Mapping[str, DidMethod]:
         """Every installed DID method by its method name. One that fails is listed as failed, unless it is
@@ -237,8 +248,9 @@ class PluginManager:
                 workers=settings.server.workers,
             )
             bulkhead = self._bulkhead(f"{socket.kind}:{offer.provider.name}", socket)
+            make = build if self._look is None else self._look.build
             try:
-                self._built[key] = build(offer, socket, settings.plugins.tables, context, bulkhead)
+                self._built[key] = make(offer, socket, settings.plugins.tables, context, bulkhead)
             except PluginError as error:
                 (self._waiting if isinstance(error, NotConfigured) else self._failures)[key] = str(error)
                 raise

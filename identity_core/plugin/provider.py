@@ -28,7 +28,9 @@ class BuildContext:
 
     ``data_dir`` is the directory for files (name yours after the plugin), ``database_url`` the server database that the
     operator named, or None for the embedded default; always None in a prover's worker process, because it may hold a password.
-    ``workers`` is how many server processes build the same thing. Randomness comes from the operating system.
+    ``workers`` is how many server processes build the same thing. ``read_only`` is set when the installation is only looked at
+    (`identity doctor`): then nothing may be made or changed, neither file nor row, and what is not there yet is ``DatabaseAbsent``. It
+    is set for providers that say ``looks``, and no others. Randomness comes from the operating system.
     """
 
     clock: Clock
@@ -36,18 +38,21 @@ class BuildContext:
     data_dir: Path
     database_url: str | None
     workers: int = 1
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Provider(Generic[T]):
     """A thing that a plugin provides. ``build(settings, context)`` makes it, once; ``settings`` is a frozen dataclass
     whose fields are the keys of the plugin's own table. If the thing has ``close()``, it is called at shutdown (awaited
-    when async)."""
+    when async). ``looks`` promises that ``build`` obeys ``context.read_only``; without it, whoever looks at an installation builds
+    the thing in a temporary directory instead."""
 
     name: str
     build: Callable[[Any, BuildContext], T]
     settings: type[Any] = NoSettings
     summary: str = ""
+    looks: bool = False
 
 
 def in_threads(thing: T, *, workers: int) -> T:

@@ -24,6 +24,7 @@ from identity_core.domain.errors import (
     PredicateNotSatisfied,
     PredicateUnsupported,
     ProofInvalid,
+    StorageMismatch,
     VersionConflict,
 )
 from identity_core.domain.history import LogInvalid
@@ -64,7 +65,9 @@ LEDGER = Socket(
     "ledger",
     (NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
     # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
-    Contract((VersionConflict, LedgerUnavailable, *_AWAY), otherwise=LedgerUnavailable, secretive=True),
+    Contract(
+        (VersionConflict, LedgerUnavailable, StorageMismatch, *_AWAY), otherwise=LedgerUnavailable, secretive=True
+    ),
 )
 KEY_STORE = Socket(
     "identity_provide_key_store",

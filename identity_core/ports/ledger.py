@@ -54,7 +54,8 @@ class LogSize:
 
 @runtime_checkable
 class LedgerBackend(Protocol):
-    """A ledger. Every method may raise ``LedgerUnavailable``."""
+    """A ledger. Every method may raise ``LedgerUnavailable``; and ``StorageMismatch`` where what it stands on is not what it wrote: a file
+    was replaced under it, or is damaged."""
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         """Records ``entry`` as version ``expected_version + 1`` of ``did``: atomic, and durable on return.

@@ -8,6 +8,7 @@ Left out on purpose: reloading. A setting changes with a restart.
 """
 
 from identity_core.settings.errors import Origin, SettingsError, StartError
+from identity_core.settings.extras import buckets_of, require_extras
 from identity_core.settings.fields import as_toml, places_of, setting
 from identity_core.settings.load import load
 from identity_core.settings.server import Server
@@ -48,8 +49,10 @@ __all__ = [
     "Throttle",
     "Tokens",
     "as_toml",
+    "buckets_of",
     "load",
     "places_of",
+    "require_extras",
     "setting",
     "show",
     "shown_hosts",

@@ -7,18 +7,18 @@ from typing import Literal
 
 
 class StartError(Exception):
-    """The start-up stops here. The text is complete: the command line prints it as it is, without a traceback."""
+    """The start-up stops here. The text is complete: the command line prints it as it is, without a traceback. Whoever knows place
+    and remedy gives them too: what is wrong, where it stands, what to do."""
 
-
-class SettingsError(StartError):
-    """A wrong configuration, in three lines: what is wrong, where it stands, what to do. Never holds a secret's
-    value."""
-
-    def __init__(self, what: str, where: str, fix: str) -> None:
-        super().__init__(f"{what}\n  where: {where}\n  fix:   {fix}")
+    def __init__(self, what: str, where: str = "", fix: str = "") -> None:
+        super().__init__(f"{what}\n  where: {where}\n  fix:   {fix}" if where else what)
         self.what = what
         self.where = where
         self.fix = fix
+
+
+class SettingsError(StartError):
+    """A wrong configuration, always with its place and remedy. Never holds a secret's value."""
 
 
 @dataclass(frozen=True, slots=True)

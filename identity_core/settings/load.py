@@ -55,11 +55,22 @@ def load(
     )
     origins: dict[str, Origin] = {}
     settings = build(Settings, from_file | from_environment | from_command, "", origins)
-    return dataclasses.replace(settings, origins=origins, plugins=dataclasses.replace(settings.plugins, tables=tables))
+    plugins = dataclasses.replace(settings.plugins, tables=tables)
+    return dataclasses.replace(settings, origins=origins, file=_file_read(file, environ), plugins=plugins)
+
+
+def _named_file(file: Path | None, environ: Mapping[str, str]) -> Path | None:
+    return file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
+
+
+def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """The settings file that there is."""
+    path = _named_file(file, environ) or Path(DEFAULT_FILE)
+    return path if path.exists() else None
 
 
 def _file_layer(file: Path | None, environ: Mapping[str, str], keys: frozenset[str]) -> dict[str, Given]:
-    named = file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
+    named = _named_file(file, environ)
     path = named or Path(DEFAULT_FILE)
     try:
         text = path.read_text(encoding="utf-8")

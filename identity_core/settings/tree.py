@@ -56,6 +56,11 @@ class LedgerChoice:
     sample: int = setting(
         64, "How many DIDs are compared with the document index at each start; 0: none.", least=0, most=1_000_000
     )
+    checkpoint_path: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+        None,
+        "The file that tells a rollback, apart from data_dir; unset: beside the settings file, else beside data_dir.",
+    )
+    checkpoint_seconds: float = setting(10.0, "The least time between two notes in it.", least=1, most=3_600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +215,7 @@ class Plugins:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The whole tree. ``origin`` tells where the value of a dotted key came from."""
+    """The whole tree. ``origin`` tells where the value of a dotted key came from, ``file`` is the settings file if any."""
 
     data_dir: Path = setting(  # noqa: RUF009  (a Path cannot be changed)
         Path("identity-data"), "The directory of everything that is stored in files."
@@ -240,6 +245,7 @@ class Settings:
     log: Log = field(default_factory=Log)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
+    file: Path | None = field(default=None, repr=False, compare=False, metadata={"internal": True})
 
     def __post_init__(self) -> None:
         if len(set(self.key_stores)) != len(self.key_stores):

@@ -58,16 +58,22 @@ class Store:
 
     @classmethod
     def open(
-        cls, data_dir: Path, database_url: str | None = None, *, processes: int = 1, secret: bytes = NO_SECRET
+        cls,
+        data_dir: Path,
+        database_url: str | None = None,
+        *,
+        processes: int = 1,
+        secret: bytes = NO_SECRET,
+        read_only: bool = False,
     ) -> Store:
-        """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date.
+        """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date; with ``read_only`` it changes nothing.
 
         ``secret``: what the tags of rows follow from. Without one they are such as anybody can make, so what serves or writes an
         installation gives it that of its custodian; a database that nobody else knows of needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
         path = data_dir / "identity.sqlite"
-        database = open_database(database_url, path, processes=processes)
+        database = open_database(database_url, path, processes=processes, read_only=read_only)
         schema.bring_up(database, database_url, path)
         quarantine = QuarantinedDids(database)
         return cls(

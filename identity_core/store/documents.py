@@ -149,7 +149,7 @@ class Documents:
             kept = await self._database.read(lambda transaction: transaction.execute(_KNOWN_CURSOR).fetchone())
             known = kept[0] if kept is not None and self._cursors.holds(_counted(kept[0]), kept[1]) else 0
             cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
-            if cursor > known:
+            if cursor > known and not self._database.read_only:
                 await self._keep_cursor(cursor, replace=kept is not None and known == 0)
         return cursor
 

@@ -6,8 +6,8 @@ from collections.abc import Awaitable
 from types import TracebackType
 from typing import TypeVar
 
-from identity_core.database import DatabaseOverloaded, DatabaseUnavailable
-from identity_core.domain.errors import Overloaded, PluginUnavailable
+from identity_core.database import DatabaseDamaged, DatabaseOverloaded, DatabaseReplaced, DatabaseUnavailable
+from identity_core.domain.errors import Overloaded, PluginUnavailable, StorageMismatch
 
 T = TypeVar("T")
 
@@ -23,6 +23,8 @@ class _Translation:
     ) -> None:
         if isinstance(error, DatabaseOverloaded):
             raise Overloaded(details={"retryAfter": 1}) from error
+        if isinstance(error, DatabaseDamaged | DatabaseReplaced):
+            raise StorageMismatch from error
         if isinstance(error, DatabaseUnavailable):
             raise PluginUnavailable("The database is not available.", details={"retryAfter": 1}) from error
 

@@ -6,10 +6,18 @@ Alembic or SQLAlchemy: they cost half a second.
 
 from __future__ import annotations
 
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from identity_core.database import Database, DatabaseError, DatabaseUnavailable, MigrationFailed
+from identity_core.database import (
+    Database,
+    DatabaseAbsent,
+    DatabaseError,
+    DatabaseUnavailable,
+    MigrationFailed,
+    MigrationPending,
+)
 from identity_core.store.migrations import HEAD
 from identity_core.store.whole import make_whole
 
@@ -21,8 +29,14 @@ _REVISION = "SELECT version_num FROM store_migrations"
 
 
 def bring_up(database: Database, url: str | None, path: Path) -> None:
-    """Runs the migrations that are missing. Raises ``MigrationFailed``, ``DatabaseUnavailable``."""
+    """Runs the migrations that are missing. Raises ``MigrationFailed``, ``DatabaseUnavailable``; of a database that is only looked at
+    ``DatabaseAbsent`` and ``MigrationPending``."""
     revision = _revision(database)
+    if revision not in (None, HEAD) and revision not in _known():
+        raise MigrationFailed(f"store: the database was made by a newer version (revision {revision})")
+    if database.read_only:
+        _require_head(revision)
+        return
     if revision is None and database.dialect == "sqlite":
         database.write_now(make_whole)
         revision = _revision(database)
@@ -32,6 +46,19 @@ def bring_up(database: Database, url: str | None, path: Path) -> None:
             upgrade(engine)
         finally:
             engine.dispose()
+
+
+def _require_head(revision: str | None) -> None:
+    if revision is None:
+        raise DatabaseAbsent("there are no tables of the store")
+    if revision != HEAD:
+        raise MigrationPending(f"store: the tables are those of revision {revision}, not {HEAD}")
+
+
+def _known() -> frozenset[str]:
+    """Every revision that there is a file for."""
+    files = resources.files("identity_core.store.migrations.versions").iterdir()
+    return frozenset(file.name[:4] for file in files if file.name[:4].isdigit())
 
 
 def engine_for(url: str | None, path: Path) -> Engine:

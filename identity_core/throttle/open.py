@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from identity_core.settings import Throttle
+from identity_core.settings import Throttle, buckets_of
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.token_bucket import TokenBucketStorage
@@ -29,9 +29,7 @@ def open_buckets(
     ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes, else memory. SQL is ``limits.sqlite``
     in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
     """
-    store = settings.store
-    if store == "auto":
-        store = "redis" if settings.redis_url is not None else "sql" if processes > 1 else "memory"
+    store = buckets_of(settings, processes)
     if store == "memory":
         return TokenBucketMemoryStorage(monotonic=monotonic)
     shared, deadline = _redis(settings) if store == "redis" else _sql(data_dir, database_url, monotonic)

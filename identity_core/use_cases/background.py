@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -24,6 +25,8 @@ class Repeating(ABC):
     complaint: ClassVar[str]
     interval_seconds: ClassVar[float] = 1.0
 
+    hindrance: Callable[[], IdentityError | None] = field(default=lambda: None, init=False)
+    """What keeps it from its steps for now, set by whoever knows."""
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _refusal: str = field(default="", init=False)
 
@@ -56,6 +59,8 @@ class Repeating(ABC):
     async def guarded(self) -> float:
         """A step whose refusal is told and not raised."""
         try:
+            if (hindrance := self.hindrance()) is not None:
+                raise hindrance
             seconds = await self.step()
         except IdentityError as error:
             if str(error) != self._refusal:

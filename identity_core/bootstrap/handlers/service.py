@@ -66,6 +66,11 @@ def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
     async def limits_are_shared() -> str:
         return "ok" if opened.limiter is None or not opened.limiter.degraded else "degraded"
 
+    async def storage_is_ours() -> str:
+        if opened.watch.mismatch is not None:
+            return "mismatch"
+        return "degraded" if opened.watch.unremembered or opened.watch.fault else "ok"
+
     async def anchors_get_on() -> str:
         return "degraded" if opened.anchorer is not None and opened.anchorer.fault else "ok"
 
@@ -74,6 +79,7 @@ def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
         "store": store_answers,
         "index": index_agrees,
         "audit": audit_is_whole,
+        "storage": storage_is_ours,
         "plugins": plugins_work,
         "limits": limits_are_shared,
         "anchoring": anchors_get_on,

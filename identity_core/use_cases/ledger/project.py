@@ -7,9 +7,10 @@ processes may do it at once: the store counts each growth once.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.domain.errors import LedgerUnavailable, StorageMismatch
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tiles import WIDTH
@@ -37,7 +38,7 @@ def leaf_of(line: LedgerEntry) -> Leaf:
 class ProjectLedger:
     """Appends what the ledger has beyond the tree, up to where the ledger ended at the call.
 
-    Raises ``LedgerUnavailable`` when the ledger contradicts the tree: it was rewound or changed, and a checkpoint over both
+    Raises ``StorageMismatch`` when the ledger contradicts the tree: it was rewound or changed, and a checkpoint over both
     would sign a fork.
     """
 
@@ -49,6 +50,9 @@ class ProjectLedger:
         end = (await self.ledger.head()).sequence
         if end < frontier.size:
             raise _contradiction(end + 1)
+        if 0 < end == frontier.size:
+            # Nothing to append, which would have looked at the entry before.
+            await self._lines_after(end - 1, 1)
         while frontier.size < end:
             frontier = await self._grow(frontier)
             await asyncio.sleep(0)
@@ -58,19 +62,26 @@ class ProjectLedger:
         """One tile's worth. The entry before is read again, to see that the ledger is still the one that was logged."""
         size = frontier.size
         known = min(size, 1)
-        lines = await self.ledger.entries_after(size - known, WIDTH - size % WIDTH + known)
-        if [line.receipt.sequence for line in lines] != list(range(size - known + 1, size - known + len(lines) + 1)):
-            raise _contradiction(size + 1)
+        lines, hashes = await self._lines_after(size - known, WIDTH - size % WIDTH + known, known=known)
+        transactions = [bytes.fromhex(line.receipt.transaction_hash) for line in lines[known:]]
+        return await self.tree.append(size, Growth(hashes[known:], transactions))
+
+    async def _lines_after(
+        self, start: int, limit: int, *, known: int = 1
+    ) -> tuple[Sequence[LedgerEntry], Sequence[bytes]]:
+        """The entries after ``start`` and their leaf hashes; the first ``known`` of them, at most one, must be in the tree."""
+        lines = await self.ledger.entries_after(start, limit)
+        if [line.receipt.sequence for line in lines] != list(range(start + 1, start + len(lines) + 1)):
+            raise _contradiction(start + known + 1)
         try:
             hashes = [leaf_hash(leaf_of(line).encode()) for line in lines]
         except Malformed as error:
             raise LedgerUnavailable(
-                "The ledger holds an entry that cannot be logged.", details={"after": size}
+                "The ledger holds an entry that cannot be logged.", details={"after": start + known}
             ) from error
-        if known and (not hashes or hashes[0] != await self._last(size)):
-            raise _contradiction(size)
-        transactions = [bytes.fromhex(line.receipt.transaction_hash) for line in lines[known:]]
-        return await self.tree.append(size, Growth(hashes[known:], transactions))
+        if known and (not hashes or hashes[0] != await self._last(start + 1)):
+            raise _contradiction(start + 1)
+        return lines, hashes
 
     async def _last(self, size: int) -> bytes:
         """The hash of the last leaf of a tree of ``size``."""
@@ -79,8 +90,8 @@ class ProjectLedger:
         return tile[place * HASH_BYTES : (place + 1) * HASH_BYTES]
 
 
-def _contradiction(sequence: int) -> LedgerUnavailable:
-    return LedgerUnavailable(
+def _contradiction(sequence: int) -> StorageMismatch:
+    return StorageMismatch(
         "The ledger is not the one that was logged; nothing is signed until an operator has looked at it.",
         details={"sequence": sequence},
     )

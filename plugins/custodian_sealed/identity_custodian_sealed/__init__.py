@@ -32,7 +32,8 @@ class SealedSettings:
 
 def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
     """Opens the database and unseals the data key, which takes Argon2id's half second where there is a passphrase."""
-    database = open_database(context.database_url, context.data_dir / "custodian.sqlite", processes=context.workers)
+    path = context.data_dir / "custodian.sqlite"
+    database = open_database(context.database_url, path, processes=context.workers, read_only=context.read_only)
     migrate(database, "identity_custodian_sealed.migrations", "custodian_")
     seal = Seal(
         database=database,
@@ -51,4 +52,4 @@ def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
 @hookimpl
 def identity_provide_custodian() -> Provider[Custodian]:
     """Hands over the custodian ``sealed``."""
-    return Provider("sealed", build, SealedSettings, "XChaCha20-Poly1305 boxes in SQLite or PostgreSQL")
+    return Provider("sealed", build, SealedSettings, "XChaCha20-Poly1305 boxes in SQLite or PostgreSQL", looks=True)

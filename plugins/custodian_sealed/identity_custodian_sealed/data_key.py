@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.crypto import sealing
-from identity_core.database import Database, Transaction
+from identity_core.database import Database, DatabaseAbsent, Transaction
 
 _PURPOSE = b"identity-service custodian data key v1"
 _PASSPHRASE, _FILE = "passphrase", "file"
@@ -72,13 +72,19 @@ class Seal:
         With a passphrase, a seal that is still one of the master key file or of ``previous_passphrase`` is changed to
         the passphrase.
         """
-        row = self._read() or self._first(passphrase)
+        row = self._read()
+        if row is None:
+            if self.database.read_only:
+                raise DatabaseAbsent("nothing is sealed yet")
+            row = self._first(passphrase)
         if passphrase is None:
             return self._opened_without(row)
         if row.kind == _PASSPHRASE:
             with contextlib.suppress(sealing.BoxInvalid):
                 return sealing.unseal(_stretched(passphrase, row.salt, row.costs), row.box, _PURPOSE)
         data_key = self._opened_the_old_way(row, previous_passphrase)
+        if self.database.read_only:
+            return data_key
         self.database.write_now(_execute(_REPLACE, self._sealed(data_key, passphrase)))
         if row.kind == _FILE:
             self.logger.warning("the keys are sealed under the passphrase now; remove %s", self.master_key_file)

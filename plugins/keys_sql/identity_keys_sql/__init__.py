@@ -12,7 +12,8 @@ __all__ = ["SqlKeys", "identity_provide_key_store"]
 
 def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
     """Opens the database and brings its tables up to date. Raises ``DatabaseUnavailable`` or ``MigrationFailed``."""
-    database = open_database(context.database_url, context.data_dir / "keys.sqlite", processes=context.workers)
+    path = context.data_dir / "keys.sqlite"
+    database = open_database(context.database_url, path, processes=context.workers, read_only=context.read_only)
     migrate(database, "identity_keys_sql.migrations", "keys_")
     return SqlKeys(database)
 
@@ -20,4 +21,5 @@ def build(settings: NoSettings, context: BuildContext) -> SqlKeys:
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
     """Hands over the store ``sql``."""
-    return Provider("sql", build, summary="keys.sqlite, or tables keys_* on PostgreSQL; the admin operations write it")
+    summary = "keys.sqlite, or tables keys_* on PostgreSQL; the admin operations write it"
+    return Provider("sql", build, summary=summary, looks=True)

@@ -11,10 +11,16 @@ __all__ = ["SqlLedger", "identity_provide_ledger_backend"]
 
 def build(settings: NoSettings, context: BuildContext) -> SqlLedger:
     """Opens the ledger and brings its tables up to date."""
-    return SqlLedger.open(context.data_dir, context.database_url, clock=context.clock, processes=context.workers)
+    return SqlLedger.open(
+        context.data_dir,
+        context.database_url,
+        clock=context.clock,
+        processes=context.workers,
+        read_only=context.read_only,
+    )
 
 
 @hookimpl
 def identity_provide_ledger_backend() -> Provider[LedgerBackend]:
     """See the hook's specification."""
-    return Provider("sql", build, summary="Hash-chained ledger in SQLite or PostgreSQL")
+    return Provider("sql", build, summary="Hash-chained ledger in SQLite or PostgreSQL", looks=True)

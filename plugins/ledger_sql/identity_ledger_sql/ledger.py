@@ -18,14 +18,16 @@ from typing import Any, TypeVar
 from identity_core.database import (
     Database,
     DatabaseClosed,
+    DatabaseDamaged,
     DatabaseError,
     DatabaseOverloaded,
+    DatabaseReplaced,
     NotReplicated,
     Transaction,
     migrate,
     open_database,
 )
-from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
+from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_sql import anchors, chain
@@ -82,9 +84,11 @@ class SqlLedger:
         self._tip = Tip(0, 0, 0, 0, chain.GENESIS)
 
     @classmethod
-    def open(cls, data_dir: Path, database_url: str | None, *, clock: Clock, processes: int) -> SqlLedger:
+    def open(
+        cls, data_dir: Path, database_url: str | None, *, clock: Clock, processes: int, read_only: bool = False
+    ) -> SqlLedger:
         """The ledger in ``data_dir / ledger.sqlite`` or on the server. Raises ``DatabaseError``: no start without it."""
-        database = open_database(database_url, data_dir / "ledger.sqlite", processes=processes)
+        database = open_database(database_url, data_dir / "ledger.sqlite", processes=processes, read_only=read_only)
         migrate(database, "identity_ledger_sql.migrations", "ledger_")
         return cls(database, clock)
 
@@ -142,6 +146,8 @@ class SqlLedger:
             return await self._database.write(job)
         except DatabaseOverloaded as error:
             raise Overloaded(details={"retryAfter": 1}) from error
+        except (DatabaseDamaged, DatabaseReplaced) as error:
+            raise StorageMismatch(details=details) from error
         except DatabaseError as error:
             raise LedgerUnavailable(details=details) from error
 
@@ -227,12 +233,18 @@ class SqlLedger:
         return await self._read(lambda transaction: _lines(transaction, _AFTER, {"sequence": sequence, "limit": limit}))
 
     async def head(self) -> LedgerHead:
-        """See ``LedgerBackend.head``."""
+        """See ``LedgerBackend.head``. Raises ``StorageMismatch`` where the file was replaced: its readers would not notice."""
+        try:
+            self._database.require_in_place()
+        except DatabaseReplaced as error:
+            raise StorageMismatch from error
         return await self._read(lambda transaction: _tip(transaction)[0])
 
     async def _read(self, job: Callable[[Transaction], T]) -> T:
         try:
             return await self._database.read(job)
+        except DatabaseDamaged as error:
+            raise StorageMismatch from error
         except DatabaseError as error:
             raise LedgerUnavailable from error
 

@@ -97,3 +97,10 @@ def test_a_wrong_api_key_names_its_variable_and_is_not_shown(
     assert refusal.value.where.startswith(f"environment {variable}")
     assert refusal.value.fix.endswith(example)
     assert "s3cr3t" not in str(refusal.value)
+
+
+def test_the_list_says_what_a_start_says_of_two_provers() -> None:
+    """Neither is chosen: a start would refuse."""
+    rows = {row.name: row for row in manager(*SOURCES).installed() if row.hook == "identity_provide_prover"}
+    assert {row.state for row in rows.values()} == {"available"}
+    assert all("prover.backend" in row.reason for row in rows.values())

@@ -18,6 +18,7 @@ from identity_core.domain.errors import (
     BlockNotFound,
     LedgerUnavailable,
     LogRangeInvalid,
+    StorageMismatch,
     TileNotFound,
     TransactionNotFound,
 )
@@ -264,7 +265,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         tamper(tmp_path, sql)
         again = LoggedLedger(tmp_path)
         await again.append(3, "did:new:")
-        with pytest.raises(LedgerUnavailable, match="not the one that was logged"):
+        with pytest.raises(StorageMismatch, match="not the one that was logged"):
             await GetLedgerCheckpoint(again.follower, again.signer)()
         assert (await again.tree.frontier()).size == 30
         await again.close()

@@ -1,0 +1,99 @@
+"""An installation that is looked at, as the doctor does: nothing is made or changed, neither file nor row."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from identity_core.bootstrap.clock import SystemClock
+from identity_core.bootstrap.keys import has_api_keys
+from identity_core.bootstrap.own_keys import rows_secret
+from identity_core.bootstrap.storage import check_of, checkpoint_key, load_remembered, told_at_start
+from identity_core.database import DatabaseAbsent, MigrationPending
+from identity_core.domain.custody import KeyNotHeld
+from identity_core.domain.errors import StorageMismatch
+from identity_core.plugin.look_only import LookOnly
+from identity_core.plugin.manager import PluginManager
+from identity_core.plugin.sockets import LEDGER
+from identity_core.ports.custodian import Custodian
+from identity_core.settings import Settings
+from identity_core.store import Store
+
+log = logging.getLogger("identity.look")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """``entries`` of the ledger were held against the store; None where the ledger cannot be looked at. ``remembered`` is how many the
+    note tells of, None where there is none. ``pending`` is what the next start brings up to date; then nothing was compared."""
+
+    entries: int | None
+    remembered: int | None
+    pending: tuple[str, ...] = ()
+
+
+def looking_plugins(settings: Settings, look: LookOnly) -> PluginManager:
+    """The plugins over the installation, read-only."""
+    # What plugins say of files that vanish at once would only mislead.
+    log.setLevel(logging.CRITICAL)
+    return PluginManager.load(settings, clock=SystemClock(), logger=log, look=look)
+
+
+async def compare_storage(settings: Settings, scratch: Path) -> Compared:
+    """Everything that a start compares. Raises ``StartError``, whose text is that of a start."""
+    with told_at_start(settings):
+        look = LookOnly(scratch)
+        plugins = looking_plugins(settings, look)
+        try:
+            return await _compare(settings, plugins, look)
+        finally:
+            await plugins.close()
+
+
+async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -> Compared:
+    ledger = plugins.ledger(settings.ledger.backend)
+    custodian = plugins.custodian(settings.custodian.backend)
+    kept = load_remembered(settings)
+    try:
+        secret = await _rows_secret(custodian)
+        store = Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+    except MigrationPending as error:
+        return Compared(0, None, (*look.pending, str(error)))
+    except DatabaseAbsent as error:
+        entries = 0 if look.pending or LEDGER.hook in look.blind else (await ledger.head()).sequence
+        if entries or (kept is not None and kept.checkpoint.size):
+            raise StorageMismatch(f"The store is not there ({error}), and there were entries before.") from error
+        return Compared(0, None, tuple(look.pending))
+    try:
+        if look.pending:
+            return Compared(0, None, tuple(look.pending))
+        check = check_of(ledger, store)
+        if LEDGER.hook in look.blind:
+            if kept is not None:
+                await check.audit_line(kept.audit_lines, kept.audit_link)
+            return Compared(None, None if kept is None else kept.checkpoint.size)
+        await check.projections()
+        if kept is not None:
+            await check.remembered(kept, await checkpoint_key(custodian))
+        return Compared((await ledger.head()).sequence, None if kept is None else kept.checkpoint.size)
+    finally:
+        await store.close()
+
+
+async def any_api_key(settings: Settings, scratch: Path) -> bool:
+    """Whether there is an API key, as far as stores can tell. Raises ``StartError``."""
+    plugins = looking_plugins(settings, LookOnly(scratch))
+    try:
+        return await has_api_keys(plugins.key_stores(settings.key_stores))
+    finally:
+        await plugins.close()
+
+
+async def _rows_secret(custodian: Custodian) -> bytes:
+    """What the tags of rows follow from. Before the first start that makes it no row has one."""
+    try:
+        return await rows_secret(custodian)
+    except KeyNotHeld:
+        return secrets.token_bytes(32)

@@ -1,0 +1,119 @@
+"""The databases held against each other and against what is remembered of them, at a start."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from identity_core.bootstrap.choices import checkpoint_file_of
+from identity_core.bootstrap.ledger import LogDesk
+from identity_core.codec import multikey
+from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
+from identity_core.domain.custody import KeyNotHeld
+from identity_core.domain.errors import IdentityError, StorageMismatch
+from identity_core.domain.merkle.refusals import Malformed
+from identity_core.domain.remembered import Remembered
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.settings import Settings, StartError
+from identity_core.store import Store
+from identity_core.store.audit_end import StoredAuditEnd
+from identity_core.store.checkpoint_file import CheckpointFile
+from identity_core.use_cases.ledger.check_storage import CheckStorage, require_signed
+from identity_core.use_cases.ledger.checkpoints import CHECKPOINT_KEY
+from identity_core.use_cases.ledger.watch_storage import WatchStorage
+
+PUT_BACK = (
+    "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "
+    "which says what is lost"
+)
+
+
+def check_of(ledger: LedgerBackend, store: Store) -> CheckStorage:
+    """The check over open databases."""
+    return CheckStorage(ledger, store.documents, store.transparency, store.audit)
+
+
+def load_remembered(settings: Settings) -> Remembered | None:
+    """What is remembered. Raises ``StartError`` where it cannot be read."""
+    try:
+        return CheckpointFile(checkpoint_file_of(settings)).load()
+    except (Malformed, OSError) as error:
+        what = f"the checkpoint that is remembered cannot be read: {error}"
+        fix = (
+            "put the right file back; `identity ledger accept-rollback` begins a new one from the databases as they are"
+        )
+        raise StartError(what, str(checkpoint_file_of(settings)), fix) from error
+
+
+async def checkpoint_key(custodian: Custodian) -> bytes:
+    """The public key of the log's checkpoints. Raises ``StartError`` where the custodian has none."""
+    try:
+        return multikey.decode_public(await custodian.public_key(CHECKPOINT_KEY))[1]
+    except KeyNotHeld as error:
+        what = "the custodian does not hold the key of the log, with which the checkpoint that is remembered was signed"
+        raise StartError(what, "the custodian", PUT_BACK) from error
+
+
+async def require_own_key(settings: Settings, custodian: Custodian) -> None:
+    """The custodian is the one that signed what is remembered: another would make keys of its own, and write with them. Raises
+    ``StartError``, ``StorageMismatch``."""
+    kept = load_remembered(settings)
+    if kept is not None:
+        require_signed(kept, await checkpoint_key(custodian))
+
+
+async def watch_over(settings: Settings, logged: LogDesk, store: Store, clock: Clock) -> WatchStorage:
+    """Holds everything against what is remembered, then watches. Raises ``StartError``, ``StorageMismatch``."""
+    check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(settings))
+    watch = WatchStorage(
+        check,
+        logged.follower,
+        logged.signer,
+        StoredAuditEnd(store.database),
+        memory,
+        settings.ledger.checkpoint_seconds,
+        clock.monotonic,
+    )
+    await logged.follower.now()
+    kept = load_remembered(settings)
+    if kept is not None:
+        await check.remembered(kept, logged.signer.key.public)
+    await watch.look()
+    await watch.remember()
+    return watch
+
+
+@contextlib.contextmanager
+def told_at_start(settings: Settings) -> Iterator[None]:
+    """Whatever is wrong with the databases as a ``StartError`` that names place and remedy."""
+    try:
+        yield
+    except StartError as error:
+        if not isinstance(error.__cause__, DatabaseDamaged | MigrationFailed):
+            raise
+        raise storage_error(settings, error.__cause__) from error
+    except IdentityError as error:
+        if not isinstance(error, StorageMismatch) and not isinstance(error.__cause__, DatabaseError):
+            raise
+        raise storage_error(settings, error) from error
+    except DatabaseError as error:
+        raise storage_error(settings, error) from error
+
+
+def storage_error(settings: Settings, error: Exception) -> StartError:
+    """``error`` in three lines."""
+    where = str(settings.data_dir) if settings.database_url is None else "the database of database_url"
+    cause = error if isinstance(error, DatabaseError) else error.__cause__
+    if isinstance(cause, DatabaseDamaged):
+        for path in sorted(settings.data_dir.glob("*.sqlite")):
+            for fault in faults_of(path):
+                fix = f"put {path.name} and the other databases back from one backup; keep the broken ones"
+                return StartError(f"{path.name} is damaged: {fault}", str(path), fix)
+    if isinstance(error, StorageMismatch):
+        return StartError(f"the databases are not those that this service wrote: {error}", where, PUT_BACK)
+    if isinstance(cause, MigrationFailed):
+        fix = "install the version of identity-service that made it, or put back a backup from before the upgrade"
+        return StartError(str(cause), where, fix)
+    return StartError(f"the databases cannot be used: {cause or error}", where, "see `identity doctor`")

@@ -1,0 +1,149 @@
+"""A database that is looked at: nothing on the disk or the server changes, whatever is found.
+
+SQLite keeps that promise by three ways of opening. Without a write-ahead log nothing is pending, and the file is read as it lies
+(``immutable``). With one, its index is read and not written (``readonly_shm``). With a log and no index, which a careless copy
+leaves, both are copied to a temporary folder. On PostgreSQL the session is read-only.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import quote
+
+from identity_core.database.errors import DatabaseAbsent, DatabaseDamaged, DatabaseUnavailable
+from identity_core.database.interface import Dialect, Job, T, Transaction
+from identity_core.database.sqlite_connection import Connection, translated
+
+
+class Look:
+    """A ``Database`` of which only the reading half works. ``read_job`` runs a job, ``end`` lets go of what is open."""
+
+    read_only = True
+
+    def __init__(self, dialect: Dialect, transaction: Transaction, end: ExitStack, failures: type[Exception]) -> None:
+        self.dialect: Dialect = dialect
+        self._transaction = transaction
+        self._end = end
+        self._failures = failures
+
+    def read_now(self, job: Job[T]) -> T:
+        """See ``Database.read_now``."""
+        try:
+            return job(self._transaction)
+        except self._failures as error:
+            raise self._translated(error) from error
+
+    async def read(self, job: Job[T]) -> T:
+        """See ``Database.read``."""
+        return self.read_now(job)
+
+    def write_now(self, job: Job[T]) -> T:
+        """Refused."""
+        self._refuse()
+
+    async def write(self, job: Job[T], *, durable: bool = True) -> T:
+        """Refused."""
+        self._refuse()
+
+    def require_in_place(self) -> None:
+        """Nothing is kept open for long."""
+
+    def foreign_changes(self) -> None:
+        """Not known."""
+
+    def change_counter(self) -> None:
+        """Not known."""
+
+    async def close(self) -> None:
+        """See ``Database.close``."""
+        self._end.close()
+
+    def _refuse(self) -> NoReturn:
+        raise DatabaseUnavailable("the database was opened to be looked at")
+
+    def _translated(self, error: Exception) -> Exception:
+        if isinstance(error, sqlite3.Error):
+            return translated(error)
+        from identity_core.database.postgresql_session import translated as translated_there
+
+        return translated_there(error)  # type: ignore[arg-type]
+
+
+def look_at_sqlite(path: Path) -> Look:
+    """Raises ``DatabaseAbsent`` where there is no such file, ``DatabaseDamaged``, ``DatabaseUnavailable``."""
+    if not path.exists() or path.stat().st_size == 0:
+        raise DatabaseAbsent(f"there is no {path.name}" if not path.exists() else f"{path.name} is empty")
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(_opened(path))
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error as error:
+            raise translated(error) from error
+        except OSError as error:
+            raise DatabaseUnavailable(f"cannot open {path}: {error.strerror}") from error
+        return Look("sqlite", connection, stack.pop_all(), sqlite3.Error)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Connection]:
+    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
+    with ExitStack() as stack:
+        way = "immutable=1"
+        if log.exists() and log.stat().st_size:
+            way = "readonly_shm=1"
+            if not index.exists():
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="identity-look-")))
+                for one in (path, log):
+                    shutil.copyfile(one, folder / one.name)
+                path, way = folder / path.name, "cache=private"
+        connection = sqlite3.connect(
+            f"file:{quote(str(path))}?mode=ro&{way}",
+            uri=True,
+            timeout=1.0,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=Connection,
+        )
+        stack.callback(connection.close)
+        yield connection
+
+
+def look_at_postgresql(url: str) -> Look:
+    """Raises ``DatabaseUnavailable``."""
+    from identity_core.database.postgresql import read_only_session
+
+    session, failures = read_only_session(url)
+    stack = ExitStack()
+    stack.callback(session.drop)
+    look = Look("postgresql", session, stack, failures)
+    try:
+        look.read_now(lambda transaction: transaction.execute("SELECT 1").fetchone())
+    except DatabaseUnavailable:
+        stack.close()
+        raise
+    return look
+
+
+def faults_of(path: Path) -> list[str]:
+    """What SQLite finds wrong with a file, all of which is read for it. Empty when it is whole; a file that is not there is as
+    whole as can be."""
+    try:
+        look = look_at_sqlite(path)
+    except DatabaseAbsent:
+        return []
+    except DatabaseUnavailable as error:
+        return [str(error)]
+    try:
+        rows = look.read_now(lambda transaction: transaction.execute("PRAGMA integrity_check(3)").fetchall())
+        return [" ".join(str(row[0]).split()) for row in rows if row[0] != "ok"]
+    except DatabaseDamaged as error:
+        return [str(error)]
+    finally:
+        look._end.close()

@@ -1,0 +1,59 @@
+"""The file in which the last checkpoint is remembered: apart from the databases, replaced whole."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from identity_core.domain.merkle.refusals import Malformed
+from identity_core.domain.remembered import Remembered
+
+# Two kilobytes are usual; whatever has more is another file.
+MOST_BYTES = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFile:
+    """See ``CheckpointMemory``."""
+
+    path: Path
+
+    def load(self) -> Remembered | None:
+        """See ``CheckpointMemory.load``."""
+        try:
+            with self.path.open("rb") as file:
+                octets = file.read(MOST_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        return Remembered.parse(octets)
+
+    def save(self, remembered: Remembered) -> None:
+        """See ``CheckpointMemory.save``."""
+        try:
+            known = self.load()
+        except Malformed:
+            # It was whole at the start; what this process has seen is better than what somebody has scribbled since.
+            known = None
+        if known is None or not known.covers(remembered):
+            self.replace(remembered)
+
+    def replace(self, remembered: Remembered) -> None:
+        """The same, whatever is there."""
+        folder = self.path.parent
+        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(remembered.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(name, self.path)
+        except BaseException:
+            os.unlink(name)
+            raise
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)

@@ -1,0 +1,94 @@
+"""A start over databases that cannot be used says what, where and what to do, and makes nothing first."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.bootstrap import open_house
+from identity_core.bootstrap.choices import checkpoint_file_of
+from identity_core.settings import Settings, StartError, load
+from tests.unit.cli.conftest import Commands
+
+
+def settings_of(folder: Path, **more: object) -> Settings:
+    return load(environment={}, overrides={"data_dir": folder, **more})
+
+
+async def start(settings: Settings) -> None:
+    async with open_house(settings):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("file", "statement"),
+    [
+        ("ledger.sqlite", "INSERT INTO ledger_migrations VALUES (99, '0099_x.sql', 'x')"),
+        ("custodian.sqlite", "INSERT INTO custodian_migrations VALUES (99, '0099_x.sql', 'x')"),
+        ("identity.sqlite", "UPDATE store_migrations SET version_num = '9999'"),
+    ],
+)
+def test_a_newer_database_is_told_with_a_remedy(tmp_path: Path, file: str, statement: str) -> None:
+    settings = settings_of(tmp_path / "data")
+    asyncio.run(start(settings))
+    with closing(sqlite3.connect(tmp_path / "data" / file)) as connection, connection:
+        connection.execute(statement)
+    with pytest.raises(StartError) as refused:
+        asyncio.run(start(settings))
+    assert "newer version" in refused.value.what
+    assert refused.value.where == str(tmp_path / "data")
+    assert refused.value.fix.startswith("install the version of identity-service that made it")
+
+
+def test_the_note_is_made_apart_from_the_data(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path / "data")
+    asyncio.run(start(settings))
+    assert checkpoint_file_of(settings) == tmp_path / "data.checkpoint"
+    assert (tmp_path / "data.checkpoint").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "data.checkpoint"]
+
+
+def test_the_note_lies_beside_the_settings_file(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "identity.toml").write_text("")
+    notes = {
+        checkpoint_file_of(load(file=tmp_path / "etc" / "identity.toml", environment={}, overrides={"data_dir": data}))
+        for data in (tmp_path / "a" / "data", tmp_path / "b" / "data")
+    }
+    assert {note.parent for note in notes} == {tmp_path / "etc"}
+    assert len(notes) == 2, "two installations may share their settings"
+
+
+def test_a_note_that_cannot_be_written_stops_no_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "absent" / "note"
+    asyncio.run(start(settings_of(tmp_path / "data", **{"ledger.checkpoint_path": path})))
+    assert "a rollback would go unseen" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("module", "environment", "extra"),
+    [
+        ("redis", {"IDENTITY_THROTTLE_STORE": "redis", "IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1"}, "redis"),
+        ("redis", {"IDENTITY_THROTTLE_REDIS_URL": "redis://127.0.0.1:1"}, "redis"),
+        ("psycopg", {"IDENTITY_DATABASE_URL": "postgresql://u@127.0.0.1:1/x"}, "postgresql"),
+    ],
+)
+def test_a_library_that_is_not_installed_is_told_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, environment: dict[str, str], extra: str
+) -> None:
+    find = util.find_spec
+    absent: Any = lambda name, package=None: None if name == module else find(name, package)  # noqa: E731
+    monkeypatch.setattr("identity_core.settings.extras.find_spec", absent)
+    monkeypatch.chdir(tmp_path)
+    given = Commands(environment | {"IDENTITY_DATA_DIR": str(tmp_path / "data")})
+    what, where, remedy = given.refused("serve", "--port", "0", status=2)
+    assert f"the library {module}, which is not installed" in what
+    assert "IDENTITY_" in where
+    assert remedy.endswith(f"pip install 'identity-service[{extra}]'")
+    assert list(tmp_path.iterdir()) == []
