@@ -31,6 +31,7 @@ pytest_plugins = [
     "features.steps.dids",
     "features.steps.faults",
     "features.steps.ledger",
+    "features.steps.quotas",
     "features.steps.requests",
     "features.steps.tokens",
     "features.steps.web",

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import yaml
 
-from identity_core.api.security import PURPOSES
+from identity_core.api.purposes import PURPOSES
 from openapi.typed_dicts import write_types
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
@@ -87,8 +87,11 @@ def bundle() -> Json:
     errors = read("errors.yaml")
     used = set(errors["anywhere"])
     responses: Json = {}
+    reading = [item["get"]["operationId"] for item in document["paths"].values() if "get" in item]
     for method, operation in operations(document):
         _say_purpose(operation)
+        if operation["operationId"] in PURPOSES and operation["operationId"] not in reading:
+            operation["x-errors"] = [*operation.get("x-errors", []), *errors["rules"]["of_writing_dids"]]
         used |= _answer_errors(method, operation, errors, responses)
         operation["responses"] = dict(sorted(operation["responses"].items()))
     codes = {code: meaning for code, meaning in errors["codes"].items() if code in used}

@@ -13,11 +13,13 @@ from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain import challenge, keys
 from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.challenge_mac import ChallengeKey
 from identity_core.domain.change import Authorization
 from identity_core.domain.did import Did
 from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
 from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
+from identity_core.use_cases.auth.challenges import ChallengeBook
 from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
 from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.create import Created, CreateDid, Creation
@@ -72,7 +74,7 @@ class OneKey:
 
 def operator(name: str = "op") -> Caller:
     """An admin API key."""
-    return Caller(api_key=ApiKey(name, name, "0" * 64, None, None, None, None, START))
+    return Caller(api_key=ApiKey(name, name, "0" * 64, None, None, None, None, START, fingerprint="0f1e2d3c4b5a"))
 
 
 class Rooms:
@@ -104,10 +106,11 @@ class Rooms:
         self.deactivate = DeactivateDid(self.writer)
         self.history = ListDidHistory(self.reader, True)
         self._log = GetDidLog(self.reader, self.ledger, True)
-        self.challenge = GetDidAuthChallenge(
-            self.reader, self.store.challenges, self.clock, os.urandom, ORIGIN, timedelta(minutes=5), 16
+        self.challenges = ChallengeBook(
+            ChallengeKey(os.urandom(32)), self.store.spent_challenges, os.urandom, ORIGIN, timedelta(minutes=5), 4
         )
-        self.authenticate = AuthenticateDid(self.reader, self.store.challenges, self.clock, ORIGIN)
+        self.challenge = GetDidAuthChallenge(self.reader, self.challenges, self.clock)
+        self.authenticate = AuthenticateDid(self.reader, self.challenges, self.clock)
 
     async def close(self) -> None:
         await self.repair.close()
@@ -129,7 +132,8 @@ class Rooms:
         digest = None if body is None else challenge.hash_body(body)
         offer = await self.challenge(did, purpose=purpose, body_hash=digest)
         signature = ed25519.sign(multikey.decode_secret(secret)[1], offer.text.encode())
-        return await self.authenticate(did, signature, scheme=scheme, purpose=purpose, body_hash=digest)
+        header = challenge.SignedHeader(did, signature)
+        return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest)
 
     @staticmethod
     def occasion(did: Did, authorization: Authorization) -> Occasion:

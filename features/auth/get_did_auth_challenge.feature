@@ -7,3 +7,13 @@ Feature: Get a challenge to sign
     Then the answer is 200
     And the challenge names the DID of Hana, the service and its end
     And nobody may keep a copy of the answer
+
+  Scenario: One that the signature names is nobody else's
+    Given Hana has a DID
+    When Hana asks for two challenges that she will name and signs for a token with the second
+    Then the answer is 200
+
+  @404:DID_NOT_FOUND
+  Scenario: A did:key that nobody registered gets none
+    When a challenge for a did:key that nobody registered is asked for
+    Then the answer is 404 DID_NOT_FOUND

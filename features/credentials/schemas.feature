@@ -32,6 +32,38 @@ Feature: What credentials hold
       | a threshold outside the domain |
       | an id that is no URI           |
 
+  @createCredentialSchema
+  Scenario Outline: A DID names a schema by what is its own
+    Given Ivo has a DID
+    When Ivo registers a schema named by <what>
+    Then the answer is 201
+
+    Examples:
+      | what                           |
+      | a URL of his DID               |
+      | a place of his at this service |
+      | a UUID                         |
+
+  @createCredentialSchema @403:FORBIDDEN
+  Scenario Outline: A DID gives no name that is somebody else's
+    Given Ivo has a DID
+    And Mallory has a DID
+    When Mallory registers a schema named by <what>
+    Then the answer is 403 FORBIDDEN
+
+    Examples:
+      | what                         |
+      | an address of a third party  |
+      | a URL of the DID of Ivo      |
+      | the service itself           |
+      | Ivo's place at this service  |
+      | a path that leaves her place |
+
+  @createCredentialSchema
+  Scenario: An API key gives any name
+    When Olu registers a schema named by an address of a third party
+    Then the answer is 201
+
   @createCredentialSchema @409:CONFLICT
   Scenario: A schema does not change
     Given Ivo has a DID

@@ -5,7 +5,7 @@ The text of a key is in the answers of createApiKey and rotateApiKey and nowhere
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -16,6 +16,7 @@ from identity_core.domain import times
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
 from identity_core.domain.errors import InvalidDid, InvalidRequest, JsonValue
+from identity_core.domain.scopes import require_targets
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.use_cases.api_keys.create import CreateApiKey, MintedKey, NewApiKey, say_which
@@ -40,12 +41,13 @@ class ApiKeyHandlers:
     revoke: RevokeApiKey
     audit: AuditLog
     clock: Clock
+    fingerprint: Callable[[str], str]
 
     async def create_api_key(self, request: Request) -> Answer:
         admin = _admin(request)
         minted = await self.create(_wanted(request.body))
         await self._record(request, admin, minted.key)
-        return _issued(minted, {})
+        return self._issued(minted, {})
 
     async def list_api_keys(self, request: Request) -> Answer:
         _admin(request)
@@ -53,30 +55,37 @@ class ApiKeyHandlers:
         keys = await self.list(after=did_parse.cursor(request.query.get("cursor")), limit=limit + 1)
         page = keys[:limit]
         following = did_render.cursor(page[-1].id) if len(keys) > limit else None
-        return Answer(200, {"items": [_record(key) for key in page], "nextCursor": following}, headers=[_NO_STORE])
+        return Answer(200, {"items": [self._shown(key) for key in page], "nextCursor": following}, headers=[_NO_STORE])
 
     async def get_api_key(self, request: Request) -> Answer:
         _admin(request)
-        return Answer(200, _record(await self.get(request.path["keyId"])), headers=[_NO_STORE])
+        return Answer(200, self._shown(await self.get(request.path["keyId"])), headers=[_NO_STORE])
 
     async def update_api_key(self, request: Request) -> Answer:
         admin = _admin(request)
         key = await self.update(request.path["keyId"], _changes(request.body))
         await self._record(request, admin, key)
-        return Answer(200, _record(key), headers=[_NO_STORE])
+        return Answer(200, self._shown(key), headers=[_NO_STORE])
 
     async def rotate_api_key(self, request: Request) -> Answer:
         admin = _admin(request)
         grace = timedelta(seconds=request.body.get("graceSeconds", 0))
         rotated = await self.rotate(request.path["keyId"], grace=grace)
         await self._record(request, admin, rotated.predecessor, successor=rotated.successor.key.id)
-        return _issued(rotated.successor, {"predecessor": _record(rotated.predecessor)})
+        return self._issued(rotated.successor, {"predecessor": self._shown(rotated.predecessor)})
 
     async def revoke_api_key(self, request: Request) -> Answer:
         admin = _admin(request)
         key = await self.revoke(request.path["keyId"])
         await self._record(request, admin, key)
-        return Answer(200, _record(key), headers=[_NO_STORE])
+        return Answer(200, self._shown(key), headers=[_NO_STORE])
+
+    def _issued(self, minted: MintedKey, more: Mapping[str, Any]) -> Answer:
+        body = {"apiKey": minted.text, "record": self._shown(minted.key), **more}
+        return Answer(201, body, headers=[_NO_STORE, ("Location", f"/api/v1/admin/api-keys/{minted.key.id}")])
+
+    def _shown(self, key: ApiKey) -> dict[str, JsonValue]:
+        return _record(key, self.fingerprint(key.digest))
 
     async def _record(self, request: Request, admin: Caller, key: ApiKey, **details: JsonValue) -> None:
         await self.audit.write(
@@ -88,7 +97,12 @@ class ApiKeyHandlers:
                 fingerprint=admin.api_key.fingerprint if admin.api_key else None,
                 target=key.id,
                 outcome="done",
-                details={"name": key.name, "fingerprint": key.fingerprint, "admin": key.scopes is None, **details},
+                details={
+                    "name": key.name,
+                    "fingerprint": self.fingerprint(key.digest),
+                    "admin": key.scopes is None,
+                    **details,
+                },
             )
         )
 
@@ -101,9 +115,11 @@ def _admin(request: Request) -> Caller:
 
 
 def _wanted(body: Mapping[str, Any]) -> NewApiKey:
+    scopes = say_which(body.get("admin"), body.get("scopes"))
+    require_targets(scopes, said="allowedTargets" in body)
     return NewApiKey(
         name=body["name"],
-        scopes=say_which(body.get("admin"), body.get("scopes")),
+        scopes=scopes,
         allowed_targets=_targets(body.get("allowedTargets")),
         requests_per_second=_rate(body.get("requestsPerSecond")),
         burst=body.get("burst"),
@@ -145,17 +161,12 @@ def _time(text: str | None) -> datetime | None:
         raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
 
 
-def _issued(minted: MintedKey, more: Mapping[str, Any]) -> Answer:
-    body = {"apiKey": minted.text, "record": _record(minted.key), **more}
-    return Answer(201, body, headers=[_NO_STORE, ("Location", f"/api/v1/admin/api-keys/{minted.key.id}")])
-
-
-def _record(key: ApiKey) -> dict[str, JsonValue]:
+def _record(key: ApiKey, fingerprint: str) -> dict[str, JsonValue]:
     """``ApiKeyRecord`` of the document."""
     return {
         "id": key.id,
         "name": key.name,
-        "fingerprint": key.fingerprint,
+        "fingerprint": fingerprint,
         "admin": key.scopes is None,
         "scopes": None if key.scopes is None else [*sorted(key.scopes)],
         "allowedTargets": None if key.allowed_targets is None else [*sorted(key.allowed_targets)],

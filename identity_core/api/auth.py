@@ -39,7 +39,8 @@ class AuthHandlers:
         body_hash = request.query.get("bodyHash")
         if body_hash is not None:
             _check_hash(body_hash)
-        offer = await self.challenge(did, purpose=purpose, body_hash=body_hash)
+        named = request.query.get("named", False)
+        offer = await self.challenge(did, purpose=purpose, body_hash=body_hash, named=named)
         body = {"challenge": offer.text, "did": str(did), "expiresAt": printed(offer.expires_at)}
         return Answer(200, body, headers=[NO_STORE])
 

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
+from identity_core.api.authors import author
 from identity_core.api.did_render import NO_STORE, cursor
 from identity_core.api.request import Answer
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain import schema_json, verifiable_credential
+from identity_core.domain.caller import Caller
 from identity_core.domain.credential import Credential
 from identity_core.domain.errors import JsonValue
 from identity_core.domain.schema import Schema
 from identity_core.domain.times import printed, printed_exactly
-from identity_core.ports.credentials import RegisteredSchema
+from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.get_status_list import SignedStatusList
 from identity_core.use_cases.credentials.vault import ShownCredential
 from identity_core.use_cases.credentials.verify import Verdict
@@ -27,14 +29,14 @@ _FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
 _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 
 
-def schema(registered: RegisteredSchema) -> dict[str, JsonValue]:
-    """The JSON of a registered schema."""
+def schema(registered: RegisteredSchema, reader: Caller | None) -> dict[str, JsonValue]:
+    """The JSON of a registered schema, for ``reader`` (None for everybody)."""
     return {
         **schema_json.to_json(registered.definition),
         "header": base64url_encode(registered.definition.schema.header),
         "messages": _messages(registered.definition.schema),
         "createdAt": printed(registered.created_at),
-        "createdBy": author(registered.created_by),
+        "createdBy": author(registered.created_by, reader),
     }
 
 
@@ -45,31 +47,25 @@ def _messages(signed: Schema) -> list[JsonValue]:
     return [{"attributeName": name, "kind": kind} for kind, name in slots]
 
 
-def created_schema(registered: RegisteredSchema) -> Answer:
+def created_schema(registered: RegisteredSchema, reader: Caller) -> Answer:
     """201."""
     location = f"{PREFIX}/credential-schemas/{quote(registered.definition.schema.id, safe=':')}"
-    return Answer(201, schema(registered), headers=[("Location", location)])
+    return Answer(201, schema(registered, reader), headers=[("Location", location)])
 
 
 def shown_schema(registered: RegisteredSchema) -> Answer:
     """200; the schema never changes."""
-    return Answer(200, schema(registered), headers=[_FOR_GOOD])
+    return Answer(200, schema(registered, None), headers=[_FOR_GOOD])
 
 
-def schemas(registered: Sequence[RegisteredSchema], limit: int) -> Answer:
+def schemas(page: SchemaPage) -> Answer:
     """A page of schemas."""
-    page = registered[:limit]
-    following = cursor(page[-1].definition.schema.id) if len(registered) > limit else None
-    return Answer(200, {"items": [schema(one) for one in page], "nextCursor": following}, headers=[_FOR_A_WHILE])
+    following = None if page.is_last else cursor(page.items[-1].definition.schema.id)
+    items = [schema(one, None) for one in page.items]
+    return Answer(200, {"items": items, "nextCursor": following}, headers=[_FOR_A_WHILE])
 
 
-def author(text: str) -> dict[str, JsonValue]:
-    """Who made a record, from ``Caller.author``."""
-    key, separator, fingerprint = text.partition("apiKey:")
-    return {"kind": "apiKey", "fingerprint": fingerprint} if separator and not key else {"kind": "did", "did": text}
-
-
-def record(credential: Credential, shown: dict[str, JsonValue] | None) -> dict[str, JsonValue]:
+def record(credential: Credential, shown: dict[str, JsonValue] | None, reader: Caller) -> dict[str, JsonValue]:
     """The JSON of a record; ``shown`` is the credential itself, or None."""
     return {
         "id": credential.id,
@@ -84,34 +80,34 @@ def record(credential: Credential, shown: dict[str, JsonValue] | None) -> dict[s
         "statusReason": credential.status_reason,
         "version": credential.version,
         "createdAt": printed(credential.created_at),
-        "createdBy": author(credential.created_by),
+        "createdBy": author(credential.created_by, reader),
         "credential": shown,
     }
 
 
-def stored(found: ShownCredential, base_url: str) -> Answer:
+def stored(found: ShownCredential, base_url: str, reader: Caller) -> Answer:
     """201 for a credential that has come in."""
     location = f"{PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
-    return Answer(201, _with_values(found, base_url), headers=[NO_STORE, ("Location", location)])
+    return Answer(201, _with_values(found, base_url, reader), headers=[NO_STORE, ("Location", location)])
 
 
-def found(seen: ShownCredential, base_url: str) -> Answer:
+def found(seen: ShownCredential, base_url: str, reader: Caller) -> Answer:
     """200, with the values for those who see them."""
-    return Answer(200, _with_values(seen, base_url), headers=[NO_STORE])
+    return Answer(200, _with_values(seen, base_url, reader), headers=[NO_STORE])
 
 
-def changed(credential: Credential) -> Answer:
+def changed(credential: Credential, reader: Caller) -> Answer:
     """200 after a change of the status."""
-    return Answer(200, record(credential, None), headers=[NO_STORE])
+    return Answer(200, record(credential, None, reader), headers=[NO_STORE])
 
 
-def credentials(rows: Sequence[Credential], limit: int) -> Answer:
+def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> Answer:
     """A page of records."""
     page = rows[:limit]
     following = None
     if len(rows) > limit:
         following = cursor(f"{printed_exactly(page[-1].created_at)} {page[-1].id}")
-    items = [record(credential, None) for credential in page]
+    items = [record(credential, None, reader) for credential in page]
     return Answer(200, {"items": items, "nextCursor": following}, headers=[NO_STORE])
 
 
@@ -142,10 +138,10 @@ def _cached(made: SignedStatusList) -> list[tuple[str, str]]:
     return [("ETag", etag(made)), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
 
 
-def _with_values(seen: ShownCredential, base_url: str) -> dict[str, JsonValue]:
+def _with_values(seen: ShownCredential, base_url: str, reader: Caller) -> dict[str, JsonValue]:
     shown = None
     if seen.witness is not None:
         shown = verifiable_credential.to_json(seen.credential, seen.witness, base_url)
         if not seen.to_holder:
             del shown["proof"]["proofValue"]
-    return record(seen.credential, shown)
+    return record(seen.credential, shown, reader)

@@ -40,35 +40,37 @@ class CredentialHandlers:
     async def create_credential_schema(self, request: Request) -> Answer:
         body = request.body
         registered = await self.create_schema(body.get("id"), body["attributes"], did_parse.occasion(request))
-        return credential_render.created_schema(registered)
+        return credential_render.created_schema(registered, request.authenticated)
 
     async def list_credential_schemas(self, request: Request) -> Answer:
         limit = request.query.get("limit", 50)
         after = did_parse.cursor(request.query.get("cursor"))
-        return credential_render.schemas(await self.list_schemas(after=after, limit=limit + 1), limit)
+        return credential_render.schemas(await self.list_schemas(after=after, limit=limit))
 
     async def get_credential_schema(self, request: Request) -> Answer:
         return credential_render.shown_schema(await self.get_schema(request.path["schemaId"]))
 
     async def issue_credential(self, request: Request) -> Answer:
         new = credential_parse.new_credential(request.body, self.reader.parse)
-        return credential_render.stored(await self.issue(new, did_parse.occasion(request)), self.base_url)
+        return credential_render.stored(
+            await self.issue(new, did_parse.occasion(request)), self.base_url, request.authenticated
+        )
 
     async def import_credential(self, request: Request) -> Answer:
         new = credential_parse.new_credential(request.body, self.reader.parse)
         shown = await self.import_signed(new, request.body["signature"], did_parse.occasion(request))
-        return credential_render.stored(shown, self.base_url)
+        return credential_render.stored(shown, self.base_url, request.authenticated)
 
     async def list_credentials(self, request: Request) -> Answer:
         limit = request.query.get("limit", 50)
         wanted = credential_parse.wanted(request.query, self.reader.parse)
         after = credential_parse.position(request.query.get("cursor"))
         rows = await self.list(wanted, did_parse.occasion(request), after=after, limit=limit + 1)
-        return credential_render.credentials(rows, limit)
+        return credential_render.credentials(rows, limit, request.authenticated)
 
     async def get_credential(self, request: Request) -> Answer:
         seen = await self.get(request.path["credentialId"], did_parse.occasion(request))
-        return credential_render.found(seen, self.base_url)
+        return credential_render.found(seen, self.base_url, request.authenticated)
 
     async def set_credential_status(self, request: Request) -> Answer:
         body = request.body
@@ -76,7 +78,7 @@ class CredentialHandlers:
         changed = await self.set_status(
             request.path["credentialId"], purpose, body["value"], body.get("reason"), did_parse.occasion(request)
         )
-        return credential_render.changed(changed)
+        return credential_render.changed(changed, request.authenticated)
 
     async def verify_credential(self, request: Request) -> Answer:
         return credential_render.verdict(await self.verify(request.body["credential"]))

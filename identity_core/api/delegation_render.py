@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from identity_core.api import did_render
+from identity_core.api.authors import author
+from identity_core.domain.caller import Caller
 from identity_core.domain.errors import JsonValue
 from identity_core.domain.times import printed
 from identity_core.ports.delegations import Position
@@ -15,11 +17,10 @@ from identity_core.use_cases.delegations.list import DelegationPage
 from identity_core.use_cases.ibcts.revoke import IbctRevocation, RevokedIbct
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_API_KEY: Final = "apiKey:"
 
 
-def record(shown: ShownDelegation) -> dict[str, JsonValue]:
-    """``Delegation`` of the document."""
+def record(shown: ShownDelegation, reader: Caller) -> dict[str, JsonValue]:
+    """``Delegation`` of the document, for ``reader``."""
     one = shown.delegation
     return {
         "id": one.id,
@@ -48,9 +49,9 @@ def record(shown: ShownDelegation) -> dict[str, JsonValue]:
         "status": shown.status.value,
         "suspendedReason": None if one.suspended_reason is None else one.suspended_reason.value,
         "createdAt": printed(one.created_at),
-        "createdBy": _author(one.created_by),
+        "createdBy": author(one.created_by, reader),
         "revokedAt": None if one.revoked_at is None else printed(one.revoked_at),
-        "revokedBy": None if one.revoked_by is None else _author(one.revoked_by),
+        "revokedBy": None if one.revoked_by is None else author(one.revoked_by, reader),
         "revocationReason": one.revocation_reason,
         "version": one.version,
         "holderProof": _object(one.holder_proof),
@@ -58,10 +59,10 @@ def record(shown: ShownDelegation) -> dict[str, JsonValue]:
     }
 
 
-def page(found: DelegationPage) -> dict[str, JsonValue]:
+def page(found: DelegationPage, reader: Caller) -> dict[str, JsonValue]:
     """``DelegationList`` of the document."""
     return {
-        "items": [record(shown) for shown in found.items],
+        "items": [record(shown, reader) for shown in found.items],
         "nextCursor": None if found.end is None else cursor(found.end),
     }
 
@@ -79,12 +80,6 @@ def revoked_ibct(wish: IbctRevocation, revoked: RevokedIbct) -> dict[str, JsonVa
         "revokedAt": printed(revoked.revoked_at),
         "keptUntil": printed(revoked.keep_until),
     }
-
-
-def _author(text: str) -> dict[str, JsonValue]:
-    if text.startswith(_API_KEY):
-        return {"kind": "apiKey", "fingerprint": text.removeprefix(_API_KEY)}
-    return {"kind": "did", "did": text}
 
 
 def _listed(names: Sequence[str] | None) -> JsonValue:

@@ -37,7 +37,7 @@ class DelegationHandlers:
         wish = delegation_parse.creation(request.body, self.reader.parse)
         shown = await self.create(wish, did_parse.occasion(request))
         location = ("Location", f"/api/v1/delegations/{shown.delegation.id}")
-        return Answer(201, delegation_render.record(shown), headers=[_NO_STORE, location])
+        return Answer(201, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE, location])
 
     async def list_delegations(self, request: Request) -> Answer:
         page = await self.list(
@@ -46,28 +46,28 @@ class DelegationHandlers:
             after=delegation_parse.position(request.query.get("cursor")),
             limit=request.query.get("limit", 50),
         )
-        return Answer(200, delegation_render.page(page), headers=[_NO_STORE])
+        return Answer(200, delegation_render.page(page, request.authenticated), headers=[_NO_STORE])
 
     async def get_delegation(self, request: Request) -> Answer:
         shown = await self.get(request.path["delegationId"], request.authenticated)
-        return Answer(200, delegation_render.record(shown), headers=[_NO_STORE])
+        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
 
     async def delete_delegation(self, request: Request) -> Answer:
         shown = await self.revoke(request.path["delegationId"], None, did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown), headers=[_NO_STORE])
+        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
 
     async def revoke_delegation(self, request: Request) -> Answer:
         reason = request.body.get("reason")
         shown = await self.revoke(request.path["delegationId"], reason, did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown), headers=[_NO_STORE])
+        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
 
     async def suspend_delegation(self, request: Request) -> Answer:
         shown = await self.suspend(request.path["delegationId"], did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown), headers=[_NO_STORE])
+        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
 
     async def resume_delegation(self, request: Request) -> Answer:
         shown = await self.resume(request.path["delegationId"], did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown), headers=[_NO_STORE])
+        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
 
     async def revoke_ibct(self, request: Request) -> Answer:
         wish = delegation_parse.ibct_revocation(request.body, self.reader.parse)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity_core.api.errors import STATUS
+from identity_core.api.quota import Quotas
 from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.domain.caller import Caller
 from identity_core.domain.errors import IdentityError
@@ -23,10 +24,11 @@ REFUSED: Final = "refused"
 
 @dataclass(frozen=True, slots=True)
 class AuditRefusals:
-    """Stands around the handlers of changing operations."""
+    """Stands around the handlers of changing operations; inside it ``quotas`` count what they keep."""
 
     audit: AuditLog
     clock: Clock
+    quotas: Quotas
 
     def around(self, operation: Operation, handler: Handler) -> Handler:
         """The handler, or one that writes a line before it passes a refusal on."""
@@ -35,7 +37,8 @@ class AuditRefusals:
 
         async def told(request: Request) -> Answer:
             try:
-                return await handler(request)
+                async with self.quotas.keeping(operation, request):
+                    return await handler(request)
             except IdentityError as error:
                 if STATUS.get(error.code, 500) < 500 and request.caller is not None:
                     await self.audit.write(self._row(request, request.caller, error.code))

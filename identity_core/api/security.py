@@ -1,20 +1,23 @@
 """The gate: which credential a request carries, whose bucket pays for it, and who the caller is.
 
 ``X-API-Key`` is normalised into ``Authorization: ApiKey`` before anything is parsed, so the three forms of an API key
-are one. A token is spent from the bucket before any signature is checked. A wrong credential is never taken for none.
+are one. A token of some bucket is spent before any store is asked and any signature checked. A wrong credential is never taken
+for none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from identity_core.api import costs
+from identity_core.api.purposes import PURPOSES
+from identity_core.api.quota import Quotas
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain import challenge
 from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.did import Did
+from identity_core.domain.challenge import SignedHeader
 from identity_core.domain.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
 from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
@@ -26,38 +29,6 @@ from identity_core.use_cases.dids.reader import DidReader
 API_KEY: Final = "ApiKey"
 BEARER: Final = "Bearer"
 SCHEMES: Final = {scheme.lower(): scheme for scheme in (API_KEY, BEARER, DID_AUTH, RECOVERY_KEY)}
-
-# What a signature over a challenge with a purpose may do, by operation.
-PURPOSES: Final = {
-    "updateDid": challenge.UPDATE,
-    "deactivateDid": challenge.DEACTIVATE,
-    "rotateDidKey": challenge.ROTATE,
-    "recoverDid": challenge.RECOVER,
-    "issueToken": challenge.TOKEN,
-    "createCredentialSchema": challenge.CREDENTIAL,
-    "issueCredential": challenge.CREDENTIAL,
-    "importCredential": challenge.CREDENTIAL,
-    "setCredentialStatus": challenge.CREDENTIAL,
-    "getCredential": challenge.READ,
-    "listCredentials": challenge.READ,
-    "createDelegation": challenge.DELEGATE,
-    "revokeDelegation": challenge.DELEGATE,
-    "deleteDelegation": challenge.DELEGATE,
-    "suspendDelegation": challenge.DELEGATE,
-    "resumeDelegation": challenge.DELEGATE,
-    "revokeIbct": challenge.DELEGATE,
-    "verifyProof": challenge.READ,
-    "verifyStoredProof": challenge.READ,
-    "getProof": challenge.READ,
-    "revokeProof": challenge.PROVE,
-    "createVerifierChallenge": challenge.READ,
-    "listVerificationHistory": challenge.READ,
-    "getVerificationStats": challenge.READ,
-    "getDashboardTimeline": challenge.READ,
-    "listDelegations": challenge.READ,
-    "getDelegation": challenge.READ,
-    "generateDelegatedProof": challenge.PROVE,
-}
 
 # The schemes of the document, and the schemes of the header that satisfy them.
 DOCUMENT_SCHEMES: Final = {
@@ -116,40 +87,72 @@ class Gate:
     signatures: AuthenticateDid
     bearers: AuthenticateBearer
     policy: Policy
+    quotas: Quotas
     trusted_proxies: Sequence[Network]
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         """The caller (None where the operation asks for nobody) and the headers that the bucket gives the answer.
 
-        Raises ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that needs a signature also
-        ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
+        The address pays for every credential that this process has not found good before, and before any store or signature
+        is asked; who turned out to be calling pays for the request itself, an API key or a DID out of its own bucket.
+
+        Raises ``RateLimited``, ``QuotaExceeded``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that needs
+        a signature also ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
         """
         refusal: IdentityError | None = None
         credential = key = None
         try:
             credential = credential_of(request)
-            if credential is not None and credential.scheme in (API_KEY, BEARER):
-                key = await self._api_key(credential)
-        except (AuthAmbiguous, AuthFailed, PluginUnavailable) as error:
+        except (AuthAmbiguous, AuthFailed) as error:
             refusal = error
-        headers = await self._spend(operation, request, key)
+        headers: Headers | None = None
+        if credential is None or not self._has_been_good(credential):
+            headers = await self._address_pays(
+                operation, request, _cost(operation, request) if credential is None else 1
+            )
         if isinstance(refusal, AuthAmbiguous):
             raise refusal
+        try:
+            key = await self._api_key(credential) if credential is not None else None
+        except (AuthFailed, PluginUnavailable) as error:
+            refusal = error
+        if key is not None:
+            headers = await self._pays(request, self.policy.spend_key(key, _cost(operation, request)))
         if not operation.schemes:
             # Nobody is asked for here, and a key that could not be checked is no refusal; one that is good may see more.
-            return (None if key is None else Caller(api_key=key)), headers
+            anybody = None if key is None else Caller(api_key=key)
+            return anybody, headers or await self._address_pays(operation, request)
+        try:
+            caller = await self._authenticated(operation, request, credential, key, refusal)
+        except IdentityError:
+            if headers is None:
+                # What was good and is no more: it must not be free to ask with it.
+                await self._address_pays(operation, request)
+            raise
+        if caller is not None and key is None:
+            headers = await self._caller_pays(operation, request, caller)
+        return caller, headers or []
+
+    def _has_been_good(self, credential: Credential) -> bool:
+        if credential.scheme == BEARER and self.bearers.has_been_good(credential.value):
+            return True
+        return credential.scheme in (API_KEY, BEARER) and self.api_keys.has_been_good(credential.value)
+
+    async def _authenticated(
+        self,
+        operation: Operation,
+        request: Request,
+        credential: Credential | None,
+        key: ApiKey | None,
+        refusal: IdentityError | None,
+    ) -> Caller | None:
         if "{did}" in operation.path and operation.schemes & {DID_AUTH, RECOVERY_KEY}:
-            return await self._controller(operation, request, credential, refusal), headers
+            return await self._controller(operation, request, credential, refusal)
         if refusal is not None:
             raise refusal
         if credential is None and operation.optional:
-            return None, headers
-        caller = await self._caller(operation, request, credential, key)
-        behind = caller.api_key or caller.operator
-        if key is None and behind is not None:
-            # The address has paid for the check of the token; what it is used for is paid by the key that got it.
-            headers = await self._spend(operation, request, behind)
-        return caller, headers
+            return None
+        return await self._caller(operation, request, credential, key)
 
     async def charge(self, request: Request) -> None:
         """A token of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
@@ -161,26 +164,37 @@ class Gate:
             raise
         request.answer_headers = (*request.answer_headers, *headers)
 
+    async def _caller_pays(self, operation: Operation, request: Request, caller: Caller) -> Headers:
+        """What the credential is used for is paid by the key behind it, or by the DID, whose quota counts what it writes."""
+        if caller.key is not None:
+            return await self._pays(request, self.policy.spend_key(caller.key, _cost(operation, request)))
+        if caller.person is None:
+            raise AuthRequired
+        headers = await self._pays(request, self.policy.spend_did(caller.person, _cost(operation, request)))
+        await self.quotas.spend(operation, request, caller.person, self._address(request))
+        return headers
+
+    async def _address_pays(self, operation: Operation, request: Request, tokens: int = 1) -> Headers:
+        address = self._address(request)
+        if operation.operation_id == "getDidAuthChallenge":
+            return await self._pays(request, self.policy.spend_challenge(address))
+        return await self._pays(request, self.policy.spend_address(address, tokens))
+
     def _address(self, request: Request) -> str | None:
         return client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
 
-    async def _spend(self, operation: Operation, request: Request, key: ApiKey | None) -> Headers:
-        """What the request costs, from the key's bucket or that of the stranger's address."""
+    async def _pays(self, request: Request, spending: Awaitable[Headers]) -> Headers:
         request.paid = True
-        cost = costs.tokens(operation.operation_id, len(request.body_octets))
         try:
-            if key is not None:
-                return await self.policy.spend_key(key, cost)
-            address = self._address(request)
-            if operation.operation_id == "getDidAuthChallenge":
-                return await self.policy.spend_challenge(address)
-            return await self.policy.spend_address(address, cost)
+            return await spending
         except BucketEmpty as error:
             request.answer_headers = error.headers
             raise
 
     async def _api_key(self, credential: Credential) -> ApiKey | None:
-        """The API key of the credential; None for a bearer token that is no key."""
+        """The API key of the credential; None for a signature, and for a bearer token that is no key."""
+        if credential.scheme not in (API_KEY, BEARER):
+            return None
         if credential.scheme == BEARER and self.bearers.claims_to_be_ours(credential.value):
             return None
         try:
@@ -202,8 +216,7 @@ class Gate:
         if credential.scheme == BEARER:
             raise AuthFailed
         if credential.scheme == DID_AUTH and DID_AUTH in operation.schemes:
-            did, signature = challenge.parse_header(credential.value)
-            return await self._signer(operation, request, did, signature, DID_AUTH)
+            return await self._signer(operation, request, challenge.parse_header(credential.value), DID_AUTH)
         raise AuthRequired(_OTHER_KIND)
 
     async def _controller(
@@ -213,21 +226,21 @@ class Gate:
         if refusal is not None or credential is None or credential.scheme not in operation.schemes:
             await self.reader.active(did)
             raise refusal or (AuthRequired() if credential is None else AuthRequired(_OTHER_KIND))
-        signer, signature = challenge.parse_header(credential.value)
-        if signer != did:
+        signed = challenge.parse_header(credential.value)
+        if signed.did != did:
             await self.reader.active(did)
             raise AuthFailed
-        return await self._signer(operation, request, did, signature, credential.scheme)
+        return await self._signer(operation, request, signed, credential.scheme)
 
-    async def _signer(self, operation: Operation, request: Request, did: Did, signature: bytes, scheme: str) -> Caller:
+    async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
         authorization = await self.signatures(
-            did,
-            signature,
-            scheme=scheme,
-            purpose=PURPOSES[operation.operation_id],
-            body_hash=body_hash(request),
+            signed, scheme=scheme, purpose=PURPOSES[operation.operation_id], body_hash=body_hash(request)
         )
-        return Caller(did=did, authorization=authorization)
+        return Caller(did=signed.did, authorization=authorization)
+
+
+def _cost(operation: Operation, request: Request) -> int:
+    return costs.tokens(operation.operation_id, len(request.body_octets))
 
 
 def body_hash(request: Request) -> str | None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from identity_core.api import anchor_render, paging
 from identity_core.api.auth import NO_STORE
+from identity_core.api.authors import sees_keys
 from identity_core.api.request import Answer, Request
+from identity_core.domain.caller import Caller
 from identity_core.domain.errors import InvalidRequest, JsonValue
 from identity_core.domain.times import printed
 from identity_core.ports.verifications import VerificationRow, VerificationWish
@@ -37,7 +39,11 @@ class VerificationHandlers:
         limit = request.query.get("limit", 50)
         rows = await self.history(_wish(request, limit + 1), request.authenticated)
         page, following = paging.page_of(rows, limit)
-        return Answer(200, {"items": [_row(row) for row in page], "nextCursor": following}, headers=[NO_STORE])
+        return Answer(
+            200,
+            {"items": [_row(row, request.authenticated) for row in page], "nextCursor": following},
+            headers=[NO_STORE],
+        )
 
     async def get_verification_stats(self, request: Request) -> Answer:
         counts = await self.counts(_wish(request, 0), request.authenticated)
@@ -66,7 +72,7 @@ def _wish(request: Request, limit: int) -> VerificationWish:
     )
 
 
-def _row(row: VerificationRow) -> dict[str, JsonValue]:
+def _row(row: VerificationRow, reader: Caller) -> dict[str, JsonValue]:
     """``VerificationHistoryRow`` of the document."""
     one = row.verification
     return {
@@ -74,7 +80,7 @@ def _row(row: VerificationRow) -> dict[str, JsonValue]:
         "ts": printed(one.at),
         "verified": one.verified,
         "verifierDid": one.verifier,
-        "keyFingerprint": one.fingerprint,
+        "keyFingerprint": one.fingerprint if sees_keys(reader) else None,
         "holderDid": one.holder,
         "issuerDid": one.issuer,
         "schemaId": one.schema_id,

@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: a9e5218f4a4d46c598580fac029b2e56d82707b4a3253b4ba11a05bfc99140cf
+SHA-256 of identity.json: 35bf448371f9b48527ff8b500d362b8953afd638e7db0486f697900a796230e1
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "a9e5218f4a4d46c598580fac029b2e56d82707b4a3253b4ba11a05bfc99140cf"
+DOCUMENT_SHA256 = "35bf448371f9b48527ff8b500d362b8953afd638e7db0486f697900a796230e1"
 
 AlsoKnownAs = list[str]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 from contextlib import AsyncExitStack
 
-from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.contract import ContractError, load_document
@@ -21,7 +20,7 @@ from identity_core.api.refusals import AuditRefusals
 from identity_core.api.security import DOCUMENT_SCHEMES
 from identity_core.api.storage_gate import StorageGate
 from identity_core.bootstrap.choices import autonomy_of, origin_of
-from identity_core.bootstrap.handlers.callers import auth_handlers, gate_of
+from identity_core.bootstrap.handlers.callers import api_key_handlers, auth_handlers, challenge_book, gate_of, quotas_of
 from identity_core.bootstrap.handlers.credentials import credential_handlers
 from identity_core.bootstrap.handlers.delegations import delegation_handlers
 from identity_core.bootstrap.handlers.dids import did_handlers
@@ -43,15 +42,16 @@ from identity_core.use_cases.events.list import ListEvents
 
 async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
-    settings, store, clock, keys = opened.settings, opened.store, opened.clock, opened.keys
+    settings, store, clock = opened.settings, opened.store, opened.clock
     vault, autonomy = await open_vault(opened.custodian, store), autonomy_of(settings)
     token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
-    gate = StorageGate(gate_of(opened, token_keys), lambda: opened.watch.mismatch)
+    challenges, quotas = challenge_book(opened), quotas_of(opened)
+    gate = StorageGate(gate_of(opened, token_keys, challenges, quotas), lambda: opened.watch.mismatch)
     await opened.plugins.proof_workers_settled()
     measured = open_metrics(opened, stack)
     handlers = (
         did_handlers(opened),
-        auth_handlers(opened, token_keys),
+        auth_handlers(opened, token_keys, challenges),
         EventHandlers(ListEvents(store.documents)),
         ledger_handlers(opened),
         service_handlers(opened, measured),
@@ -62,7 +62,7 @@ async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
         verification_handlers(opened),
         DashboardHandlers(GetDashboardTimeline(store.timeline)),
         AuditHandlers(ListAuditLines(store.audit)),
-        ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, store.audit, clock),
+        api_key_handlers(opened),
     )
     try:
         return build_app(
@@ -70,7 +70,7 @@ async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
             handlers,
             gate=gate,
             around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
-            refusals=AuditRefusals(store.audit, clock),
+            refusals=AuditRefusals(store.audit, clock, quotas),
             schemes=DOCUMENT_SCHEMES,
             observe=measured.observe,
             identify=request_ids(secrets.token_hex(4)),

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from identity_core.bootstrap.anchoring import anchor_worker
@@ -19,10 +20,11 @@ from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.keys import KeyDesk, has_api_keys
 from identity_core.bootstrap.ledger import LogDesk
 from identity_core.bootstrap.opened import Opened
-from identity_core.bootstrap.own_keys import answers_secret, make_own_keys
+from identity_core.bootstrap.own_keys import answers_secret, challenge_secret, fingerprints_secret, make_own_keys
 from identity_core.bootstrap.plugins import load_plugins, log
 from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
 from identity_core.bootstrap.store import open_store
+from identity_core.domain import key_text
 from identity_core.plugin.forks import copies_end_at_once
 from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.ports.key_store import KeyStore
@@ -34,6 +36,7 @@ from identity_core.use_cases.anchoring.desk import AnchorDesk
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
 from identity_core.use_cases.api_keys.create import NewApiKey
+from identity_core.use_cases.auth.forget_expired import ForgetExpired
 from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index_audit import IndexAudit, QuarantineJournal
@@ -109,6 +112,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     stack.push_async_callback(store.close)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     repair, journal = await _keep_index(settings, check, store, stack)
+    _forget_expired(store, clock, stack)
     logged = await LogDesk.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
@@ -122,10 +126,12 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         anonymous_verifier=strangers or NoProver(),
         custodian=custodian,
         store=store,
-        reader=DidReader(methods, store.documents, clock, check),
+        reader=DidReader(methods, store.documents, clock, check, settings.did.registered_callers),
         journal=journal,
         signer=signer,
         answers_secret=await answers_secret(custodian),
+        challenge_secret=await challenge_secret(custodian),
+        fingerprint=partial(key_text.fingerprint, await fingerprints_secret(custodian)),
         logged=logged,
         watch=watch,
         anchorer=anchorer,
@@ -166,6 +172,13 @@ async def _keep_watch(settings: Settings, logged: LogDesk, store: Store, stack: 
         begun.begin()
         stack.push_async_callback(begun.close)
     return watch
+
+
+def _forget_expired(store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
+    """Deletes what has expired, as long as the process lives."""
+    forgetting = ForgetExpired(store.spent_challenges, store.idempotency, store.usage, clock)
+    forgetting.begin()
+    stack.push_async_callback(forgetting.close)
 
 
 def _begin_anchoring(

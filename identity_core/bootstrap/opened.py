@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from identity_core.bootstrap.clock import SystemClock
@@ -28,8 +29,9 @@ from identity_core.use_cases.ledger.watch_storage import WatchStorage
 class Opened:
     """The settings, and the ports that they chose.
 
-    ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under.
-    ``anchorer`` and ``anchors`` are None where the ledger records no digests.
+    ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under;
+    ``challenge_secret``: what vouches for challenges; ``fingerprint`` makes that of the digest of an API key. ``anchorer`` and
+    ``anchors`` are None where the ledger records no digests.
     """
 
     settings: Settings
@@ -43,6 +45,8 @@ class Opened:
     journal: QuarantineJournal
     signer: LogSigner
     answers_secret: bytes
+    challenge_secret: bytes
+    fingerprint: Callable[[str], str]
     logged: LogDesk
     watch: WatchStorage
     anchorer: AnchorWorker | None

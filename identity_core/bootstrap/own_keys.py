@@ -42,6 +42,16 @@ async def make_rows_key(custodian: Custodian) -> None:
     await custodian.generate(ROWS_KEY, multikey.ED25519, did="-", purpose=ROWS_KEY)
 
 
+async def challenge_secret(custodian: Custodian) -> bytes:
+    """What vouches for challenges that were handed out. Another secret ends those that are out, and their holders ask again."""
+    return await _secret(custodian, b"identity: challenges, v1")
+
+
+async def fingerprints_secret(custodian: Custodian) -> bytes:
+    """What makes the fingerprints of API keys."""
+    return await _secret(custodian, b"identity: fingerprints of API keys, v1")
+
+
 async def open_vault(custodian: Custodian, store: Store) -> CredentialVault:
     """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
     opens nothing."""

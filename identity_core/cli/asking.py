@@ -42,8 +42,9 @@ class Ask:
             return self.session.call(method, path, body=body, query=query)
         if body is not None:
             return self.session.signed(method, path, body, self.signer, purpose)
-        offer = self.session.challenge(self.signer.did, purpose=purpose)
-        header = self.signer.header(offer["challenge"], purpose=purpose, origin=self.session.origin)
+        offer = self.session.challenge(self.signer.did, purpose=purpose, named=True)
+        origin = self.session.origin
+        header = self.signer.header(offer["challenge"], purpose=purpose, origin=origin, named=True)
         return self.session.call(method, path, query=query, headers={"Authorization": header})
 
 

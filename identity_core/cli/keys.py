@@ -17,6 +17,7 @@ from identity_core.cli.configuration import (
     database_url_option,
     refuse_absent,
 )
+from identity_core.cli.key_rights import check_targets, listed, remedy_for, scopes_of
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import IdentityError
@@ -65,7 +66,7 @@ def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: b
     try:
         return asyncio.run(opened())
     except IdentityError as error:
-        fail(f"{error.code}: {error}", str(settings.data_dir), "see `identity keys list` for the ids")
+        fail(f"{error.code}: {error}", str(settings.data_dir), remedy_for(error))
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
 
@@ -74,7 +75,6 @@ def _record(key: ApiKey) -> dict[str, Any]:
     return {
         "id": key.id,
         "name": key.name,
-        "fingerprint": key.fingerprint,
         "admin": key.scopes is None,
         "scopes": None if key.scopes is None else sorted(key.scopes),
         "allowedTargets": None if key.allowed_targets is None else sorted(key.allowed_targets),
@@ -83,6 +83,7 @@ def _record(key: ApiKey) -> dict[str, Any]:
         "createdAt": printed(key.created_at),
         "expiresAt": None if key.expires_at is None else printed(key.expires_at),
         "revokedAt": None if key.revoked_at is None else printed(key.revoked_at),
+        "lineage": key.lineage,
     }
 
 
@@ -91,7 +92,7 @@ def _line(record: dict[str, Any]) -> str:
     # A rotated key is revoked at the end of its grace period, which may be to come.
     verb = "revoked" if (record["revokedAt"] or "") <= printed(datetime.now(UTC)) else "works until"
     end = f"  {verb} {record['revokedAt']}" if record["revokedAt"] else ""
-    return f"{record['id']}  {record['fingerprint']}  {record['name']:<20} {role}{end}"
+    return f"{record['id']}  {record['name']:<20} {role}{end}"
 
 
 def _whole(record: dict[str, Any]) -> str:
@@ -108,10 +109,6 @@ def _minted(record: dict[str, Any]) -> str:
     return f"{_line(record)}\n{record['apiKey']}\nThe key above is shown once: store it."
 
 
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(part.strip() for part in text.split(",") if part.strip())
-
-
 def _end(days: float | None) -> datetime | None:
     return None if days is None else datetime.now(UTC) + timedelta(days=days)
 
@@ -122,9 +119,12 @@ def _end(days: float | None) -> datetime | None:
 @click.option("--admin", is_flag=True, help="May do everything.")
 @click.option(
     "--scopes",
-    help="Comma-separated, such as dids:create,zkp:prove; the document lists them all; others are carried, not asked for.",
+    help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.",
 )
-@click.option("--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; default all.")
+@click.option(
+    "--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; may be repeated."
+)
+@click.option("--any-target", is_flag=True, help="It may act for every DID.")
 @click.option("--requests-per-second", type=click.FloatRange(0.001, 1e6), help="Its rate; the setting's by default.")
 @click.option("--burst", type=click.IntRange(1, 1_000_000), help="Requests at once; the setting's by default.")
 @click.option("--days", type=click.FloatRange(0, 36_500), help="How long it is valid; for ever by default.")
@@ -135,6 +135,7 @@ def create(
     admin: bool,
     scopes: str | None,
     targets: tuple[str, ...],
+    any_target: bool,
     requests_per_second: float | None,
     burst: int | None,
     days: float | None,
@@ -146,9 +147,11 @@ def create(
     if admin == (scopes is not None):
         remedy = "--scopes dids:create,dids:list, or --admin"
         fail("say --admin or --scopes, one of them", "identity keys create", remedy, status=2)
+    rights = None if admin else scopes_of(scopes or "", "identity keys create")
+    check_targets(rights, targets, any_target=any_target)
     wanted = NewApiKey(
         name=name,
-        scopes=None if admin else _listed(scopes or ""),
+        scopes=rights,
         allowed_targets=frozenset(targets) or None,
         requests_per_second=requests_per_second,
         burst=burst,
@@ -217,9 +220,9 @@ def update(
         fail("--admin and --scopes exclude each other", "identity keys update", "say one of them", status=2)
     changes: dict[str, Any] = {} if name is None else {"name": name}
     if admin or scopes is not None:
-        changes["scopes"] = None if admin else _listed(scopes or "")
+        changes["scopes"] = None if admin else scopes_of(scopes or "", "identity keys update")
     limits: tuple[tuple[str, str | None, Callable[[str], Any]], ...] = (
-        ("allowed_targets", allowed_targets, _listed),
+        ("allowed_targets", allowed_targets, listed),
         ("requests_per_second", requests_per_second, _positive(float)),
         ("burst", burst, _positive(int)),
         ("expires_at", days, lambda text: _end(_positive(float)(text))),

@@ -30,9 +30,15 @@ class Signer:
     secret: str = field(repr=False)
 
     def sign(
-        self, challenge: str, *, purpose: str | None = None, digest: str | None = None, origin: str | None = None
+        self,
+        challenge: str,
+        *,
+        purpose: str | None = None,
+        digest: str | None = None,
+        origin: str | None = None,
+        named: bool = False,
     ) -> str:
-        """``base64(did.base64url(signature))`` for the header.
+        """``base64(did.base64url(signature))`` for the header; where ``named``, with the challenge in the place of the DID.
 
         ``purpose`` and ``digest`` (``hash_body``) are what the caller means to authorise, None for anything; ``origin`` is the
         service that is asked, None where the caller knows whose the challenge is. Raises ``ValueError`` when the text is no
@@ -50,7 +56,7 @@ class Signer:
         kind, secret = multikey.decode_secret(self.secret)
         if kind != multikey.ED25519:
             raise ValueError("DIDAuth signs with an Ed25519 key")
-        return build_header(self.did, ed25519.sign(secret, challenge.encode()))
+        return build_header(challenge if named else self.did, ed25519.sign(secret, challenge.encode()))
 
     def header(
         self,
@@ -60,9 +66,10 @@ class Signer:
         digest: str | None = None,
         scheme: str = DID_AUTH,
         origin: str | None = None,
+        named: bool = False,
     ) -> str:
         """The value of the Authorization header."""
-        return f"{scheme} {self.sign(challenge, purpose=purpose, digest=digest, origin=origin)}"
+        return f"{scheme} {self.sign(challenge, purpose=purpose, digest=digest, origin=origin, named=named)}"
 
 
 def _place(origin: str) -> tuple[str, str | None, int | None]:

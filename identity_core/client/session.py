@@ -1,4 +1,4 @@
-"""A small synchronous HTTP session on the service's own operations. It always binds challenges to purpose and body."""
+"""A small synchronous HTTP session on the service's own operations. It always binds challenges to purpose and body, and names them."""
 
 from __future__ import annotations
 
@@ -123,8 +123,9 @@ class Session:
         """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends.
         Raises ``ForeignOrigin`` for a challenge that the service had from another."""
         digest = None if body is None else hash_body(body)
-        offer = self.challenge(signer.did, purpose=purpose, digest=digest)
-        header = signer.header(offer["challenge"], purpose=purpose, digest=digest, scheme=scheme, origin=self._origin)
+        text = self.challenge(signer.did, purpose=purpose, digest=digest, named=True)["challenge"]
+        origin = self._origin
+        header = signer.header(text, purpose=purpose, digest=digest, scheme=scheme, origin=origin, named=True)
         return self.call(method, path, body=body, headers={"Authorization": header})
 
     @property
@@ -132,9 +133,9 @@ class Session:
         """Whose challenges are signed."""
         return self._origin
 
-    def challenge(self, did: str, *, purpose: str | None = None, digest: str | None = None) -> Any:
-        """A challenge for ``did``."""
-        query = {"did": did, "purpose": purpose, "bodyHash": digest}
+    def challenge(self, did: str, *, purpose: str | None = None, digest: str | None = None, named: bool = False) -> Any:
+        """A challenge for ``did``. One that the header will name (``named``) is given to nobody else."""
+        query = {"did": did, "purpose": purpose, "bodyHash": digest, "named": named or None}
         return self.call("GET", "/auth/challenge", query=query, signed_in=False)
 
     def token(self, signer: Signer, *, scope: str | None = None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from identity_core.domain.change import Authorization
@@ -14,7 +14,8 @@ from identity_core.domain.errors import Forbidden
 class ApiKey:
     """An API key as it is stored. ``digest`` is the SHA-256 of the key in hex; ``scopes`` None means admin-equivalent;
     ``allowed_targets`` None means any DID; rates are requests a second and a burst size, None for the defaults.
-    ``lineage`` is the id of the first key of a chain of rotations, None for a key that replaced no other."""
+    ``lineage`` is the id of the first key of a chain of rotations, None for a key that replaced no other. ``fingerprint`` is what
+    logs and administrators see of it; no store knows it (``key_text.fingerprint``)."""
 
     id: str
     name: str
@@ -28,11 +29,7 @@ class ApiKey:
     revoked_at: datetime | None = None
     source: str = "sql"
     lineage: str | None = None
-
-    @property
-    def fingerprint(self) -> str:
-        """The first 12 hex digits of the digest: what logs and answers show."""
-        return self.digest[:12]
+    fingerprint: str = field(default="-", compare=False)
 
     def usable(self, now: datetime) -> bool:
         """Whether the key is neither expired nor revoked at ``now``; a rotation with grace revokes in the future."""
@@ -114,7 +111,12 @@ class Caller:
             raise Forbidden("This takes an API key.", details={"scope": scope})
         self.require_scope(scope)
 
+    @property
+    def is_admin(self) -> bool:
+        """Whether the caller is an admin-equivalent API key."""
+        return self.api_key is not None and self.api_key.scopes is None
+
     def require_admin(self) -> None:
         """Raises ``Forbidden`` unless the caller is an admin-equivalent API key."""
-        if self.api_key is None or self.api_key.scopes is not None:
+        if not self.is_admin:
             raise Forbidden(details={"role": "admin"})

@@ -6,7 +6,8 @@ One line, fields separated by one space::
 
 The text says who asks, whom, for what and until when, so that a signature over it can never pass for one over something
 else. The body hash is base64url of the SHA-256 of the body's JCS. The header value is
-``base64(did.base64url(signature))`` and names no challenge.
+``base64(did.base64url(signature))``, which names no challenge, or ``base64(challenge.base64url(signature))``, which does.
+What the nonce is made of: ``challenge_mac.py``.
 """
 
 from __future__ import annotations
@@ -15,14 +16,13 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from identity_core.codec import jcs, multibase
 from identity_core.domain import times
-from identity_core.domain.did import MAX_LENGTH, Did
+from identity_core.domain.did import Did
 from identity_core.domain.errors import AuthFailed, InvalidDid, JsonValue
 
 LABEL: Final = "didauth:v1"
@@ -41,12 +41,7 @@ NONCE_BYTES: Final = 32
 HASH_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 MAX_TEXT: Final = 2048
-MAX_HEADER: Final = 4 * ((MAX_LENGTH + 1 + 86 + 2) // 3)
-
-# What one attempt may cost. The header names neither key nor challenge, so every pair of the two may have to be tried.
-VERIFICATIONS: Final = 256
-# Bound to the purpose or not, and to the body or not.
-_KINDS: Final = 4
+MAX_HEADER: Final = 4 * ((MAX_TEXT + 1 + 86 + 2) // 3)
 
 _NONE: Final = "-"
 _ORIGIN: Final = re.compile(r"[!-~]{1,512}", re.ASCII)
@@ -92,6 +87,12 @@ class Challenge:
             times.parse(expiry),
         )
 
+    @property
+    def text(self) -> str:
+        """What ``parse`` read: there is one way to write a challenge."""
+        nonce = multibase.base64url_decode(self.nonce)
+        return join(self.origin, self.did, self.purpose, self.body_hash, nonce, self.expires_at)
+
     def fits(self, origin: str, purpose: str, body_hash: str | None) -> bool:
         """Whether a signature over this challenge may authorise a request to ``origin`` for ``purpose`` with this body: bound fields
         must be the same, unbound ones allow everything."""
@@ -101,9 +102,16 @@ class Challenge:
 def build(
     *, origin: str, did: str, purpose: str | None, body_hash: str | None, nonce: bytes, expires_at: datetime
 ) -> str:
-    """The text of a challenge. ``nonce`` is 32 random bytes; ``expires_at`` is written in whole seconds. Raises ``ValueError`` when a
+    """The text of a challenge. ``nonce`` is 32 octets; ``expires_at`` is written in whole seconds. Raises ``ValueError`` when a
     field cannot stand in it."""
-    text = " ".join(
+    text = join(origin, did, purpose, body_hash, nonce, expires_at)
+    Challenge.parse(text)
+    return text
+
+
+def join(origin: str, did: str, purpose: str | None, body_hash: str | None, nonce: bytes, expires_at: datetime) -> str:
+    """The same, unchecked: for fields that were checked before."""
+    return " ".join(
         (
             LABEL,
             origin,
@@ -114,32 +122,6 @@ def build(
             times.printed(expires_at),
         )
     )
-    Challenge.parse(text)
-    return text
-
-
-def live_of_a_kind(cap: int, keys: int) -> int:
-    """How many challenges that say the same may live for a DID with ``keys`` keys that may sign: at most ``cap``, and so few that
-    every pair of key and challenge can be tried within ``VERIFICATIONS``."""
-    return max(1, min(cap, VERIFICATIONS // (_KINDS * max(1, keys))))
-
-
-def likeliest(texts: Iterable[str], origin: str, keys: int) -> list[str]:
-    """The challenges of ``origin`` in the order in which a signature is tried on them: what is bound most closely first, because
-    our own clients bind everything and strangers do not know the body. ``texts`` come in the order of their life left, the longest
-    first.
-
-    Of a kind no more are tried than may live. There are more only while challenges live that were given out when the DID
-    had fewer keys; whoever holds one that is left out asks again and gets one that is not.
-    """
-    most = live_of_a_kind(VERIFICATIONS, keys)
-    kinds: tuple[list[str], ...] = ([], [], [], [])
-    for text in texts:
-        _, asked_by, _, purpose, body_hash, _, _ = text.split(" ")
-        kind = kinds[2 * (body_hash == _NONE) + (purpose == _NONE)]
-        if asked_by == origin and len(kind) < most:
-            kind.append(text)
-    return [text for kind in kinds for text in kind]
 
 
 def hash_body(body: JsonValue) -> str:
@@ -147,13 +129,22 @@ def hash_body(body: JsonValue) -> str:
     return multibase.base64url_encode(hashlib.sha256(jcs.canonicalize(body)).digest())
 
 
-def build_header(did: str, signature: bytes) -> str:
-    """The value that follows ``DIDAuth`` or ``RecoveryKey``."""
-    return base64.b64encode(f"{did}.{multibase.base64url_encode(signature)}".encode()).decode("ascii")
+@dataclass(frozen=True, slots=True)
+class SignedHeader:
+    """Who signed, the 64-byte signature, and the challenge where the header names it."""
+
+    did: Did
+    signature: bytes
+    named: Challenge | None = None
 
 
-def parse_header(value: str) -> tuple[Did, bytes]:
-    """The DID and the 64-byte signature. Raises ``AuthFailed`` for whatever ``build_header`` would not have written.
+def build_header(signer: str, signature: bytes) -> str:
+    """The value that follows ``DIDAuth`` or ``RecoveryKey``; ``signer`` is the DID or the whole challenge."""
+    return base64.b64encode(f"{signer}.{multibase.base64url_encode(signature)}".encode()).decode("ascii")
+
+
+def parse_header(value: str) -> SignedHeader:
+    """Raises ``AuthFailed`` for whatever ``build_header`` would not have written.
 
     The text is split at the last dot, because DIDs have dots.
     """
@@ -164,10 +155,11 @@ def parse_header(value: str) -> tuple[Did, bytes]:
         if base64.b64encode(octets).decode("ascii") != value:
             raise ValueError("base64 with bits left over")
         text, _, encoded = octets.decode("ascii").rpartition(".")
-        did = Did.parse(text)
+        named = Challenge.parse(text) if text.startswith(f"{LABEL} ") else None
+        did = Did.parse(text if named is None else named.did)
         signature = multibase.base64url_decode(encoded)
         if len(signature) != SIGNATURE_BYTES:
             raise ValueError("a signature has 64 bytes")
     except (ValueError, binascii.Error, InvalidDid) as error:
         raise AuthFailed from error
-    return did, signature
+    return SignedHeader(did, signature, named)

@@ -182,6 +182,17 @@ class RateLimited(IdentityError):
     message = "Too many requests."
 
 
+class QuotaExceeded(IdentityError):
+    """A DID or an address has written as much as it may: on this day, which ends at midnight UTC, or in all. Requests that end
+    something (deactivate, recover, rotate, revoke, suspend) may go on up to twice as far."""
+
+    code = "QUOTA_EXCEEDED"
+    message = (
+        "As much as this caller may write has been written. Wait until `retryAfter` has passed, call with an API key, or ask the "
+        "operator to raise the quota that `details` names."
+    )
+
+
 class LedgerUnavailable(IdentityError):
     """The ledger refused or could not be reached. Nothing visible has changed; the request may be sent again."""
 

@@ -8,6 +8,7 @@ find a leaked key in a repository without false alarms. They are no credential: 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import re
 import zlib
 from typing import Final
@@ -41,6 +42,14 @@ def is_minted(text: str) -> bool:
 def digest_of(text: str) -> str:
     """The SHA-256 of a key's UTF-8 in lower-case hex: what stores know it by."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fingerprint(secret: bytes, digest: str) -> str:
+    """12 hex digits by which logs and administrators know the key of ``digest``. Under a ``secret`` of the service, so that nobody who
+    sees one can try weak keys against it."""
+    return hmac.digest(secret, b"identity: fingerprint of an API key, v1\n" + digest.encode("ascii"), "sha256").hex()[
+        :12
+    ]
 
 
 def _checksum(text: str) -> str:

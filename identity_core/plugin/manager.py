@@ -78,9 +78,9 @@ class PluginManager:
         """Imports every plugin that is not disabled and checks what can be checked without building.
 
         ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on
-        top. With ``look`` the installation is only looked at. Raises ``PluginError`` for a misspelt hook, an argument that a
-        hook does not have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that nobody has. A plugin that fails to import is logged
-        and listed as failed.
+        top. With ``look`` the installation is only looked at. Raises ``PluginError`` for a misspelt hook, an argument that a hook does not
+        have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that nobody has. A plugin that fails to
+        import is logged and listed as failed.
         """
         found = [*(installed_sources() if sources is None else sources)]
         found += [module_source(name) for name in settings.plugins.modules]

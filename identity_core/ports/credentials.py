@@ -23,6 +23,14 @@ class RegisteredSchema:
     created_by: str
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaPage:
+    """Schemas in order of id, and whether more follow."""
+
+    items: Sequence[RegisteredSchema]
+    is_last: bool
+
+
 class CredentialSchemas(Protocol):
     """Schemas by id."""
 
@@ -34,8 +42,8 @@ class CredentialSchemas(Protocol):
         """Stores it; False when the id is taken, and nothing changed."""
         ...
 
-    async def list(self, *, after: str | None, limit: int) -> Sequence[RegisteredSchema]:
-        """In order of id, those after ``after`` first."""
+    async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
+        """In order of id, those after ``after`` first; no more than ``limit``, and than fit into ``octets``, but one."""
         ...
 
 

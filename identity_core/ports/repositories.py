@@ -137,34 +137,29 @@ class Quarantine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Challenge:
-    """A DIDAuth challenge: its whole text, the DID that it was made for, and its expiry."""
+class SpentChallenge:
+    """A challenge that authorised something: the SHA-256 of its text, the digest of what it says, and its number of that
+    saying, None for a random one."""
 
-    text: str
-    did: str
+    digest: bytes
+    saying: bytes
+    number: int | None
     expires_at: datetime
 
 
-class Challenges(Protocol):
-    """One-use challenges. What a challenge says (purpose, body hash) is read from its text (``domain/challenge.py``)."""
+class SpentChallenges(Protocol):
+    """What makes a challenge one-use. Those that were only handed out stand nowhere (``domain/challenge_mac.py``)."""
 
-    async def live(self, did: str, now: datetime, *, purpose: str, body_hash: str | None) -> Sequence[Challenge]:
-        """The unspent, unexpired challenges of ``did`` that are bound to this purpose or to none, and to this body or to none;
-        those that expire first come first. Floods of challenges for other bodies are not even looked at."""
+    async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
+        """The highest ``limit`` spent numbers of each saying, in the order of ``sayings``."""
         ...
 
-    async def add(self, challenge: Challenge, now: datetime, *, cap: int) -> Challenge:
-        """Stores it and returns it. When ``cap`` challenges that say the same (DID, origin, purpose, body hash) are live, returns
-        instead the one of them with the longest life left; never evicts a live one.
-
-        Raises ``Overloaded`` when far too many bound challenges of the DID are live; unbound ones always find room. It need
-        not be durable: who loses a challenge asks again.
-        """
+    async def spend(self, spent: SpentChallenge) -> bool:
+        """Keeps it by one guarded statement, durable on return. False when it was there: exactly one of many callers sees True."""
         ...
 
-    async def consume(self, text: str, now: datetime) -> bool:
-        """Spends it by one guarded statement, durable on return. False when it was spent, expired or unknown: exactly one
-        of many callers sees True."""
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        """Deletes at most ``limit`` that expired at ``until`` or before; how many there were. Need not be durable."""
         ...
 
 
@@ -201,6 +196,10 @@ class IdempotencyKeys(Protocol):
 
     async def abandon(self, key_hash: str) -> None:
         """Frees a reservation whose request was refused."""
+        ...
+
+    async def forget(self, now: datetime, *, limit: int) -> int:
+        """Deletes at most ``limit`` answers that need not be kept any longer; how many there were. Need not be durable."""
         ...
 
 

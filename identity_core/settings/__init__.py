@@ -7,6 +7,7 @@ value remembers its origin. A wrong configuration is a ``SettingsError``: what i
 Left out on purpose: reloading. A setting changes with a restart.
 """
 
+from identity_core.settings.callers import Challenges, Quota, Tokens
 from identity_core.settings.errors import Origin, SettingsError, StartError
 from identity_core.settings.extras import buckets_of, require_extras
 from identity_core.settings.fields import as_toml, places_of, setting
@@ -16,7 +17,6 @@ from identity_core.settings.show import ShownSetting, show, shown_hosts
 from identity_core.settings.tables import PluginTables
 from identity_core.settings.tree import (
     Anchoring,
-    Challenges,
     CustodianChoice,
     DidSettings,
     History,
@@ -26,7 +26,6 @@ from identity_core.settings.tree import (
     ProverChoice,
     Settings,
     Throttle,
-    Tokens,
 )
 
 __all__ = [
@@ -41,6 +40,7 @@ __all__ = [
     "PluginTables",
     "Plugins",
     "ProverChoice",
+    "Quota",
     "Server",
     "Settings",
     "SettingsError",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from identity_core.settings.callers import Challenges, Quota, Tokens
 from identity_core.settings.environment import may_be_handed_on
 from identity_core.settings.errors import DEFAULT, Origin
 from identity_core.settings.fields import setting
@@ -39,6 +40,9 @@ class DidSettings:
         "ids", "The DID method of this service; its plugin must be installed.", pattern="[a-z0-9]{1,32}"
     )
     writes_per_hour: int | None = setting(None, "Changes of one DID in an hour; unset: no limit.", least=1)
+    registered_callers: bool = setting(
+        True, "Whether a DID must be registered here to sign in; false lets in every did:key, which anybody can make."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,29 +89,6 @@ class CustodianChoice:
 
     backend: str = setting("sealed", "The name of the custodian plugin.", pattern=PLUGIN_NAME)
     deadline_seconds: float = setting(5.0, "How long one call may take.", least=0.01, most=600)
-
-
-@dataclass(frozen=True, slots=True)
-class Challenges:
-    """DIDAuth and RecoveryKey challenges."""
-
-    lifetime_seconds: int = setting(300, "How long a challenge is good for.", least=10, most=3_600)
-    cap: int = setting(
-        16, "Live challenges that say the same for one DID; fewer where many keys may sign.", least=1, most=64
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """The bearer tokens that the service issues."""
-
-    lifetime_seconds: int = setting(600, "How long a token is good for.", least=10, most=86_400)
-    key_number: int = setting(
-        1,
-        "The signing key in use; the ones before and after it verify too. To rotate, raise by one.",
-        least=1,
-        most=1e6,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +143,10 @@ class Throttle:
     key_burst: int = setting(200, "Of an API key that sets none of its own.", least=1, most=1e6)
     address_per_second: float = setting(50.0, "Of a stranger's address.", least=0.001, most=1e6)
     address_burst: int = setting(100, "Of a stranger's address.", least=1, most=1e6)
+    did_per_second: float = setting(
+        100.0, "Of a DID that has signed in, from all of its addresses.", least=0.001, most=1e6
+    )
+    did_burst: int = setting(200, "Of a DID that has signed in, from all of its addresses.", least=1, most=1e6)
     challenge_per_second: float = setting(5.0, "Of challenges for one address.", least=0.001, most=1e6)
     challenge_burst: int = setting(20, "Of challenges for one address.", least=1, most=1e6)
 
@@ -239,6 +224,7 @@ class Settings:
     token: Tokens = field(default_factory=Tokens)
     delegation: DelegationSettings = field(default_factory=DelegationSettings)
     proof: ProofSettings = field(default_factory=ProofSettings)
+    quota: Quota = field(default_factory=Quota)
     history: History = field(default_factory=History)
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: Anchoring = field(default_factory=Anchoring)

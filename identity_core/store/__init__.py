@@ -13,7 +13,6 @@ from typing import Final
 from identity_core.database import Database, open_database
 from identity_core.store import schema
 from identity_core.store.audit import AuditLines
-from identity_core.store.challenges import StoredChallenges
 from identity_core.store.credential_schemas import StoredCredentialSchemas
 from identity_core.store.credentials import StoredCredentials
 from identity_core.store.delegations import StoredDelegations
@@ -24,8 +23,10 @@ from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
+from identity_core.store.spent_challenges import StoredSpentChallenges
 from identity_core.store.timeline import StoredTimeline
 from identity_core.store.transparency import TransparencyTree
+from identity_core.store.usage import StoredUsage
 from identity_core.store.verifications import StoredVerifications
 from identity_core.store.verifier_challenges import StoredVerifierChallenges
 
@@ -42,7 +43,8 @@ class Store:
     documents: Documents
     index_rows: StoredIndexRows
     quarantine: QuarantinedDids
-    challenges: StoredChallenges
+    spent_challenges: StoredSpentChallenges
+    usage: StoredUsage
     idempotency: StoredIdempotencyKeys
     audit: AuditLines
     transparency: TransparencyTree
@@ -81,7 +83,8 @@ class Store:
             Documents(database, secret, quarantine),
             StoredIndexRows(database, secret),
             quarantine,
-            StoredChallenges(database),
+            StoredSpentChallenges(database),
+            StoredUsage(database),
             StoredIdempotencyKeys(database),
             AuditLines(database, secret),
             TransparencyTree(database),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Final
 
 import orjson
 
-from identity_core.database import Database
+from identity_core.database import Database, Transaction
 from identity_core.domain import schema_json
 from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.ports.credentials import RegisteredSchema
+from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
@@ -20,8 +20,12 @@ INSERT INTO credential_schemas (id, attributes, created_at, created_by)
 VALUES (:id, :attributes, :created_at, :created_by) ON CONFLICT DO NOTHING
 """
 _GET = "SELECT id, attributes, created_at, created_by FROM credential_schemas WHERE id = :id"
+_SIZES = """
+SELECT id, length(attributes) FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit + 1
+"""
 _PAGE = """
-SELECT id, attributes, created_at, created_by FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit
+SELECT id, attributes, created_at, created_by FROM credential_schemas WHERE id > :after AND id <= :last ORDER BY id
+LIMIT :limit
 """
 
 
@@ -63,12 +67,21 @@ class StoredCredentialSchemas:
         with translated:
             return await self._database.write(lambda transaction: transaction.execute(_INSERT, parameters).rowcount) > 0
 
-    async def list(self, *, after: str | None, limit: int) -> Sequence[RegisteredSchema]:
+    async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
         """See ``CredentialSchemas.list``."""
-        parameters = {"after": (after or "").replace("\0", "\1"), "limit": limit}
+        start = {"after": (after or "").replace("\0", "\1"), "limit": limit}
+
+        def page(transaction: Transaction) -> SchemaPage:
+            # Sizes first, which cost nothing: a page of the largest schemas is never read only to be cut.
+            sizes = transaction.execute(_SIZES, start).fetchall()
+            taken = max(1, sum(total <= octets for total in accumulate(size for _, size in sizes[:limit])))
+            if not sizes:
+                return SchemaPage((), is_last=True)
+            rows = transaction.execute(_PAGE, {**start, "last": sizes[taken - 1][0]}).fetchall()
+            return SchemaPage(list(map(_registered, rows)), is_last=taken >= len(sizes))
+
         with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(_PAGE, parameters).fetchall())
-        return list(map(_registered, rows))
+            return await self._database.read(page)
 
 
 @lru_cache(maxsize=1024)

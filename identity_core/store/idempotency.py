@@ -8,7 +8,7 @@ import orjson
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import IdempotencyRecord, StoredAnswer
-from identity_core.store.refusals import translated
+from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros
 
 LEASE = timedelta(seconds=60)
@@ -87,3 +87,12 @@ class StoredIdempotencyKeys:
             await self._database.write(
                 lambda transaction: transaction.execute(_ABANDON, parameters).rowcount, durable=False
             )
+
+    async def forget(self, now: datetime, *, limit: int) -> int:
+        """See ``IdempotencyKeys.forget``."""
+        parameters = {"kept_from": micros(now - self._retention), "limit": limit}
+        with translated:
+            job = self._database.write(
+                lambda transaction: transaction.execute(_PRUNE, parameters).rowcount, durable=False
+            )
+            return await settled(job)

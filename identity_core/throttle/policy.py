@@ -1,8 +1,8 @@
 """Whose bucket pays for a request, and what the answer says about it (contract.md §3, "Limits").
 
-An API key draws on a bucket of its own rate and burst; a stranger on that of his address, an IPv6 address by its
-/64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address. ``X-Forwarded-For``
-counts only as far as configured proxies wrote it.
+An API key draws on a bucket of its own rate and burst; a DID that has signed in on one of its own; a stranger on that of his
+address, an IPv6 address by its /64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address.
+``X-Forwarded-For`` counts only as far as configured proxies wrote it.
 
 The header fields follow draft-ietf-httpapi-ratelimit-headers (the text of draft 10), whose parameters have moved
 between drafts: ``limit_fields`` is the only place that knows them. ``Retry-After`` is the dependable signal.
@@ -17,6 +17,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from math import ceil
 
 from identity_core.domain.caller import ApiKey
+from identity_core.domain.did import Did
 from identity_core.domain.errors import RateLimited
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
 
@@ -63,12 +64,13 @@ def limit_fields(limit: Limit, decision: Decision) -> Headers:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The three kinds of bucket. ``key`` is for API keys that name no rate or burst of their own."""
+    """The four kinds of bucket. ``key`` is for API keys that name no rate or burst of their own."""
 
     buckets: TokenBucketSupport
     key: Limit = Limit("key", 100.0, 200)
     address: Limit = Limit("address", 50.0, 100)
     challenge: Limit = Limit("challenge", 5.0, 20)
+    did: Limit = Limit("did", 100.0, 200)
 
     async def spend_key(self, key: ApiKey, tokens: int = 1) -> Headers:
         """Tokens of the key's bucket, at most a full one. Raises ``RateLimited`` (``details.retryAfter``, whole seconds)."""
@@ -82,6 +84,10 @@ class Policy:
     async def spend_address(self, address: str | None, tokens: int = 1) -> Headers:
         """Tokens of the bucket of a stranger's address, at most a full one. Raises ``RateLimited``."""
         return await self._spend(f"address:{bucket_address(address)}", self.address, tokens)
+
+    async def spend_did(self, did: Did, tokens: int = 1) -> Headers:
+        """Tokens of the bucket of a DID that has signed in, from whatever address. Raises ``RateLimited``."""
+        return await self._spend(f"did:{did}", self.did, tokens)
 
     async def spend_challenge(self, address: str | None) -> Headers:
         """One token of the address's bucket for challenges. Raises ``RateLimited``."""

@@ -25,7 +25,7 @@ IDLE_SECONDS = 2.0
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 GENEROUS = {
     f"IDENTITY_THROTTLE_{bucket}_{size}": "1000000"
-    for bucket in ("ADDRESS", "CHALLENGE", "KEY")
+    for bucket in ("ADDRESS", "CHALLENGE", "DID", "KEY")
     for size in ("PER_SECOND", "BURST")
 }
 # Purpose of the challenge and HTTP method and path below the DID, by what is done.

@@ -281,9 +281,11 @@ def test_a_request_id_is_a_plain_word_or_ours(story: Story) -> None:
 
 
 def test_an_operators_act_is_recorded_by_fingerprint(story: Story) -> None:
-    """The audit rows name the key by the first twelve digits of its hash, and never by itself."""
+    """The audit rows name the key by a keyed fingerprint, and never by itself or its hash, which weak keys could be tried against."""
     import hashlib
 
-    fingerprint = hashlib.sha256(API_KEY.encode()).hexdigest()[:12].encode()
+    digest = hashlib.sha256(API_KEY.encode())
     content = b"".join(path.read_bytes() for path in story.data_dir.glob("identity.sqlite*"))
-    assert fingerprint in content
+    assert b'"fingerprint":"' in content
+    assert digest.hexdigest()[:12].encode() not in content
+    assert digest.digest()[:6] not in content

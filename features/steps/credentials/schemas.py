@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from pytest_bdd import parsers, when
@@ -34,8 +35,32 @@ def registers_bad(world: World, name: str, what: str) -> None:
 
 @when(parsers.parse("{name:w} registers the schema again"))
 def registers_again(world: World, name: str) -> None:
-    body = {"id": schema(world), "attributes": ATTRIBUTES}
-    call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", body)
+    body = {"id": f"urn:uuid:{uuid.uuid4()}", "attributes": ATTRIBUTES}
+    for _ in range(2):
+        call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", body)
+
+
+@when(parsers.parse("{name:w} registers a schema named by {what}"))
+def registers_named(world: World, name: str, what: str) -> None:
+    place = f"{world.server.url}/api/v1/dids"
+    mine = "" if name == "Olu" else world.person(name).did
+    ivo = world.people["Ivo"].did if "Ivo" in world.people else ""
+    ids = {
+        "a URL of his DID": f"{mine}#person",
+        "a place of his at this service": f"{place}/{mine}/person",
+        "a UUID": f"urn:uuid:{uuid.uuid4()}",
+        "an address of a third party": f"https://schemas.example/{uuid.uuid4()}",
+        "a URL of the DID of Ivo": f"{ivo}#person",
+        "the service itself": f"{world.server.url}/schemas/person",
+        "Ivo's place at this service": f"{place}/{ivo}/person",
+        "a path that leaves her place": f"{place}/{mine}/../{ivo}/person",
+    }
+    body = {"id": ids[what], "attributes": ATTRIBUTES}
+    if name == "Olu":
+        made = world.model("CreateCredentialSchemaRequest", body)
+        world.call("createCredentialSchema", headers=world.key_header(), body=made)
+    else:
+        call(world, name, "createCredentialSchema", "CreateCredentialSchemaRequest", body)
 
 
 @when("Vera reads the schema")

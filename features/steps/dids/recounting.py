@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ from pytest_bdd import given, parsers, then, when
 
 from features.steps.answers import body_of
 from features.world import World
+from identity_core.domain import keys
 from identity_core.domain.challenge import Challenge
 from identity_core.domain.log import verify
 
@@ -45,6 +47,11 @@ def reads_log(world: World, name: str) -> None:
 @when(parsers.parse("a challenge for the DID of {name} is asked for"))
 def asks_challenge(world: World, name: str) -> None:
     world.call("getDidAuthChallenge", did=world.person(name).did)
+
+
+@when("a challenge for a did:key that nobody registered is asked for")
+def asks_challenge_of_nobody(world: World) -> None:
+    world.call("getDidAuthChallenge", did=f"did:key:{keys.generate('Ed25519', os.urandom).public}")
 
 
 @when("Vera follows the events")

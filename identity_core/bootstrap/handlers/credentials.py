@@ -36,7 +36,7 @@ def credential_handlers(opened: Opened, vault: CredentialVault, autonomy: Autono
     intake = CredentialIntake(reader, schemas, credentials, vault.seal, SignatureChecks(), journal, clock, random)
     return CredentialHandlers(
         reader=reader,
-        create_schema=CreateCredentialSchema(schemas, journal, clock, random),
+        create_schema=CreateCredentialSchema(schemas, journal, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
         issue=IssueCredential(intake, opened.custodian),

@@ -5,7 +5,7 @@ CREATE TABLE store_migrations (
 	CONSTRAINT store_migrations_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO store_migrations (version_num) VALUES ('0014');
+INSERT INTO store_migrations (version_num) VALUES ('0012');
 
 CREATE TABLE did_versions (
 	did TEXT NOT NULL, 
@@ -34,22 +34,6 @@ CREATE TABLE projections (
 	sequence BIGINT NOT NULL, mac BLOB, 
 	CONSTRAINT pk_projections PRIMARY KEY (name)
 );
-
-CREATE TABLE challenges (
-	digest BLOB NOT NULL, 
-	did TEXT NOT NULL, 
-	origin TEXT NOT NULL, 
-	purpose TEXT NOT NULL, 
-	body_hash TEXT NOT NULL, 
-	text TEXT NOT NULL, 
-	expires_at BIGINT NOT NULL, 
-	spent INTEGER NOT NULL, 
-	CONSTRAINT pk_challenges PRIMARY KEY (digest)
-);
-
-CREATE INDEX ix_challenges_did_body_hash_purpose ON challenges (did, body_hash, purpose) WHERE spent = 0;
-
-CREATE INDEX ix_challenges_expires_at ON challenges (expires_at);
 
 CREATE TABLE idempotency_keys (
 	key_hash TEXT NOT NULL, 
@@ -364,4 +348,26 @@ CREATE TABLE quarantined_dids (
 );
 
 CREATE INDEX ix_verifier_challenges_spent_expires_at ON verifier_challenges (spent, expires_at);
+
+CREATE TABLE spent_challenges (
+	digest BLOB NOT NULL, 
+	saying BLOB NOT NULL, 
+	number BIGINT, 
+	expires_at BIGINT NOT NULL, 
+	CONSTRAINT pk_spent_challenges PRIMARY KEY (digest)
+);
+
+CREATE INDEX ix_spent_challenges_saying_number ON spent_challenges (saying, number);
+
+CREATE INDEX ix_spent_challenges_expires_at ON spent_challenges (expires_at);
+
+CREATE TABLE usage (
+	owner TEXT NOT NULL, 
+	day BIGINT NOT NULL, 
+	records BIGINT NOT NULL, 
+	octets BIGINT NOT NULL, 
+	CONSTRAINT pk_usage PRIMARY KEY (owner, day)
+);
+
+CREATE INDEX ix_usage_day ON usage (day);
 

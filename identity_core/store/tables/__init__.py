@@ -15,7 +15,7 @@ from identity_core.store.tables.delegations import DelegationRow, DelegationThre
 from identity_core.store.tables.dids import DidVersion, Projection, QuarantinedDid
 from identity_core.store.tables.model import NAMING, StoreModel, metadata_of_store
 from identity_core.store.tables.proofs import Disclosure, InvocationRow, ProofRow
-from identity_core.store.tables.requests import ChallengeRow, IdempotencyKeyRow
+from identity_core.store.tables.requests import IdempotencyKeyRow, SpentChallengeRow, UsageRow
 from identity_core.store.tables.transparency import TransparencyHead, TransparencyPlace, TransparencyTile
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "AnchorLease",
     "AuditHead",
     "AuditLine",
-    "ChallengeRow",
     "CredentialRow",
     "CredentialSchemaRow",
     "DelegationRow",
@@ -38,12 +37,14 @@ __all__ = [
     "Projection",
     "ProofRow",
     "QuarantinedDid",
+    "SpentChallengeRow",
     "StatusListRow",
     "StoreModel",
     "TimelineEvent",
     "TransparencyHead",
     "TransparencyPlace",
     "TransparencyTile",
+    "UsageRow",
     "VerificationRow",
     "VerifierChallengeRow",
     "metadata_of_store",

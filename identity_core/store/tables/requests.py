@@ -1,38 +1,35 @@
-"""What requests leave behind: challenges and Idempotency-Keys."""
+"""What requests leave behind: spent challenges, Idempotency-Keys, and how much each caller wrote."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text, text
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text
 from sqlmodel import Field
 
 from identity_core.store.tables.model import Name, StoreModel
 
 
-class ChallengeRow(StoreModel, table=True):
-    """A challenge by the SHA-256 of its text. ``purpose`` and ``body_hash`` are ``-`` where it is not bound."""
+class SpentChallengeRow(StoreModel, table=True):
+    """A spent challenge by the SHA-256 of its text. ``number`` is NULL for a random one; see ``domain/challenge_mac.py``."""
 
-    __tablename__ = "challenges"
-    __table_args__ = (
-        # Spent ones are not in the way of those that are looked for.
-        Index(
-            None,
-            "did",
-            "body_hash",
-            "purpose",
-            sqlite_where=text("spent = 0"),
-            postgresql_where=text("spent = 0"),
-        ),
-        Index(None, "expires_at"),
-    )
+    __tablename__ = "spent_challenges"
+    __table_args__ = (Index(None, "saying", "number"), Index(None, "expires_at"))
 
     digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
-    did: str = Field(sa_type=Name)
-    origin: str = Field(sa_type=Text)
-    purpose: str = Field(sa_type=Text)
-    body_hash: str = Field(sa_type=Text)
-    text: str = Field(sa_type=Text)
+    saying: bytes = Field(sa_type=LargeBinary)
+    number: int | None = Field(default=None, sa_type=BigInteger)
     expires_at: int = Field(sa_type=BigInteger)
-    spent: int = Field(default=0, sa_type=Integer)
+
+
+class UsageRow(StoreModel, table=True):
+    """What an owner has written: on one UTC day (days since 1970), or with day 0 what of it is kept for good."""
+
+    __tablename__ = "usage"
+    __table_args__ = (Index(None, "day"),)
+
+    owner: str = Field(sa_type=Name, primary_key=True)
+    day: int = Field(sa_type=BigInteger, primary_key=True)
+    records: int = Field(sa_type=BigInteger)
+    octets: int = Field(sa_type=BigInteger)
 
 
 class IdempotencyKeyRow(StoreModel, table=True):

@@ -8,8 +8,8 @@ after those two seconds at the latest. Unknown, expired and revoked keys take th
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from identity_core.domain import key_text
 from identity_core.domain.caller import ApiKey
@@ -42,6 +42,10 @@ class KnownKeys:
         until = self._missing.get(digest)
         return until is not None and now < until, None
 
+    def has_been_good(self, digest: str) -> bool:
+        """Whether the stores knew this digest when they were asked last, however long ago."""
+        return digest in self._found
+
     def learn(self, digest: str, key: ApiKey | None, *, writes: int) -> None:
         """Remembers what the stores said. ``writes`` is the counter as it stood when they were asked: an answer that a
         write of ours has overtaken is not worth remembering."""
@@ -69,11 +73,12 @@ class KnownKeys:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticateApiKey:
-    """Asks ``stores`` in their order; the first that knows the key decides."""
+    """Asks ``stores`` in their order; the first that knows the key decides. ``fingerprint`` makes that of a digest."""
 
     stores: Sequence[KeyStore]
     known: KnownKeys
     clock: Clock
+    fingerprint: Callable[[str], str]
 
     async def __call__(self, text: str) -> ApiKey:
         """The key. Raises ``AuthFailed`` for one that is unknown, expired or revoked. A store that fails raises what it
@@ -91,17 +96,17 @@ class AuthenticateApiKey:
             raise AuthFailed
         return key
 
-    def recall(self, text: str) -> ApiKey | None:
-        """The key if it is usable and was seen in the last two seconds: no store is asked. For an edge that wants a
-        stranger's address to pay before it lets a guess reach the stores."""
-        key = self.known.recall(key_text.digest_of(text))[1] if len(text) <= key_text.MAX_LENGTH else None
-        return key if key is not None and key.usable(self.clock.now()) else None
+    def has_been_good(self, text: str) -> bool:
+        """Whether this process knows the key as one that was good when it was last looked up: no store is asked. For an edge that
+        has a stranger's address pay before a guess reaches the stores."""
+        return len(text) <= key_text.MAX_LENGTH and self.known.has_been_good(key_text.digest_of(text))
 
     async def _ask(self, digest: str) -> ApiKey | None:
         writes = self.known.writes
         for store in self.stores:
             key = await store.find(digest)
             if key is not None:
+                key = replace(key, fingerprint=self.fingerprint(digest))
                 break
         else:
             key = None

@@ -10,6 +10,7 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.domain import key_text
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import InvalidRequest
+from identity_core.domain.scopes import require_known
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 
@@ -41,10 +42,11 @@ class MintedKey:
 
 def say_which(admin: bool | None, scopes: Sequence[str] | None) -> frozenset[str] | None:
     """The scopes that a creation means. Raises ``InvalidRequest`` unless it says one of ``admin: true`` and ``scopes``:
-    the default must not be the key that may do everything, nor one that may do nothing."""
+    the default must not be the key that may do everything, nor one that may do nothing; and for a scope that is none."""
     if admin and scopes is None:
         return None
     if scopes is not None and not admin:
+        require_known(scopes)
         return frozenset(scopes)
     raise InvalidRequest("Say either admin: true or scopes: [...], so that nobody makes an admin key by accident.")
 

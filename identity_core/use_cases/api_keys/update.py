@@ -9,6 +9,7 @@ from typing import Final
 
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import InvalidRequest
+from identity_core.domain.scopes import require_known, require_targets
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 
@@ -43,11 +44,20 @@ class UpdateApiKey:
     clock: Clock
 
     async def __call__(self, key_id: str, changes: KeyChanges) -> ApiKey:
-        """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for an expiry that has passed: revocation
-        is there for that."""
+        """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for an expiry that has passed (revocation
+        is there for that), for a scope that is none, and for new scopes to act for DIDs without a word for which."""
         expires_at = changes.expires_at
         if isinstance(expires_at, datetime) and expires_at <= self.clock.now():
             raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
         values = {field.name: getattr(changes, field.name) for field in fields(changes)}
         changed = {name: value for name, value in values.items() if value is not KEPT}
-        return await self.change(key_id, lambda key: replace(key, **changed))
+        scopes = changed.get("scopes")
+        if scopes is not None:
+            require_known(scopes)
+
+        def decide(key: ApiKey) -> ApiKey:
+            if scopes is not None and scopes != key.scopes:
+                require_targets(scopes, said="allowed_targets" in changed or key.allowed_targets is not None)
+            return replace(key, **changed)
+
+        return await self.change(key_id, decide)

@@ -62,6 +62,10 @@ class AuthenticateBearer:
         """Whether the text is a JWT that names us as its issuer; nothing is verified."""
         return self._own(text) is not None
 
+    def has_been_good(self, text: str) -> bool:
+        """Whether this process has found the signature of this token good before; nothing else is asked."""
+        return self.claims_to_be_ours(text) and _digest(text) in self.genuine
+
     def _own(self, text: str) -> Envelope | None:
         try:
             envelope = self.genuine.get(_digest(text)) or Envelope.open(text)
@@ -93,10 +97,10 @@ class AuthenticateBearer:
             if found.client.startswith(token.API_KEY):
                 return await self._key_caller(found)
             did = Did.parse(found.subject)
-            state = await self._alive(did)
+            state = (await self.reader.caller(did)).head.state
             if found.key not in history.authentication_keys(state, now):
                 raise AuthFailed
-        except (ValueError, InvalidDid, Forbidden) as error:
+        except (ValueError, InvalidDid, DidNotFound, DidDeactivated, Forbidden) as error:
             raise AuthFailed from error
         return Caller(subject=did, scopes=found.scopes)
 

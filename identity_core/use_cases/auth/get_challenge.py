@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 
-from identity_core.domain import challenge, history
+from identity_core.domain import history
+from identity_core.domain.challenge import Challenge
 from identity_core.domain.did import Did
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import Challenge, Challenges
+from identity_core.use_cases.auth.challenges import Asked, ChallengeBook
 from identity_core.use_cases.dids.reader import DidReader
 
 
 @dataclass(frozen=True, slots=True)
 class GetDidAuthChallenge:
-    """Raises ``DidNotFound``, ``DidDeactivated``. At the cap the live challenge with the longest life left is handed out
-    again: evicting one would let anybody lock the owner out. The more keys may sign, the lower the cap, so that an attempt costs
-    a bounded number of verifications and still every live challenge is tried."""
+    """Raises ``DidNotFound``, also for a DID that may not sign in here, and ``DidDeactivated``. Stores nothing."""
 
     reader: DidReader
-    challenges: Challenges
+    challenges: ChallengeBook
     clock: Clock
-    random: Callable[[int], bytes]
-    origin: str
-    lifetime: timedelta
-    cap: int
 
-    async def __call__(self, did: Did, *, purpose: str | None, body_hash: str | None) -> Challenge:
-        state = (await self.reader.active(did)).head.state
+    async def __call__(self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False) -> Challenge:
+        state = (await self.reader.caller(did)).head.state
         now = self.clock.now()
         # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
-        expires_at = max(now, state.updated_at).replace(microsecond=0) + self.lifetime
-        text = challenge.build(
-            origin=self.origin,
+        asked = Asked(
             did=str(did),
             purpose=purpose,
             body_hash=body_hash,
-            nonce=self.random(32),
-            expires_at=expires_at,
+            moment=max(now, state.updated_at),
+            keys=len(history.authentication_keys(state, now)),
         )
-        cap = challenge.live_of_a_kind(self.cap, len(history.authentication_keys(state, now)))
-        return await self.challenges.add(Challenge(text, str(did), expires_at), now, cap=cap)
+        return await self.challenges.offer(asked, named=named)

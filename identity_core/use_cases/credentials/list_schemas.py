@@ -1,11 +1,13 @@
-"""listCredentialSchemas: all that are registered, in order of id."""
+"""listCredentialSchemas: all that are registered, in order of id. Everybody may ask, so a page is bounded in octets too."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema
+from identity_core.ports.credentials import CredentialSchemas, SchemaPage
+
+PAGE_OCTETS: Final = 32_768
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,5 +16,5 @@ class ListCredentialSchemas:
 
     schemas: CredentialSchemas
 
-    async def __call__(self, *, after: str | None, limit: int) -> Sequence[RegisteredSchema]:
-        return await self.schemas.list(after=after, limit=limit)
+    async def __call__(self, *, after: str | None, limit: int) -> SchemaPage:
+        return await self.schemas.list(after=after, limit=limit, octets=PAGE_OCTETS)

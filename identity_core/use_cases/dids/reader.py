@@ -42,12 +42,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class DidReader:
-    """Reads recorded and due versions."""
+    """Reads recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
 
     methods: Mapping[str, DidMethod]
     index: DocumentIndex
     clock: Clock
     check: HeadCheck
+    registered_callers: bool = True
 
     def parse(self, text: str) -> Did:
         """Raises ``InvalidDid`` for bad syntax, also that of the DID's own method; foreign methods are merely unknown."""
@@ -96,6 +97,17 @@ class DidReader:
                     "deactivatedAt": printed(state.updated_at),
                     "versionId": state.version_id,
                 }
+            )
+        return standing
+
+    async def caller(self, did: Did) -> Standing:
+        """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is nobody's
+        here. Raises ``DidNotFound`` for it too: that it is not recorded, its history tells anyway."""
+        standing = await self.active(did)
+        if self.registered_callers and standing.recorded.receipt is None:
+            raise DidNotFound(
+                "The DID is not registered here; whoever has an API key registers it with createDid.",
+                details={"did": str(did)},
             )
         return standing
 

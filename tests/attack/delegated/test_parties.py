@@ -69,7 +69,7 @@ def test_an_operator_acts_for_those_on_its_list_only(people: People) -> None:
     assert scene.ask(body, headers=agents).outcome == FORBIDDEN
     nobody = api_key(people, scopes=["zkp:prove"], allowedTargets=[])
     assert scene.ask(body, headers=nobody).outcome == FORBIDDEN
-    narrow = api_key(people, scopes=["zkp:verify", "credentials:write"])
+    narrow = api_key(people, scopes=["zkp:verify", "credentials:write"], allowedTargets=None)
     assert scene.ask(body, headers=narrow).outcome == FORBIDDEN
     assert scene.uses == 0
     hers = api_key(people, scopes=["zkp:prove"], allowedTargets=[people.hana.did])

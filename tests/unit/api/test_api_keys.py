@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from functools import partial
 from importlib import resources
 
 import jsonschema_rs
@@ -15,7 +16,7 @@ from identity_core.conformance.key_store import key
 from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
 from identity_core.domain.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest
-from identity_core.domain.key_text import digest_of
+from identity_core.domain.key_text import digest_of, fingerprint
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey
@@ -53,6 +54,7 @@ class World:
             update=UpdateApiKey(change, self.clock),
             rotate=RotateApiKey(change, self.clock, dice),
             revoke=RevokeApiKey(change, self.clock),
+            fingerprint=partial(fingerprint, b"secret"),
             audit=self.audit,
             clock=self.clock,
         )
@@ -93,7 +95,8 @@ def test_create():
     assert record["scopes"] == ["dids:create", "dids:list"]
     assert (record["admin"], record["requestsPerSecond"], record["burst"]) == (False, 5.0, 9)
     assert record["expiresAt"] == "2027-01-01T00:00:00Z"
-    assert record["fingerprint"] == digest_of(answer.body["apiKey"])[:12]
+    assert record["fingerprint"] == fingerprint(b"secret", digest_of(answer.body["apiKey"]))
+    assert record["fingerprint"] not in digest_of(answer.body["apiKey"])
     assert ("Cache-Control", "no-store") in answer.headers
     assert ("Location", f"/api/v1/admin/api-keys/{record['id']}") in answer.headers
 
@@ -113,7 +116,17 @@ def test_the_text_is_in_no_other_answer_and_not_in_the_audit():
         assert digest_of(made["apiKey"]) not in shown
 
 
-@pytest.mark.parametrize("body", [{}, {"admin": False}, {"admin": True, "scopes": []}])
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"admin": False},
+        {"admin": True, "scopes": []},
+        {"scopes": ["dids:creat"]},
+        {"scopes": ["zkp:prove"]},
+        {"scopes": ["zkp:prove", "*"], "allowedTargets": None},
+    ],
+)
 def test_creation_must_say_admin_or_scopes(body):
     world = World()
     with pytest.raises(InvalidRequest):

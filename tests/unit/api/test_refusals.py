@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from identity_core.api.quota import QuotaLimits, Quotas
 from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.domain.caller import Caller
@@ -34,6 +35,10 @@ class Clock:
         return NOW
 
 
+# What these operations keep is nothing that is counted, so nobody is asked.
+UNLIMITED: Any = Quotas(None, Clock(), QuotaLimits(None, None, None, None))  # type: ignore[arg-type]
+
+
 def told(
     error: IdentityError | None, *, method: str = "POST", name: str = "suspendDelegation", caller: Caller | None = HANA
 ) -> list[AuditRow]:
@@ -46,7 +51,7 @@ def told(
             raise error
         return Answer(200)
 
-    run: Any = AuditRefusals(rows, Clock()).around(operation, handler)  # type: ignore[arg-type]
+    run: Any = AuditRefusals(rows, Clock(), UNLIMITED).around(operation, handler)  # type: ignore[arg-type]
     request = Request(request_id="r-1", operation_id=name, path={"delegationId": "dlg_1"}, caller=caller)
     if error is None:
         assert asyncio.run(run(request)).status == 200

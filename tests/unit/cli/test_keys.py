@@ -41,7 +41,7 @@ def test_list_and_show(identity: Commands, made: dict[str, Any]) -> None:
     record = {name: value for name, value in made.items() if name != "apiKey"}
     assert identity.json("keys", "list") == [record]
     assert identity.json("keys", "show", made["id"]) == record
-    assert made["fingerprint"] in identity.ok("keys", "list")
+    assert made["id"] in identity.ok("keys", "list")
     assert f"createdAt          {made['createdAt']}" in identity.ok("keys", "show", made["id"])
 
 

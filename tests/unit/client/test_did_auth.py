@@ -31,9 +31,16 @@ def text(did: str = DID, purpose: str | None = "update", body: object = BODY) ->
 
 def test_it_signs_what_was_asked_for() -> None:
     value = SIGNER.sign(text(), purpose="update", digest=hash_body(BODY))
-    did, signature = challenge.parse_header(value)
-    assert str(did) == DID
-    ed25519.verify(keys.PublicKey.parse("Ed25519", PAIR.public).raw, text().encode(), signature)
+    signed = challenge.parse_header(value)
+    assert (str(signed.did), signed.named) == (DID, None)
+    ed25519.verify(keys.PublicKey.parse("Ed25519", PAIR.public).raw, text().encode(), signed.signature)
+
+
+def test_it_names_the_challenge_where_that_is_wanted() -> None:
+    value = SIGNER.sign(text(), purpose="update", digest=hash_body(BODY), named=True)
+    signed = challenge.parse_header(value)
+    assert signed.named is not None
+    assert signed.named.text == text()
 
 
 def test_the_header_names_its_scheme() -> None:

@@ -90,7 +90,7 @@ def test_a_change_is_signed_for_itself(other: Other) -> None:
     assert "purpose=update" in ask[1]
     scheme, _, value = change[2]["authorization"].partition(" ")
     assert scheme == "DIDAuth"
-    assert str(challenge.parse_header(value)[0]) == DID
+    assert str(challenge.parse_header(value).did) == DID
     assert json.loads(change[3]) == body
 
 

@@ -51,7 +51,7 @@ def test_a_signer_gets_a_token() -> None:
     assert asked.url.params["bodyHash"] == hash_body(body)
     scheme, _, value = sent.headers["authorization"].partition(" ")
     assert scheme == "DIDAuth"
-    assert str(challenge.parse_header(value)[0]) == DID
+    assert str(challenge.parse_header(value).did) == DID
 
 
 def test_a_key_gets_a_token_for_a_did() -> None:

@@ -127,8 +127,18 @@ def test_times_of_other_zones_are_written_in_utc() -> None:
 @pytest.mark.parametrize("did", [DID, "did:web:a.b.c", "did:x:a%3Ab", "did:x:" + "a" * 506])
 def test_a_header_goes_there_and_back(did: str) -> None:
     signature = bytes(range(64))
-    parsed, found = challenge.parse_header(challenge.build_header(did, signature))
-    assert (str(parsed), found) == (did, signature)
+    parsed = challenge.parse_header(challenge.build_header(did, signature))
+    assert (str(parsed.did), parsed.signature, parsed.named) == (did, signature, None)
+
+
+def test_a_header_may_name_its_challenge() -> None:
+    text = challenge.build(
+        origin=ORIGIN, did=DID, purpose="update", body_hash=None, nonce=bytes(range(32)), expires_at=END
+    )
+    parsed = challenge.parse_header(challenge.build_header(text, bytes(64)))
+    assert (str(parsed.did), parsed.signature) == (DID, bytes(64))
+    assert parsed.named is not None
+    assert parsed.named.text == text
 
 
 def b64(text: str | bytes) -> str:
@@ -154,6 +164,17 @@ HEADERS = {
     "signature with bits left over": b64(f"did:x:a.{SIGNATURE[:-1]}x"),
     "signature in the other alphabet": b64("did:x:a." + b64(b"\xff" * 64).rstrip("=")),
     "no did": b64("." + SIGNATURE),
+    "a challenge cut short": b64(f"didauth:v1 https://id.example did:x:a - - . {SIGNATURE}"),
+    "a challenge and more": b64(
+        f"didauth:v1 https://id.example did:x:a - - {'A' * 43} 2026-01-01T00:00:00Z x.{SIGNATURE}"
+    ),
+    "a challenge of no DID": b64(f"didauth:v1 https://id.example x - - {'A' * 43} 2026-01-01T00:00:00Z.{SIGNATURE}"),
+    "a challenge with a nonce whose bits are left over": b64(
+        f"didauth:v1 https://id.example did:x:a - - {'A' * 42}B 2026-01-01T00:00:00Z.{SIGNATURE}"
+    ),
+    "a challenge of another label": b64(
+        f"didauth:v2 https://id.example did:x:a - - {'A' * 43} 2026-01-01T00:00:00Z.{SIGNATURE}"
+    ),
     "did url": b64("did:x:a#k." + SIGNATURE),
     "did not ascii": b64("did:x:é." + SIGNATURE),
     "did with nul": b64("did:x:\x00." + SIGNATURE),
@@ -172,5 +193,4 @@ def test_a_header_that_is_written_otherwise_is_auth_failed(value: str) -> None:
 
 
 def test_the_text_is_split_at_the_last_dot() -> None:
-    did, _ = challenge.parse_header(b64(f"did:web:a.example.{SIGNATURE}"))
-    assert str(did) == "did:web:a.example"
+    assert str(challenge.parse_header(b64(f"did:web:a.example.{SIGNATURE}")).did) == "did:web:a.example"

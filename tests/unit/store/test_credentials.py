@@ -9,9 +9,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 
-from identity_core.domain import status_list
+from identity_core.domain import schema_json, status_list
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
 from identity_core.domain.errors import Overloaded
@@ -53,13 +54,20 @@ def test_schemas_are_listed_in_order(store: Store) -> None:
     for name in ("urn:b", "urn:a", "urn:Z"):
         asyncio.run(store.credential_schemas.add(RegisteredSchema(a_schema(name), NOW, "x")))
 
-    def page(after: str | None, limit: int) -> list[str]:
-        return [
-            one.definition.schema.id for one in asyncio.run(store.credential_schemas.list(after=after, limit=limit))
-        ]
+    def page(after: str | None, limit: int, octets: int = 100_000) -> tuple[list[str], bool]:
+        found = asyncio.run(store.credential_schemas.list(after=after, limit=limit, octets=octets))
+        return [one.definition.schema.id for one in found.items], found.is_last
 
-    assert page(None, 10) == ["urn:Z", "urn:a", "urn:b", "urn:example:person:1"]
-    assert page("urn:a", 1) == ["urn:b"]
+    assert page(None, 10) == (["urn:Z", "urn:a", "urn:b", "urn:example:person:1"], True)
+    assert page(None, 4) == (["urn:Z", "urn:a", "urn:b", "urn:example:person:1"], True)
+    assert page("urn:a", 1) == (["urn:b"], False)
+    assert page("urn:example:person:1", 1) == ([], True)
+    # One at least, however large, so that a reader gets on.
+    assert page(None, 10, octets=1) == (["urn:Z"], False)
+    one = len(orjson.dumps(schema_json.to_json(a_schema("urn:a"))["attributes"]))
+    assert page(None, 10, octets=2 * one) == (["urn:Z", "urn:a"], False)
+    assert page("urn:a", 10, octets=2 * one - 1) == (["urn:b"], False)
+    assert page("urn:a", 10, octets=2 * one) == (["urn:b", "urn:example:person:1"], True)
 
 
 def test_what_is_stored_comes_back(store: Store) -> None:

@@ -26,7 +26,7 @@ class World:
         self.clock = MovingClock()
         self.stores = stores
         self.known = KnownKeys(self.clock)
-        self.authenticate = AuthenticateApiKey(stores, self.known, self.clock)
+        self.authenticate = AuthenticateApiKey(stores, self.known, self.clock, lambda digest: digest[::-1][:12])
 
     def __call__(self, text: str):
         return asyncio.run(self.authenticate(text))
@@ -50,7 +50,9 @@ CI = key("ci", expires_at=None)
 
 
 def test_a_key_is_found_by_its_text():
-    assert World(store(CI))(TEXT) == CI
+    found = World(store(CI))(TEXT)
+    assert found == CI
+    assert found.fingerprint == CI.digest[::-1][:12]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_an_answer_that_a_write_has_overtaken_is_not_remembered():
 
     slow = Slow()
     slow.by_id = {CI.id: CI}
-    overtaken = AuthenticateApiKey([slow], world.known, world.clock)
+    overtaken = AuthenticateApiKey([slow], world.known, world.clock, str)
     assert asyncio.run(overtaken(TEXT)) == CI
     with pytest.raises(AuthFailed):
         asyncio.run(overtaken(TEXT))
@@ -156,15 +158,26 @@ def test_a_flood_of_guesses_pushes_out_no_key_in_use(monkeypatch):
     assert len(world.known._missing) <= 10
 
 
-def test_recall_asks_no_store():
+def test_what_has_been_good_asks_no_store():
     world = World(store(CI))
-    assert world.authenticate.recall(TEXT) is None
+    assert not world.authenticate.has_been_good(TEXT)
     world(TEXT)
-    assert world.authenticate.recall(TEXT) == CI
-    assert world.authenticate.recall("x" * 600) is None
-    assert world.stores[0].asked == 1
-    world.clock.sleep(2)
-    assert world.authenticate.recall(TEXT) is None
+    assert world.authenticate.has_been_good(TEXT)
+    assert not world.authenticate.has_been_good("x" * 600)
+    assert world.refuses("guess")
+    assert not world.authenticate.has_been_good("guess")
+    world.clock.sleep(3600)
+    assert world.authenticate.has_been_good(TEXT), "a key in use must not depend on its address again and again"
+    assert world.stores[0].asked == 2
+
+
+def test_what_the_stores_no_longer_know_has_not_been_good():
+    world = World(store(CI))
+    world(TEXT)
+    world.stores[0].by_id.clear()
+    world.clock.sleep(3)
+    assert world.refuses(TEXT)
+    assert not world.authenticate.has_been_good(TEXT)
 
 
 def test_the_texts_are_not_kept():

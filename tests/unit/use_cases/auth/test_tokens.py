@@ -60,7 +60,7 @@ class Desk:
         self.known = KnownKeys(rooms.clock)
         self.asked: list[str] = []
         self.foreign: Caller | None = None
-        self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock)
+        self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock, lambda digest: f"of {digest[:4]}")
         self.issue = IssueToken(rooms.reader, custodian, keys, rooms.store.audit, rooms.clock, os.urandom, ORIGIN, 600)
         self.bearer = AuthenticateBearer(rooms.reader, self.api_keys, keys, rooms.clock, self.plugins, ORIGIN)
 
@@ -71,7 +71,7 @@ class Desk:
     def operator(self, name: str = "olu", **fields: Any) -> ApiKey:
         """An API key that the store knows."""
         digest = hashlib.sha256(name.encode()).hexdigest()
-        key = ApiKey(name, name, digest, None, None, None, None, START)
+        key = ApiKey(name, name, digest, None, None, None, None, START, fingerprint=f"of {digest[:4]}")
         return self.put(dataclasses.replace(key, **fields))
 
     def put(self, key: ApiKey) -> ApiKey:

@@ -55,7 +55,7 @@ class Keys(OneKey):
 
 def key_caller(*, targets: frozenset[str] | None = None, scopes: frozenset[str] | None = None) -> Caller:
     """An API key."""
-    return Caller(api_key=ApiKey("k", "k", "ab" * 32, scopes, targets, None, None, START))
+    return Caller(api_key=ApiKey("k", "k", "ab" * 32, scopes, targets, None, None, START, fingerprint="0f1e2d3c4b5a"))
 
 
 def occasion(caller: Caller, operation: str = "test") -> Occasion:
@@ -82,7 +82,9 @@ class Office:
             self.rooms.reader, self.schemas, self.credentials, self.vault.seal, check, self.journal, clock, os.urandom
         )
         custodian: Any = self.rooms.custodian
-        self.create_schema = CreateCredentialSchema(self.schemas, self.journal, clock, os.urandom)
+        self.create_schema = CreateCredentialSchema(
+            self.schemas, self.journal, clock, os.urandom, "https://id.example/api/v1/dids/"
+        )
         self.issue = IssueCredential(intake, custodian)
         self.import_signed = ImportCredential(intake)
         self.get = GetCredential(access, self.vault, self.journal, clock)
@@ -105,7 +107,7 @@ class Office:
         hana = await rooms.new_did()
         key_id = next(key.key_id for key in ivo.keys if key.purpose == "assertionMethod")
         office = cls(rooms, ivo.version.state.did, hana.version.state.did, key_id)
-        await office.create_schema(SCHEMA, ATTRIBUTES, occasion(office.as_(office.ivo)))
+        await office.create_schema(SCHEMA, ATTRIBUTES, occasion(key_caller()))
         return office
 
     def as_(self, did: Did) -> Caller:

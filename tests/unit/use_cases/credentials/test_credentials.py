@@ -177,8 +177,24 @@ def test_only_the_issuer_or_who_may_act_for_it(office: Office) -> None:
 # Schemas
 
 
+def test_a_did_names_what_is_its_own(office: Office) -> None:
+    caller, place = occasion(office.as_(office.hana)), f"https://id.example/api/v1/dids/{office.hana}"
+    for name in (f"{office.hana}#a", f"{office.hana}/a", f"{office.hana}?a", f"{place}/a"):
+        assert run(office.create_schema(name, ATTRIBUTES, caller)).definition.schema.id == name
+    for other in (
+        f"{office.ivo}#a",
+        str(office.hana),
+        place,
+        f"{place}/../a",
+        f"{place}/%2e%2E/a",
+        "https://id.example/a",
+    ):
+        with pytest.raises(Forbidden):
+            run(office.create_schema(other, ATTRIBUTES, caller))
+
+
 def test_a_schema_is_registered_once(office: Office) -> None:
-    caller = occasion(office.as_(office.hana))
+    caller = occasion(key_caller())
     with pytest.raises(Conflict):
         run(office.create_schema(SCHEMA, ATTRIBUTES, caller))
     made = run(office.create_schema(None, ATTRIBUTES, caller))
@@ -421,7 +437,7 @@ def test_the_audit_names_operator_and_target(office: Office) -> None:
     lines = [row for _, row in run(office.rooms.store.audit.read(after=0, limit=99))]
     written = {row.operation: row for row in lines}
     for operation, target in (("issueCredential", office.ivo), ("getCredential", office.hana)):
-        assert written[operation].fingerprint == "ab" * 6
+        assert written[operation].fingerprint == "0f1e2d3c4b5a"
         assert written[operation].target == str(target)
         assert written[operation].details["credentialId"] == shown.credential.id
 

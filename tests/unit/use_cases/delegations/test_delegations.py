@@ -83,7 +83,9 @@ class Desk:
 
     def operator(self, *targets: str, scopes: frozenset[str] | None = None) -> Caller:
         allowed = frozenset(str(self.did(name)) for name in targets) if targets else None
-        return Caller(api_key=ApiKey("op", "op", "ab" * 32, scopes, allowed, None, None, START))
+        return Caller(
+            api_key=ApiKey("op", "op", "ab" * 32, scopes, allowed, None, None, START, fingerprint="0f1e2d3c4b5a")
+        )
 
     def wish(self, agent: str = "aki", **change: Any) -> NewDelegation:
         wish = NewDelegation(
@@ -175,9 +177,9 @@ async def test_limits_may_be_lifted_aloud(desk: Desk) -> None:
 @on_desk
 async def test_an_operator_delegates_for_those_of_its_list(desk: Desk) -> None:
     shown = await desk.create(desk.wish(), occasion(desk.operator("hana")))
-    assert shown.delegation.created_by == "apiKey:abababababab"
+    assert shown.delegation.created_by == "apiKey:0f1e2d3c4b5a"
     (row,) = await desk.audited()
-    assert (row.fingerprint, row.target) == ("abababababab", str(desk.did("hana")))
+    assert (row.fingerprint, row.target) == ("0f1e2d3c4b5a", str(desk.did("hana")))
     await refused(Forbidden, desk.create(desk.wish(), occasion(desk.operator("eve"))))
     scoped = desk.operator(scopes=frozenset({"delegations:read"}))
     assert (await refused(Forbidden, desk.create(desk.wish(), occasion(scoped))))["scope"] == "delegations:write"
@@ -264,7 +266,7 @@ async def test_an_operator_passes_on_for_an_agent_of_its_list(desk: Desk) -> Non
     await refused(Forbidden, desk.create(wish, occasion(desk.operator("hana"))))
     await refused(DelegationNotFound, desk.create(wish, occasion(desk.operator("aki"))))
     made = (await desk.create(wish, occasion(desk.operator("hana", "aki")))).delegation
-    assert (made.grantor, made.created_by) == (desk.did("aki"), "apiKey:abababababab")
+    assert (made.grantor, made.created_by) == (desk.did("aki"), "apiKey:0f1e2d3c4b5a")
 
 
 @on_desk

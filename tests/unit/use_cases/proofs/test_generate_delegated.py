@@ -545,7 +545,7 @@ def test_the_verifier_must_be_one_of_those_that_are_listed(tmp_path: Path) -> No
 
 def key(*targets: str, scopes: frozenset[str] | None = None) -> ApiKey:
     allowed = frozenset(targets) if targets else None
-    return ApiKey("olu", "olu", "0" * 64, scopes, allowed, None, None, START)
+    return ApiKey("olu", "olu", "0" * 64, scopes, allowed, None, None, START, fingerprint="0f1e2d3c4b5a")
 
 
 def test_who_may_ask(tmp_path: Path) -> None:
@@ -650,7 +650,7 @@ def test_an_operators_use_names_key_and_target(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         await rooms.ask(caller=Caller(api_key=key()))
         (_, row) = (await rooms.store.audit.read(after=0, limit=100))[-1]
-        assert (row.fingerprint, row.target) == ("0" * 12, str(rooms.did(rooms.hana)))
+        assert (row.fingerprint, row.target) == ("0f1e2d3c4b5a", str(rooms.did(rooms.hana)))
 
     run(tmp_path, story)
 

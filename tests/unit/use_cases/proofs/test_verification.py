@@ -324,7 +324,7 @@ def test_what_is_left_behind(tell: Any) -> None:
         rooms.clock.move(seconds=1)
         await rooms.verify_stored(made, caller=OPERATOR)
         first, second = await rooms.store.verifications.list(VerificationWish(None, None))
-        assert (first.verification.verified, first.verification.fingerprint) == (True, "0" * 12)
+        assert (first.verification.verified, first.verification.fingerprint) == (True, "0f1e2d3c4b5a")
         said = second.verification
         assert (said.verified, said.codes) == (False, ("DOMAIN_MISMATCH",))
         assert (said.verifier, said.holder) == (str(rooms.did(rooms.vera)), made.holder)
@@ -334,7 +334,7 @@ def test_what_is_left_behind(tell: Any) -> None:
         assert not await rooms.store.timeline.list(TimelineWish(frozenset({made.agent}), kind="proof.verified"))
         lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000)]
         (line,) = [row for row in lines if row.operation == "verifyStoredProof"]
-        assert (line.target, line.fingerprint, line.details["verified"]) == (made.id, "0" * 12, True)
+        assert (line.target, line.fingerprint, line.details["verified"]) == (made.id, "0f1e2d3c4b5a", True)
 
     tell(story)
 

@@ -1,0 +1,128 @@
+"""Who pays for what a DID writes, and how much it may.
+
+The gate counts a writing request of a day when it has authenticated the caller and before anything else is done with it; what was
+refused afterwards counts too, because it leaves a line in the audit log. What is kept for good is counted before the handler writes
+it, and taken back when it is refused. So no count is ever lower than what is stored, in whatever process and wherever one dies. API
+keys, also behind a token, are the operator's own and have no quota.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from identity_core.api.errors import STATUS
+from identity_core.api.purposes import PURPOSES
+from identity_core.api.request import Operation, Request
+from identity_core.domain.did import Did
+from identity_core.domain.errors import IdentityError, QuotaExceeded
+from identity_core.ports.clock import Clock
+from identity_core.ports.usage import KEPT, Charge, Usage
+from identity_core.throttle.policy import bucket_address
+
+RECORD_OCTETS: Final = 1024
+"""What a record costs beside its body: columns, indexes, lines of audit log and timeline."""
+
+_DAY: Final = timedelta(days=1)
+
+# What stays for good; everything else is forgotten when it has expired, or is a line of a log.
+KEEPING: Final = frozenset(
+    {"createDelegation", "createCredentialSchema", "issueCredential", "importCredential", "updateDid", "rotateDidKey"}
+)
+# Whoever has used up a quota can still end what is his.
+ENDING: Final = frozenset(
+    {
+        "deactivateDid",
+        "recoverDid",
+        "rotateDidKey",
+        "revokeDelegation",
+        "deleteDelegation",
+        "suspendDelegation",
+        "revokeIbct",
+        "setCredentialStatus",
+        "revokeProof",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaLimits:
+    """Of a DID in all, and of a DID and of an address in a day (UTC); None for no limit."""
+
+    did_records: int | None
+    did_octets: int | None
+    day_records: int | None
+    day_octets: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """Counts what DIDs write."""
+
+    usage: Usage
+    clock: Clock
+    limits: QuotaLimits
+
+    async def spend(self, operation: Operation, request: Request, did: Did, address: str | None) -> None:
+        """Counts one writing request of ``did`` from ``address``. Raises ``QuotaExceeded``. Reading
+        is free, and so is what a DID is not admitted to."""
+        if operation.method == "GET" or operation.operation_id not in PURPOSES:
+            return
+        await self._charge(list(self._of_a_day(operation, request, did, address)))
+
+    @contextlib.asynccontextmanager
+    async def keeping(self, operation: Operation, request: Request) -> AsyncIterator[None]:
+        """Around a handler that stores what stays. Raises ``QuotaExceeded``; what is refused inside does not count."""
+        did = None if request.caller is None else request.caller.person
+        if did is None or operation.operation_id not in KEEPING:
+            yield
+            return
+        limits, more = self.limits, _factor(operation)
+        most = _times(limits.did_records, more), _times(limits.did_octets, more)
+        charge = Charge("did in all", f"did:{did}", KEPT, _octets(request), *most)
+        await self._charge([charge])
+        try:
+            yield
+        except IdentityError as error:
+            # Where the outcome is unknown, as after a failure of the database, it may have been stored.
+            if STATUS.get(error.code, 500) < 500:
+                await self.usage.refund(charge)
+            raise
+
+    async def _charge(self, charges: Sequence[Charge]) -> None:
+        try:
+            await self.usage.charge(charges)
+        except QuotaExceeded as error:
+            seconds = (timedelta(days=self._today() + 1) - self._since_1970()).total_seconds()
+            raise QuotaExceeded(details={**error.details, "retryAfter": int(seconds) + 1}) from error
+
+    def _of_a_day(self, operation: Operation, request: Request, did: Did, address: str | None) -> Iterator[Charge]:
+        octets, more, today = _octets(request), _factor(operation), self._today()
+        most = _times(self.limits.day_records, more), _times(self.limits.day_octets, more)
+        yield Charge("did in a day", f"did:{did}", today, octets, *most)
+        # What ends something, or changes the caller's own DID, never depends on what others do at the same address.
+        if more == 1 and "{did}" not in operation.path:
+            yield Charge("address in a day", f"address:{bucket_address(address)}", today, octets, *most)
+
+    def _today(self) -> int:
+        return self._since_1970() // _DAY
+
+    def _since_1970(self) -> timedelta:
+        return timedelta(seconds=self.clock.now().timestamp())
+
+
+def _octets(request: Request) -> int:
+    """What a request costs; twice where the answer is kept for its Idempotency-Key."""
+    octets = RECORD_OCTETS + len(request.body_octets)
+    return octets if request.header("idempotency-key") is None else 2 * octets
+
+
+def _factor(operation: Operation) -> int:
+    return 2 if operation.operation_id in ENDING else 1
+
+
+def _times(limit: int | None, more: int) -> int | None:
+    return None if limit is None else more * limit

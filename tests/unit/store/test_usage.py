@@ -1,0 +1,116 @@
+"""Counters of what was written: no race gets past a limit, and what is refused counts nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from identity_core.domain.errors import QuotaExceeded
+from identity_core.ports.usage import KEPT, Charge
+from identity_core.store import Store
+
+TODAY = 20_000
+
+
+def charge(
+    owner: str = "did:did:ids:a",
+    day: int = TODAY,
+    octets: int = 10,
+    *,
+    records: int | None = 7,
+    most: int | None = 1000,
+) -> Charge:
+    return Charge("did in a day", owner, day, octets, records, most)
+
+
+async def counted(store: Store, owner: str = "did:did:ids:a", day: int = TODAY) -> tuple[int, int] | None:
+    sql = "SELECT records, octets FROM usage WHERE owner = :owner AND day = :day"
+    parameters = {"owner": owner, "day": day}
+    found = await store.database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
+    return None if found is None else (found[0], found[1])
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(scenario)
+
+
+async def admitted(store: Store, *charges: Charge) -> bool:
+    try:
+        await store.usage.charge(charges)
+    except QuotaExceeded:
+        return False
+    return True
+
+
+def test_of_64_at_once_as_many_as_the_limit_get_in(store: Store, tmp_path: Path, url: str | None) -> None:
+    """Two stores on one database stand for two processes."""
+
+    async def scenario() -> None:
+        second = Store.open(tmp_path, url)
+        try:
+            both = (store, second)
+            outcomes = await asyncio.gather(*(admitted(both[turn % 2], charge()) for turn in range(64)))
+            assert sum(outcomes) == 7
+            assert await counted(store) == (7, 70)
+        finally:
+            await second.close()
+
+    run(scenario())
+
+
+def test_octets_are_limited_to_the_last_one(store: Store) -> None:
+    async def scenario() -> None:
+        assert await admitted(store, charge(octets=999))
+        assert not await admitted(store, charge(octets=2))
+        assert await admitted(store, charge(octets=1))
+        assert not await admitted(store, charge("did:did:ids:b", octets=1001)), "the first one counts as well"
+        assert await counted(store, "did:did:ids:b") is None
+
+    run(scenario())
+
+
+def test_all_are_counted_or_none(store: Store) -> None:
+    async def scenario() -> None:
+        first, second = charge(day=KEPT), charge("address:192.0.2.1", records=1)
+        assert await admitted(store, first, second)
+        assert not await admitted(store, first, second)
+        assert await counted(store, day=KEPT) == (1, 10)
+
+    run(scenario())
+
+
+def test_what_was_not_stored_is_taken_back(store: Store) -> None:
+    async def scenario() -> None:
+        one = charge(records=1)
+        for _ in range(3):
+            assert await admitted(store, one)
+            assert not await admitted(store, one)
+            await store.usage.refund(one)
+        assert await counted(store) == (0, 0)
+
+    run(scenario())
+
+
+def test_no_limit_is_none(store: Store) -> None:
+    async def scenario() -> None:
+        for _ in range(20):
+            assert await admitted(store, charge(records=None, most=None))
+        assert await counted(store) == (20, 200)
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("day", [TODAY, KEPT])
+def test_past_days_are_forgotten_and_what_is_kept_is_not(store: Store, day: int) -> None:
+    async def scenario() -> None:
+        for past in range(5):
+            assert await admitted(store, charge(day=TODAY - 1 - past))
+        assert await admitted(store, charge(day=day))
+        assert [await store.usage.forget(TODAY, limit=3) for _ in range(3)] == [3, 2, 0]
+        assert await counted(store, day=day) == (1, 10)
+
+    run(scenario())
