@@ -107,9 +107,9 @@ class Gate:
             refusal = error
         headers: Headers | None = None
         if credential is None or not self._has_been_good(credential):
-            headers = await self._address_pays(
-                operation, request, _cost(operation, request) if credential is None else 1
-            )
+            # Where anybody is served, what is served has its price; elsewhere an unknown credential may yet be refused.
+            is_stranger = credential is None or not operation.schemes
+            headers = await self._address_pays(operation, request, _cost(operation, request) if is_stranger else 1)
         if isinstance(refusal, AuthAmbiguous):
             raise refusal
         try:
@@ -121,7 +121,7 @@ class Gate:
         if not operation.schemes:
             # Nobody is asked for here, and a key that could not be checked is no refusal; one that is good may see more.
             anybody = None if key is None else Caller(api_key=key)
-            return anybody, headers or await self._address_pays(operation, request)
+            return anybody, headers or await self._address_pays(operation, request, _cost(operation, request))
         try:
             caller = await self._authenticated(operation, request, credential, key, refusal)
         except IdentityError:

@@ -37,13 +37,13 @@ class Buckets:
             raise BucketEmpty(Limit(name, 1.0, 1), Decision(False, 0, 1.0, 1.0))
         return [("RateLimit", name)]
 
-    async def spend_key(self, key: ApiKey) -> list[tuple[str, str]]:
+    async def spend_key(self, key: ApiKey, tokens: int = 1) -> list[tuple[str, str]]:
         return await self._spend("key")
 
-    async def spend_address(self, address: str | None) -> list[tuple[str, str]]:
+    async def spend_address(self, address: str | None, tokens: int = 1) -> list[tuple[str, str]]:
         return await self._spend("address")
 
-    async def spend_did(self, did: Did) -> list[tuple[str, str]]:
+    async def spend_did(self, did: Did, tokens: int = 1) -> list[tuple[str, str]]:
         return await self._spend("did")
 
 

@@ -29,6 +29,7 @@ from identity_core.domain.errors import IdentityError, Overloaded
 from identity_core.domain.schema import Schema
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
+from identity_core.store.audit_end import StoredAuditEnd
 from tests.unit.store.test_documents import START, version
 
 FOLDER = Path(identity_core.store.__file__).parent
@@ -77,8 +78,8 @@ def _fields(kind: type) -> set[str]:
 
 def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public method of every repository."""
-    for name in _fields(Store) - {"database"}:
-        repository = getattr(store, name)
+    repositories = {name: getattr(store, name) for name in _fields(Store) - {"database"}}
+    for name, repository in {**repositories, "audit_end": StoredAuditEnd(store.database)}.items():
         for each, method in inspect.getmembers(repository, inspect.ismethod):
             if not each.startswith("_"):
                 yield f"{name}.{each}", method
