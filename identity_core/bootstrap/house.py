@@ -26,8 +26,10 @@ from identity_core.bootstrap.storage import check_of, require_own_key, told_at_s
 from identity_core.bootstrap.store import open_store
 from identity_core.domain import key_text
 from identity_core.plugin.forks import copies_end_at_once
+from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import leave_no_core
 from identity_core.ports.key_store import KeyStore
+from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.throttle.open import open_buckets
@@ -98,10 +100,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     plugins = load_plugins(settings, clock)
     stack.push_async_callback(plugins.close)
     stack.enter_context(copies_end_at_once())
-    prover = settings.prover
-    # First, because its processes start while the rest is built.
-    provers = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
-    strangers = plugins.anonymous_verifier(prover.backend, deadline_seconds=prover.deadline_seconds)
+    provers, strangers = _start_provers(plugins, settings)
     methods = plugins.did_methods()
     ledger = plugins.ledger(settings.ledger.backend)
     key_stores = plugins.key_stores(settings.key_stores)
@@ -122,8 +121,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         settings=settings,
         clock=clock,
         plugins=plugins,
-        provers=provers or NoProver(),
-        anonymous_verifier=strangers or NoProver(),
+        provers=provers,
+        anonymous_verifier=strangers,
         custodian=custodian,
         store=store,
         reader=DidReader(methods, store.documents, clock, check, settings.did.registered_callers),
@@ -141,6 +140,14 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         known_keys=known_keys,
         keys=KeyDesk.over(key_stores, known_keys, clock),
     )
+
+
+def _start_provers(plugins: PluginManager, settings: Settings) -> tuple[ProofWorkers, ProofWorkers]:
+    """The workers of known callers, and the one of strangers. First of all, because processes start while the rest is built."""
+    prover = settings.prover
+    known = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
+    strangers = plugins.anonymous_verifier(prover.backend, deadline_seconds=prover.deadline_seconds)
+    return known or NoProver(), strangers or NoProver()
 
 
 async def _keep_index(
