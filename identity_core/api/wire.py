@@ -1,13 +1,13 @@
 """GENERATED from openapi/ by `python -m openapi.build`: the JSON values that travel, as types. Do not edit.
 
-SHA-256 of identity.json: 35bf448371f9b48527ff8b500d362b8953afd638e7db0486f697900a796230e1
+SHA-256 of identity.json: aba8d3a61b65d100eeb0faf2930c8ade8e4904de218dc397e94d2944a8ace93f
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-DOCUMENT_SHA256 = "35bf448371f9b48527ff8b500d362b8953afd638e7db0486f697900a796230e1"
+DOCUMENT_SHA256 = "aba8d3a61b65d100eeb0faf2930c8ade8e4904de218dc397e94d2944a8ace93f"
 
 AlsoKnownAs = list[str]
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from identity_core.ports.credentials import CredentialSchemas, SchemaPage
 
-PAGE_OCTETS: Final = 32_768
+PAGE_OCTETS: Final = 8_192
+"""Of attributes as they are stored; header and messages of a schema make four times that of what is shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain import keys
+from identity_core.domain.challenge import SignedHeader
 from identity_core.domain.change import AddService, NewService, RemoveVerificationMethod
 from identity_core.domain.errors import (
     AuthFailed,
@@ -153,9 +154,8 @@ async def test_a_signature_serves_once(rooms: Rooms) -> None:
     from identity_core.crypto import ed25519
 
     signature = ed25519.sign(multikey.decode_secret(secret_of(created))[1], offer.text.encode())
-    attempts = [
-        rooms.authenticate(did, signature, scheme="DIDAuth", purpose="update", body_hash=None) for _ in range(64)
-    ]
+    signed = SignedHeader(did, signature)
+    attempts = [rooms.authenticate(signed, scheme="DIDAuth", purpose="update", body_hash=None) for _ in range(64)]
     results = await asyncio.gather(*attempts, return_exceptions=True)
     assert sum(not isinstance(result, Exception) for result in results) == 1
     assert all(isinstance(result, AuthFailed) for result in results if isinstance(result, Exception))
