@@ -122,14 +122,16 @@ def version(body: dict[str, Any]) -> str:
 @click.command()
 @click.argument("did")
 @click.argument("file", type=click.File("r"))
-def possession(did: str, file: Any) -> None:
+@as_json
+def possession(did: str, file: Any, json_output: bool) -> None:
     """Print the proof of possession of a Bls12381G2Key2020 key that was made elsewhere, for the document of DID. FILE holds its private
     multikey; `-` is standard input. Nothing is sent."""
     try:
-        click.echo(proof_of_possession(did, file.read().strip()))
+        proof = proof_of_possession(did, file.read().strip())
     except ValueError as error:
         where = getattr(file, "name", "standard input")
         fail(str(error), where, "give the private multikey of a Bls12381G2Key2020 key")
+    show({"proofOfPossession": proof}, json_output=json_output, text=lambda body: str(body["proofOfPossession"]))
 
 
 def _added(kind: str, multibase: str, relationships: str, proof: str | None) -> dict[str, Any]:

@@ -203,10 +203,11 @@ def _proof_by(before: DidState, signer: str, at: datetime) -> str:
 
 
 def _proven(state: DidState | None, after: DidState, proofs: Iterable[str]) -> DidState:
-    """``after`` with the BBS keys of its document whose possession was proven, now or before."""
+    """``after`` with the BBS keys of its document whose possession was proven, now or before; sorted, so that whoever drafts an entry
+    and whoever reads it have the same state."""
     known = () if state is None else state.proven_keys or ()
     listed = {method.multibase for method in after.document.methods}
-    return replace(after, proven_keys=tuple(key for key in (*known, *proofs) if key in listed))
+    return replace(after, proven_keys=tuple(sorted(listed.intersection((*known, *proofs)))))
 
 
 def _read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:

@@ -46,7 +46,7 @@ def test_the_story(remote: Commands, server: LocalServer) -> None:
         "422 PREDICATE_NOT_SATISFIED", "403 DELEGATION_SUSPENDED", "410 DELEGATION_REVOKED", "410 DID_DEACTIVATED",
     ):  # fmt: skip
         assert f"refused: {code}" in result.stdout
-    for verdict in ("verified, 10 checks", "CHALLENGE_SPENT", "DOMAIN_MISMATCH", "PROOF_INVALID", "PROOF_REVOKED"):
+    for verdict in ("verified, 14 checks", "CHALLENGE_SPENT", "DOMAIN_MISMATCH", "PROOF_INVALID", "PROOF_REVOKED"):
         assert verdict in result.stdout
     assert SECRET.search(result.stdout) is None
 
