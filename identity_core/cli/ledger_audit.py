@@ -25,7 +25,7 @@ from identity_core.cli.ledger_sources import (
 )
 from identity_core.cli.output import as_json, fail, show
 from identity_core.domain import log
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.domain.errors import LedgerUnavailable, StorageMismatch
 from identity_core.domain.merkle.audit import Audit, Finding
 from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
 from identity_core.domain.merkle.history import IMMUTABLE
@@ -145,7 +145,7 @@ def _checkpoint(source: LogSource, key: VerifierKey, findings: list[Finding]) ->
         # What the database holds is the question; that its custodian can sign it is none.
         try:
             source.bring_up()
-        except LedgerUnavailable as error:
+        except (LedgerUnavailable, StorageMismatch) as error:
             findings.append(Finding("contradiction", f"log of {source.stored().size}", str(error)))
         return source.stored()
     octets = source.note()

@@ -123,11 +123,11 @@ class LocalSource:
         self.key = desk.signer.key
 
     def note(self) -> bytes:
-        """See ``LogSource``. Raises ``LedgerUnavailable`` where the ledger contradicts its log: that is never signed."""
+        """See ``LogSource``. Raises ``StorageMismatch`` where the ledger contradicts its log: that is never signed."""
         return self._run(self._signed())
 
     def bring_up(self) -> None:
-        """Logs what the ledger has beyond its log. Raises ``LedgerUnavailable`` as ``note`` does."""
+        """Logs what the ledger has beyond its log. Raises ``StorageMismatch`` as ``note`` does."""
         self._run(self._desk.follower.now())
 
     def stored(self) -> Checkpoint:

@@ -218,14 +218,20 @@ def test_who_does_not_read_is_cut_off(hasty: LocalServer) -> None:
 
 
 def test_thousands_of_requests_in_one_go_are_not_all_worked_on(door: Address) -> None:
-    with connected(door) as connection:
-        pour(connection, [request("GET", "/nowhere") * 10_000])
-        answers = read_to_the_end(connection)
-    seen = statuses(answers)
-    assert seen[-1] == 429
-    assert code_of(answers) == "RATE_LIMITED"
-    assert set(seen[:-1]) == {404}
-    assert 1 <= len(seen) <= 40
+    told = set()
+    for _ in range(5):
+        with connected(door) as connection:
+            pour(connection, [request("GET", "/nowhere") * 10_000])
+            answers = read_to_the_end(connection)
+        seen = statuses(answers)
+        assert set(seen) <= {404, 429}
+        assert 1 <= len(seen) <= 40
+        # A connection that is closed over unread octets is reset, which may take the last answer away with it.
+        told.add(seen[-1])
+        if seen[-1] == 429:
+            assert code_of(answers) == "RATE_LIMITED"
+            break
+    assert 429 in told
 
 
 def test_thirty_requests_in_one_go_are_answered_in_order(door: Address) -> None:

@@ -178,7 +178,7 @@ def repaired_by_the_operator(site: Site, running: Running, victims: list[Holder]
     assert {one["did"] for one in json.loads(repaired.stdout)["repaired"]} == {one.did for one in victims[1:]}
     for victim in victims:
         assert_well(running, moved(victim, running))
-    assert ready(running)["index"] == "ok"
+    eventually(lambda: ready(running)["index"] == "ok", "readiness says that nothing is withheld any more")
     audit = identity(site.database, "ledger", "audit", "--json")
     assert (audit.returncode, json.loads(audit.stdout)["findings"]) == (0, [])
     told = [json.loads(bytes(line)) for (line,) in site.database.sql("SELECT line FROM audit_lines")]

@@ -294,6 +294,7 @@ def test_a_tampered_database(tmp_path: Path, sql: str, kind: str) -> None:
     connection.close()
     result = CliRunner().invoke(main, ["ledger", "audit", "--data-dir", str(data), "--json"], prog_name="identity")
     assert result.exit_code == 1, result.output
+    assert result.stdout, result.output
     assert kind in kinds(json.loads(result.stdout))
 
 

@@ -122,7 +122,9 @@ PARSERS: dict[str, Parser] = {
         challenge.parse_header,
         (IdentityError,),
         challenge.build_header(HANA, bytes(64)),
-        write=lambda found: challenge.build_header(str(found[0]), found[1]),
+        write=lambda found: challenge.build_header(
+            str(found.did) if found.named is None else found.named.text, found.signature
+        ),
     ),
     "time": of_text(times.parse, (ValueError,), "2026-11-22T10:00:00Z", "2026-11-22T10:00:00.123456+01:00"),
     "ibct": of_json(capability, (IdentityError,), TOKEN),

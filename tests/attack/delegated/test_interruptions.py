@@ -62,6 +62,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "IDENTITY_PLUGINS_MODULES": "features.faults.plugin",
         "IDENTITY_PLUGINS_DISABLED": "did_ids",
         "IDENTITY_PROVER_BACKEND": "faulty",
+        "IDENTITY_PROVER_ENVIRONMENT": "IDENTITY_TEST_FAULT",
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
         "IDENTITY_TEST_FAULT": str(fault),
     }

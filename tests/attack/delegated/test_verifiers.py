@@ -56,7 +56,10 @@ def test_a_good_proof_for_whom_it_was_made(scene: Scene) -> None:
         issuerDid=scene.people.ivo.did,
         schemaId=scene.people.schema_id,
     )
-    assert (told["verified"], told["errors"], told["unchecked"]) == (True, [], [])
+    assert (told["verified"], told["errors"]) == (True, [])
+    # What a proof cannot say, and a verifier who has no part in it is not told.
+    unsaid = {"maxAge", "holder", "credentialValidity", "credentialStatus", "revocation"}
+    assert set(told["unchecked"]) == unsaid
     assert verdict(scene, closed(opened(proof)))["verified"] is True
     # Whom it is about stands nowhere in it.
     assert scene.holder.did not in json.dumps([told, opened(proof)])
@@ -185,5 +188,9 @@ def test_revoked_it_is_refused_where_it_is_kept_and_its_repetition_brings_it_no_
     assert scene.target.wire.call("POST", stored, {}, vera).json["verified"] is True
     assert scene.act(scene.holder, "POST", f"{path}/revoke", "prove", {}).status == 200
     assert scene.ask(body).json["proofId"] == proof["proofId"]
-    told = scene.target.wire.call("POST", stored, {}, vera).json
+    told = scene.target.wire.call("POST", stored, {}, scene.by(scene.people.hana)).json
     assert (told["verified"], told["errors"]) == (False, ["PROOF_REVOKED"])
+    # Who took no part learns what the proof alone says, and that nobody looked further.
+    told = scene.target.wire.call("POST", stored, {}, vera).json
+    assert told["verified"] is True
+    assert "revocation" in told["unchecked"]
