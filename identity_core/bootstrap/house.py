@@ -163,7 +163,7 @@ async def _keep_index(
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine)
     await audit.seal()
     await audit.sample(settings.ledger.sample, secrets.randbelow)
-    journal = QuarantineJournal(store.quarantine, store.audit, SystemClock())
+    journal = QuarantineJournal(store.quarantine, store.audit, SystemClock(), audit)
     await journal.record()
     repair = IndexRepair(catch_up)
     for task in (repair, journal):

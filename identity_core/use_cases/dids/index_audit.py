@@ -124,13 +124,15 @@ def _method(did: str) -> str:
 
 @dataclass(slots=True)
 class QuarantineJournal(Repeating):
-    """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are."""
+    """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are; one that
+    another process has repaired meanwhile is not among them."""
 
     complaint = "what is wrong with the index cannot be recorded"
 
     quarantine: Quarantine
     audit: AuditLog
     clock: Clock
+    index: IndexAudit
     withheld: int = field(default=0, init=False)
 
     async def step(self) -> float:
@@ -145,5 +147,9 @@ class QuarantineJournal(Repeating):
                 log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
             # The line comes first: what ends the process in between makes a second one, and not none.
             await asyncio.gather(*(self.audit.write(_line(one)) for one in found))
-            await self.quarantine.add(found)
+            differing = [one for one in found if await self.index.differences(one.did)]
+            await self.quarantine.add(differing)
+            for one in found:
+                if one not in differing:
+                    await self.quarantine.release(one.did)
         self.withheld = await self.quarantine.count()
