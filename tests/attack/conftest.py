@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from identity_core.cli.local_server import local_server
-from tests.attack.stranger import GENEROUS, SECONDS, Stranger, Wire
+from tests.attack.stranger import GENEROUS, Stranger, Wire
 
 
 @dataclass(frozen=True)
@@ -36,19 +35,11 @@ def targets() -> Iterator[Callable[[int], Target]]:
                 server = stack.enter_context(local_server(*command, environment=GENEROUS))
                 wire = Wire(server.url)
                 stack.callback(wire.close)
-                _await_all(wire, processes)
+                wire.await_processes(processes)
                 running[processes] = Target(wire, Stranger(wire, server.api_key), server.data_dir, processes)
             return running[processes]
 
         yield start
-
-
-def _await_all(wire: Wire, processes: int) -> None:
-    """Returns when each process has answered: a service is ready when one of them is."""
-    end, seen = time.monotonic() + SECONDS, set()
-    while len(seen) < processes:
-        assert time.monotonic() < end, f"only {len(seen)} of {processes} processes answer"
-        seen.add(wire.call("GET", "/health", fresh=True).process)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ GENEROUS = {
     f"IDENTITY_THROTTLE_{bucket}_{size}": "1000000"
     for bucket in ("ADDRESS", "CHALLENGE", "DID", "KEY")
     for size in ("PER_SECOND", "BURST")
-}
+} | {"IDENTITY_SERVER_MAX_CONNECTIONS_PER_ADDRESS": "10000"}
 # Purpose of the challenge and HTTP method and path below the DID, by what is done.
 ACTS = {
     "update": ("PATCH", ""),
@@ -150,6 +150,13 @@ class Wire:
         except BaseException:
             self.close()
             raise
+
+    def await_processes(self, count: int) -> None:
+        """Returns when each of the processes has answered: a service is ready when one of them is."""
+        end, seen = time.monotonic() + SECONDS, set()
+        while len(seen) < count:
+            assert time.monotonic() < end, f"only {len(seen)} of {count} processes answer"
+            seen.add(self.call("GET", "/health", fresh=True).process)
 
     def connect(self) -> http.client.HTTPConnection:
         """This thread's connection. One that has been idle may be closed at the other end and is replaced."""

@@ -37,7 +37,7 @@ def pids(request: pytest.FixtureRequest) -> Iterator[Pids]:
         while True:
             # Whoever answers starts a verifier for strangers.
             assert wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": "AAAA"}, fresh=True).status == 200
-            found = family(os.getpid())
+            found = family(server.process)
             if len(found["prover"]) == 2 * request.param:
                 break
             assert time.monotonic() < end, found
@@ -47,7 +47,7 @@ def pids(request: pytest.FixtureRequest) -> Iterator[Pids]:
 
 
 def family(of: int) -> Pids:
-    """Whoever descends from this process, by what its command line says."""
+    """This process and its descendants, by what their command lines say. Other services of this run are not among them."""
     parents: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -61,7 +61,7 @@ def family(of: int) -> Pids:
         while above != of and above in parents:
             above = parents[above]
         command = _read(pid, "cmdline")
-        if above == of and pid != of and (b"identity-prover" in command or b"identity_core" in command):
+        if above == of and (b"identity-prover" in command or b"identity_core" in command):
             found["prover" if b"identity-prover" in command else "server"].append(pid)
     return found
 

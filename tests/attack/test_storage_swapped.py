@@ -220,6 +220,8 @@ def test_what_belongs_to_somebody_else_cannot_be_accepted(history: History, data
 @pytest.mark.parametrize("how", ["removed", "replaced"])
 def test_a_running_service_stops_writing(history: History, data: Path, name: str, how: str, workers: str) -> None:
     with service(data, "--workers", workers) as running:
+        # One that started later would find a mismatch at its start, which is another test.
+        running.wire.await_processes(int(workers))
         stranger: Stranger = running.stranger
         holder = stranger.holder()
         if how == "removed":

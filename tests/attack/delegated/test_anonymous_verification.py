@@ -142,7 +142,10 @@ def test_checks_of_credentials_by_strangers_hold_up_no_issuer(
         return people.issue(people.hana)
 
     assert ask() == (200, None)
-    outcomes = at_once(target.wire, [ask] * 120 + [issue] * 8)
-    assert set(outcomes[:120]) <= {(200, None), (503, "OVERLOADED")}
-    assert (503, "OVERLOADED") in outcomes[:120], "the crowd was too small to show anything"
-    assert all(isinstance(one, str) for one in outcomes[120:]), outcomes[120:]
+    for _ in range(20):
+        outcomes = at_once(target.wire, [ask] * 110 + [issue] * 8)
+        assert set(outcomes[:110]) <= {(200, None), (503, "OVERLOADED")}
+        assert all(isinstance(one, str) for one in outcomes[110:]), outcomes[110:]
+        if (503, "OVERLOADED") in outcomes[:110]:
+            return
+    pytest.fail("the crowd was too slow to show anything")
