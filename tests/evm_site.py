@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from identity_ledger_evm.commands import deploy
+from identity_ledger_evm.deployment import deploy
 from identity_ledger_evm.ledger import EvmLedger
 from identity_ledger_evm.settings import EvmSettings
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from identity_core import __version__
+from identity_core.cli.plugin_commands import OpenGroup
 
 GROUPS = {
     "serve": "Serve the API on an embedded default or a database server.",
@@ -31,38 +32,39 @@ GROUPS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(OpenGroup):
     """A group that knows its commands by name and imports them on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names, in the order in which one meets them."""
-        return list(GROUPS)
+        return [*GROUPS, *(name for name in super().list_commands(ctx) if name not in GROUPS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The ``command`` of the module of that name."""
         if cmd_name not in GROUPS:
-            return None
+            return super().get_command(ctx, cmd_name)
         command: click.Command = importlib.import_module(f"identity_core.cli.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(GROUPS.items()))
+        self.write_commands(list(GROUPS.items()), formatter)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Runs the command line; what goes wrong is said in three lines (``failures``)."""
+        """Runs the command line; what goes wrong is said in three lines (``output``)."""
         run: Callable[..., Any] = super().main
         if not standalone_mode:
             return run(*args, standalone_mode=False, **extra)
-        from identity_core.cli.failures import told
+        from identity_core.cli.output import reported
 
-        with told():
+        with reported():
             status = run(*args, standalone_mode=False, **extra)
         sys.exit(status if isinstance(status, int) else 0)
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=LazyGroup, place="", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="identity")
 def main() -> None:
     """DIDs that anyone can check, and zero-knowledge proofs that an agent obtains on a holder's behalf.

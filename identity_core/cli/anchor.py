@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.configuration import refuse_absent
-from identity_core.cli.keys import of_installation
+from identity_core.cli.options import of_installation, refuse_absent
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.times import printed
 from identity_core.settings import Settings
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@click.group(name="anchor")
+@click.group(name="anchor", cls=OpenGroup)
 def command() -> None:
     """Put commitments to proofs on the ledger, beside or instead of the server's own worker."""
 

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from identity_core.cli.configuration import refuse_absent
-from identity_core.cli.keys import of_installation
+from identity_core.cli.options import of_installation, refuse_absent
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session
 from identity_core.client import Session
 from identity_core.domain.audit_chain import (
@@ -44,7 +44,7 @@ Lines = Iterator[ChainedLine]
 _service = click.option("--url", help="Ask this running service (with --api-key) instead of the local database.")
 
 
-@click.group(name="audit")
+@click.group(name="audit", cls=OpenGroup)
 def command() -> None:
     """Check and export the audit log."""
 

@@ -9,11 +9,12 @@ from typing import Any
 import click
 
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import keys_option, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet
 
 
-@click.group(name="auth")
+@click.group(name="auth", cls=OpenGroup)
 def command() -> None:
     """Sign DIDAuth challenges."""
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.configuration import config_option, configured
+from identity_core.cli.options import config_option, configured
 from identity_core.cli.output import as_json, fail_start, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.settings import Settings, ShownSetting, StartError, as_toml
 from identity_core.settings import show as shown
 
 
-@click.group(name="config")
+@click.group(name="config", cls=OpenGroup)
 def command() -> None:
     """Show the settings in force."""
 

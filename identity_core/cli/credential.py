@@ -14,14 +14,15 @@ from identity_core.cli.credential_input import claims, given_claims, read_json
 from identity_core.cli.credential_offline import check_offline, sign
 from identity_core.cli.credential_schema import schema
 from identity_core.cli.listing import add_list
+from identity_core.cli.options import shown
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.values import shown
 
 STATUSES = ("active", "suspended", "revoked")
 
 
-@click.group(name="credential")
+@click.group(name="credential", cls=OpenGroup)
 def command() -> None:
     """Issue, sign, import, show, revoke and verify credentials; register their schemas."""
 

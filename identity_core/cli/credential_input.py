@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from identity_core.cli.options import json_or_text
 from identity_core.cli.output import fail
-from identity_core.cli.values import json_or_text
 from identity_core.codec import strict_json
 
 MAX_FILE_OCTETS = 1 << 20

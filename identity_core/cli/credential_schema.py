@@ -10,12 +10,13 @@ import click
 
 from identity_core.cli.asking import asks, wallet_option
 from identity_core.cli.credential_input import read_json
+from identity_core.cli.options import shown
 from identity_core.cli.output import as_json, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.values import shown
 
 
-@click.group()
+@click.group(cls=OpenGroup, place="credential.schema")
 def schema() -> None:
     """Register, get and list credential schemas."""
 

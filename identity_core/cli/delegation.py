@@ -11,9 +11,10 @@ import click
 
 from identity_core.cli.asking import Ask, asks, wallet_option
 from identity_core.cli.listing import add_list
+from identity_core.cli.options import predicate_value
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.values import predicate_value
 from identity_core.domain.times import printed
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
@@ -33,7 +34,7 @@ class _Limit(click.ParamType[int | str]):
         return int(value)
 
 
-@click.group(name="delegation")
+@click.group(name="delegation", cls=OpenGroup)
 def command() -> None:
     """Create, list, show, suspend, resume and revoke delegations."""
 

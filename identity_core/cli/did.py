@@ -13,6 +13,7 @@ from identity_core.cli.did_create import create
 from identity_core.cli.did_log import log
 from identity_core.cli.did_update import let_go, possession, update, version
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import keys_option, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
 from identity_core.client import Refused
@@ -20,7 +21,7 @@ from identity_core.client.possession import proof_of_possession
 from identity_core.codec.multikey import BLS12381G2
 
 
-@click.group(name="did")
+@click.group(name="did", cls=OpenGroup)
 def command() -> None:
     """Create, resolve, update, rotate, recover and deactivate DIDs; read and check their logs."""
 

@@ -8,12 +8,13 @@ from typing import Any
 import click
 import orjson
 
+from identity_core.cli.options import counted
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import session, url_option
-from identity_core.cli.values import counted
 
 
-@click.group()
+@click.group(cls=OpenGroup, place="did.log")
 def log() -> None:
     """The hash-chained, signed log of a DID."""
 

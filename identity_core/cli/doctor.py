@@ -17,16 +17,16 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.configuration import (
+from identity_core.cli.doctor_database import database
+from identity_core.cli.doctor_index import index
+from identity_core.cli.doctor_storage import storage
+from identity_core.cli.findings import Finding
+from identity_core.cli.options import (
     config_option,
     configured,
     data_dir_option,
     database_url_option,
 )
-from identity_core.cli.doctor_database import database
-from identity_core.cli.doctor_index import index
-from identity_core.cli.doctor_storage import storage
-from identity_core.cli.findings import Finding
 from identity_core.cli.output import as_json, show
 from identity_core.settings import Settings, StartError, buckets_of
 

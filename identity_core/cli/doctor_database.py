@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from identity_core.cli.configuration import shown_database
 from identity_core.cli.findings import Finding
+from identity_core.cli.options import shown_database
 from identity_core.settings import Settings
 
 CHECK: Final = "database"

@@ -10,16 +10,17 @@ import click
 import orjson
 
 from identity_core.cli.ibct_revoke import revoke
+from identity_core.cli.options import predicate_value
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import keys_option
-from identity_core.cli.values import predicate_value
 from identity_core.cli.wallet import Wallet
 
 MAX_FILE_OCTETS = 65_536
 MOST_AT_ONCE = 1000
 
 
-@click.group(name="ibct")
+@click.group(name="ibct", cls=OpenGroup)
 def command() -> None:
     """Issue, sign and check the tokens by which you let an agent act, one use each."""
 

@@ -5,50 +5,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.configuration import (
-    config_option,
-    configured,
-    data_dir_option,
-    database_url_option,
+from identity_core.cli.key_rights import check_targets, listed, remedy_for, scopes_of
+from identity_core.cli.options import (
+    of_installation,
     refuse_absent,
 )
-from identity_core.cli.key_rights import check_targets, listed, remedy_for, scopes_of
 from identity_core.cli.output import as_json, fail, fail_start, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import IdentityError
 from identity_core.domain.times import printed
 from identity_core.settings import Settings, StartError
 
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., Any])
 
 PAGE = 1_000
 UNLIMITED = "none"
 
 
-@click.group(name="keys")
+@click.group(name="keys", cls=OpenGroup)
 def command() -> None:
     """Create, list, change, rotate and revoke API keys.
 
     Works on the data directory or the database, with or without a running service, which sees a change within two seconds.
     """
-
-
-def of_installation(decorated: F) -> F:
-    """The options that say which installation; the command gets its ``settings``."""
-
-    def wrapped(config: Path | None, data_dir: Path | None, database_url: str | None, **rest: Any) -> None:
-        decorated(configured(config, {"data_dir": data_dir, "database_url": database_url}), **rest)
-
-    wrapped.__doc__ = decorated.__doc__
-    wrapped.__name__ = decorated.__name__
-    wrapped.__click_params__ = getattr(decorated, "__click_params__", [])  # type: ignore[attr-defined]
-    return config_option(data_dir_option(database_url_option(wrapped)))  # type: ignore[return-value]
 
 
 def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: bool = False) -> T:

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from identity_core.cli.ledger_audit import audit, export
-from identity_core.cli.ledger_evm import evm
 from identity_core.cli.ledger_index import repair
 from identity_core.cli.ledger_rollback import accept_rollback
 from identity_core.cli.ledger_sources import (
@@ -25,6 +24,7 @@ from identity_core.cli.ledger_sources import (
 from identity_core.cli.ledger_verify import verify
 from identity_core.cli.ledger_witness import cosigned, witness
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import session
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.merkle.proofs import consistency_spans, span_hash
@@ -32,7 +32,7 @@ from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tiles import needed, node_from, tile_at
 
 
-@click.group(name="ledger")
+@click.group(name="ledger", cls=OpenGroup)
 def command() -> None:
     """The transparency log over the ledger: verify, audit, repair, export, witness."""
 
@@ -91,5 +91,5 @@ def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
     return [span_hash(span, node_from(tiles)) for span in spans]
 
 
-for one in (verify, audit, repair, export, witness, evm, accept_rollback):
+for one in (verify, audit, repair, export, witness, accept_rollback):
     command.add_command(one)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from identity_core.cli.configuration import (
+from identity_core.cli.options import (
     config_option,
     configured,
     data_dir_option,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from identity_core.cli.configuration import config_option, configured, data_dir_option, database_url_option
+from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option
 from identity_core.cli.output import fail
 from identity_core.cli.remote import session
 from identity_core.client import Refused, Session

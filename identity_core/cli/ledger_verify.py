@@ -20,9 +20,9 @@ from identity_core.cli.ledger_sources import (
     verifier_key,
     witness_keys_option,
 )
+from identity_core.cli.options import counted
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import session
-from identity_core.cli.values import counted
 from identity_core.client import Refused, Session
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.errors import IdentityError

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.configuration import config_option, configured
+from identity_core.cli.options import config_option, configured
 from identity_core.cli.output import as_json, fail_start, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.cli.remote import api_key_option
 from identity_core.plugin.inventory import InstalledPlugin
@@ -72,7 +73,7 @@ async def _check(settings: Settings, scratch: Path) -> PluginCheck:
     return PluginCheck(plugins, problems)
 
 
-@click.group(name="plugins")
+@click.group(name="plugins", cls=OpenGroup)
 def command() -> None:
     """List and check the installed plugins, and make new ones."""
 

@@ -11,21 +11,23 @@ from typing import Any
 
 import click
 
-from identity_core.cli.configuration import (
+from identity_core.cli.credential_offline import read_schema
+from identity_core.cli.issuer_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
+from identity_core.cli.options import (
     config_option,
     configured,
     data_dir_option,
     database_url_option,
+    predicate_value,
     refuse_absent,
+    shown,
 )
-from identity_core.cli.credential_offline import read_schema
-from identity_core.cli.issuer_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.cli.output import as_json, fail, fail_start, show
+from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.proof_anchor import Unreachable, check_anchor
 from identity_core.cli.proof_import import import_
 from identity_core.cli.proof_request import request
 from identity_core.cli.proof_stored import get, revoke
-from identity_core.cli.values import predicate_value, shown
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.proof import Expectation
@@ -90,11 +92,13 @@ def installed_prover(settings: Settings) -> Prover:
     manager = PluginManager.load(settings, clock=SystemClock(), logger=_log)
     prover = manager.prover(settings.prover.backend)
     if prover is None:
-        raise StartError("no prover is installed; the proofs of this service need identity-prover-bbs")
+        raise StartError(
+            "no prover is installed, and none can be checked without; `identity plugins list` shows what is"
+        )
     return prover
 
 
-@click.group(name="proof")
+@click.group(name="proof", cls=OpenGroup)
 def command() -> None:
     """Check zero-knowledge proofs, offline or with a service that resolves; get and revoke those that a service keeps."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.anchor import in_office
-from identity_core.cli.keys import of_installation
+from identity_core.cli.options import of_installation
 from identity_core.cli.output import as_json, fail, show
 from identity_core.codec import strict_json
 from identity_core.domain.proof_record import NotARecord, ProofRecord

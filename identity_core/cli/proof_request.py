@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from identity_core.cli.asking import asks, wallet_option
+from identity_core.cli.options import predicate_value
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
 from identity_core.cli.secret_input import secret_option
-from identity_core.cli.values import predicate_value
 
 
 @click.command()

@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import click
 
+from identity_core.cli.options import shown
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.values import shown
 from identity_core.cli.wallet import Wallet
 
 _keys_option = click.option(

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from identity_core.cli.options import shown
 from identity_core.cli.output import fail
 from identity_core.cli.secret_input import secret_option
-from identity_core.cli.values import shown
 from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Unreachable
 
 url_option = click.option(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.configuration import (
+from identity_core.cli.options import (
     config_option,
     configured,
     data_dir_option,

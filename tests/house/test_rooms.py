@@ -1,6 +1,7 @@
 """Rules of the house that no linter knows (house.md §2, §5, §7). The floors themselves are import-linter's contracts."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,11 @@ ROOMS = {
     "rfc8785": ("identity_core/codec/",),
     "pkcs11": ("plugins/custodian_pkcs11/",),
     "web3": ("plugins/",),
-    "click": ("identity_core/cli/",),
+    "click": (
+        "identity_core/cli/",
+        "plugins/ledger_evm/identity_ledger_evm/commands.py",
+        "plugins/custodian_pkcs11/identity_custodian_pkcs11/commands.py",
+    ),
     "uvicorn": ("identity_core/cli/",),
     "tomllib": ("identity_core/settings/", "plugins/keys_file/"),
 }
@@ -84,6 +89,16 @@ def test_libraries_stay_in_their_rooms(trees: dict[str, ast.Module]) -> None:
         if library in ROOMS and not name.startswith(ROOMS[library])
     ]
     assert leaks == []
+
+
+def test_the_core_names_no_plugin_of_ours() -> None:
+    """Neither its distribution nor its package, in code or prose: whoever has other plugins has the same core."""
+    projects = [tomllib.loads(path.read_text()) for path in (ROOT / "plugins").glob("*/pyproject.toml")]
+    assert len(projects) >= 13
+    names = [form for one in projects for name in [one["project"]["name"]] for form in (name, name.replace("-", "_"))]
+    files = [path for path in (ROOT / "identity_core").rglob("*") if path.suffix in (".py", ".jinja", ".md", ".yml")]
+    named = [f"{name_of(path)} names {name}" for path in files for name in names if name in path.read_text()]
+    assert named == []
 
 
 def test_domain_and_ports_do_no_io(trees: dict[str, ast.Module]) -> None:

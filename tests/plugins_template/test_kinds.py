@@ -44,6 +44,9 @@ def make(tools: None, tmp_path: Path) -> Callable[[str, str], Made]:
         )
         assert Path(told.splitlines()[0]).is_relative_to(environment.folder), told
         assert re.search(r"^\d+ passed", told, re.MULTILINE), told
+        # identity-keys-tape brings `identity keys tape`.
+        brought = environment.identity(*distribution.split("-")[1:], "about")
+        assert brought == {"version": "0.1.0", "dataDir": "identity-data"}
         return project, environment
 
     return made

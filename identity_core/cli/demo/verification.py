@@ -54,8 +54,8 @@ def _not_believed(story: Story, cast: Cast, title: str, who: Any, body: dict[str
 
 
 def _offline(story: Story, cast: Cast) -> None:
-    from identity_core.cli.configuration import configured
     from identity_core.cli.issuer_keys import in_log
+    from identity_core.cli.options import configured
     from identity_core.cli.proof import installed_prover, verify_octets
 
     log = story.tell(

@@ -15,6 +15,7 @@ from identity_core.ports.custodian import Custodian
 
 if TYPE_CHECKING:
     from identity_custodian_pkcs11.custodian import Pkcs11Custodian
+    from identity_custodian_pkcs11.token import Token
 
 __all__ = ["Pkcs11Settings", "identity_provide_custodian"]
 
@@ -33,16 +34,13 @@ class Pkcs11Settings:
     )
 
 
-def open_custodian(settings: Pkcs11Settings, context: BuildContext) -> Pkcs11Custodian:
-    """The custodian with its session open, for one thread. Raises ``NotConfigured``, and ``PluginError`` when the token
-    cannot be used."""
+def open_token(settings: Pkcs11Settings, context: BuildContext) -> Token:
+    """The token with its session open, for one thread. Raises ``NotConfigured``, and ``PluginError`` when it cannot be used."""
     if settings.module is None or settings.token is None or not settings.pin:
         missing = [name for name in ("module", "token", "pin") if not getattr(settings, name)]
         names = ", ".join(f"IDENTITY_PLUGINS_PKCS11_{name.upper()}" for name in missing)
         raise NotConfigured(f"{', '.join(missing)} in [plugins.pkcs11] not set; set {names}, or the PIN's _FILE")
     # Here and not above: the binding is a compiled library that other installations have no use for.
-    from identity_core.database.file_lock import FileLock
-    from identity_custodian_pkcs11.custodian import Pkcs11Custodian
     from identity_custodian_pkcs11.module import TokenAway, loaded
     from identity_custodian_pkcs11.token import Token
 
@@ -51,6 +49,15 @@ def open_custodian(settings: Pkcs11Settings, context: BuildContext) -> Pkcs11Cus
         token.open()
     except TokenAway as error:
         raise PluginError(str(error)) from error
+    return token
+
+
+def open_custodian(settings: Pkcs11Settings, context: BuildContext) -> Pkcs11Custodian:
+    """The custodian on an open token. Raises what ``open_token`` raises."""
+    token = open_token(settings, context)
+    from identity_core.database.file_lock import FileLock
+    from identity_custodian_pkcs11.custodian import Pkcs11Custodian
+
     lock = FileLock(context.data_dir / "custodian-pkcs11.lock")
     return Pkcs11Custodian(token, lock, curve=settings.curve)
 

@@ -123,6 +123,11 @@ def find(session: pkcs11.Session, name: str) -> TokenKey | None:
     return key
 
 
+def names(session: pkcs11.Session) -> list[str]:
+    """The names under which there is an Ed25519 key, or half of one, whoever put it there."""
+    return sorted({str(one[Attribute.LABEL]) for one in list(session.get_objects({**_OURS}))})
+
+
 def generate(session: pkcs11.Session, label: Label, curve: bytes) -> None:
     """Has the token make a key."""
     _forget_halves(session, label.name)

@@ -1,152 +1,102 @@
-"""Puts the contract on a chain, and tells how it and its transactions are doing: what ``identity ledger evm`` shows."""
+"""``identity ledger evm``: the contract, put on a chain and looked after."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from decimal import Decimal
+import dataclasses
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from identity_core.domain.errors import LedgerUnavailable
-from identity_core.plugin import BuildContext
-from identity_ledger_evm.chain import Chain
-from identity_ledger_evm.contract import artifact
-from identity_ledger_evm.fees import GWEI, FeeRule, gas_for
-from identity_ledger_evm.ledger import EvmLedger
-from identity_ledger_evm.node import Node, NodeError, NodeRefused
-from identity_ledger_evm.right_chain import WrongChain, code_fault
-from identity_ledger_evm.sender import KeyUnusable, Sender, sender_of
+import click
+
+from identity_core.cli.options import config_option, configured, of_installation, plugin_context
+from identity_core.cli.output import as_json, fail, show
+from identity_core.settings import Settings
 from identity_ledger_evm.settings import EvmSettings
 
-# What is wrong with the settings, as opposed to the node.
-REFUSALS = (WrongChain, KeyUnusable)
-POLL_SECONDS = 0.1
-# The contract's code in storage costs 200 gas an octet, beside what any transaction costs.
-GAS_PER_OCTET = 260
+INSTALL = "pip install 'identity-ledger-evm[chain]'"
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """A contract that is on the chain; the first three are settings of the plugin."""
-
-    chain_id: int
-    contract: str
-    from_block: int
-    owner: str
-    transaction_hash: str
-    gas_used: int
+@click.group(name="evm")
+def evm() -> None:
+    """The contract of the ledger plugin `evm`: put it on a chain, see how it is doing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChainStatus:
-    """How the chain sees it. ``fault`` says what is wrong with the contract's code, or is empty; the balance is
-    the sender's, ``transactions`` how many it has sent."""
+@evm.command(name="deploy")
+@config_option
+@click.option("--wait", default=120.0, show_default=True, help="Seconds to wait for the block.")
+@as_json
+def deploy(config: Path | None, wait: float, json_output: bool) -> None:
+    """Deploy the contract with the key of [plugins.evm], which then owns it, and print the settings that name it.
 
-    chain_id: int
-    head_block: int
-    contract: str
-    fault: str
-    owner: str
-    entries: int
-    sender: str
-    balance_ether: str
-    transactions: int
-
-
-async def deploy(settings: EvmSettings, *, wait_seconds: float) -> Deployment:
-    """Deploys with the key of the settings, which then owns the contract, and waits for the block.
-
-    Raises ``LedgerUnavailable`` when the node refuses, is away, or has not mined it in time; then ``details`` hold the hash.
+    Needs plugins.evm.rpc_url and plugins.evm.private_key or keystore.
     """
-    async with _node(settings) as node:
-        try:
-            return await _deploy(node, settings, wait_seconds)
-        except NodeError as error:
-            raise LedgerUnavailable(f"The contract could not be deployed: {error}.") from error
+    tools = _tools()
+    made = dataclasses.asdict(_run(tools.deploy(_settings(configured(config)), wait_seconds=wait)))
+    show(made, json_output=json_output, text=_deployed)
 
 
-async def _deploy(node: Node, settings: EvmSettings, wait_seconds: float) -> Deployment:
-    chain = Chain(node, "0x" + "0" * 40)
-    chain_id = await chain.chain_id()
-    if settings.chain_id not in (None, chain_id):
-        raise WrongChain(f"the node is of chain {chain_id}, plugins.evm.chain_id is {settings.chain_id}")
-    sender = sender_of(settings, chain_id)
-    head = await chain.head()
-    cap = None if settings.max_fee_gwei is None else int(settings.max_fee_gwei * GWEI)
-    fees = FeeRule(int(settings.priority_fee_gwei * GWEI), cap).first(head.base_fee)
-    if fees is None:
-        raise LedgerUnavailable("The fees of the chain are above plugins.evm.max_fee_gwei.")
-    code = artifact().code
-    gas = gas_for(code, 0) + GAS_PER_OCTET * len(code)
-    signed = sender.sign(None, code, nonce=await chain.nonce(sender.address), gas=gas, fees=fees)
-    await chain.send(signed.raw)
-    deadline = asyncio.get_running_loop().time() + wait_seconds
-    while (mined := await chain.mined(signed.hash)) is None:
-        if asyncio.get_running_loop().time() > deadline:
-            raise LedgerUnavailable(
-                "The contract is not in a block yet.", details={"transactionHash": signed.hash.hex()}
-            )
-        await asyncio.sleep(POLL_SECONDS)
-    if not mined.succeeded or mined.contract is None:
-        raise LedgerUnavailable("The chain refused the contract.", details={"transactionHash": signed.hash.hex()})
-    return Deployment(chain_id, mined.contract, mined.block_number, sender.address, signed.hash.hex(), mined.gas_used)
+@evm.command(name="status")
+@click.argument("transaction", required=False)
+@of_installation
+@as_json
+def status(settings: Settings, transaction: str | None, json_output: bool) -> None:
+    """Show contract, owner, purse and entries as the node sees them; or what became of TRANSACTION, a hash that an error
+    or a receipt told."""
+    tools, table = _tools(), _settings(settings)
+    if transaction is None:
+        found = dataclasses.asdict(_run(tools.status(table)))
+        show(found, json_output=json_output, text=_lines)
+        if found["fault"]:
+            fail(found["fault"], found["contract"], "check plugins.evm.contract and plugins.evm.rpc_url")
+        return
+    match = re.fullmatch(r"(?:0x)?([0-9a-fA-F]{64})", transaction)
+    if match is None:
+        fail("a transaction hash is 64 hex digits", transaction, "copy it from the error or the receipt", status=2)
+    known = _run(tools.find_transaction(table, plugin_context(settings), bytes.fromhex(match[1])))
+    if known is None:
+        fail("this ledger has signed no such transaction", transaction, "ask a block explorer of the chain")
+    show(dataclasses.asdict(known), json_output=json_output, text=_lines)
 
 
-async def status(settings: EvmSettings) -> ChainStatus:
-    """What the node says. Raises ``LedgerUnavailable``."""
-    configured = settings.configured()
-    sender: Sender = sender_of(settings, configured.chain_id)
-    async with _node(settings) as node:
-        chain = Chain(node, configured.contract)
-        try:
-            head = await chain.head()
-            fault = code_fault(await chain.runtime())
-            owner, entries = ("", 0) if fault else (await chain.owner(), await chain.count(head.number))
-            return ChainStatus(
-                await chain.chain_id(),
-                head.number,
-                configured.contract,
-                fault,
-                owner,
-                entries,
-                sender.address,
-                f"{Decimal(await chain.balance(sender.address)) / 10**18:f}",
-                await chain.nonce(sender.address),
-            )
-        except NodeRefused as error:
-            raise LedgerUnavailable(f"The node refuses to answer: {error}.") from error
-        except NodeError as error:
-            raise LedgerUnavailable(f"The node cannot be asked: {error}.") from error
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTransaction:
-    """What became of a transaction. ``transaction_hash`` is the one that is mined, or the one that was asked for."""
-
-    kind: str
-    state: str
-    nonce: int
-    transaction_hash: str
-    block_number: int | None
-    reason: str
-
-
-async def find_transaction(
-    settings: EvmSettings, context: BuildContext, transaction_hash: bytes
-) -> KnownTransaction | None:
-    """Looks it up, by any hash that it ever had, in the plugin's own tables; the node is not asked. None when it is not
-    ours. Raises ``LedgerUnavailable``."""
-    ledger = EvmLedger.open(settings, context)
+def _tools() -> ModuleType:
+    """What does the work. Ends the command where the libraries of a chain, which are an extra, are missing."""
     try:
-        found = await ledger.find_transaction(transaction_hash)
-    finally:
-        await ledger.close()
-    if found is None:
-        return None
-    shown = (found.hash or transaction_hash).hex()
-    return KnownTransaction(found.kind, found.state, found.nonce, shown, found.block_number, found.reason)
+        from identity_ledger_evm import deployment
+    except ModuleNotFoundError as error:
+        fail(f"{error.name} is not installed", "the ledger plugin evm", INSTALL)
+    return deployment
 
 
-def _node(settings: EvmSettings) -> Node:
-    if settings.rpc_url is None:
-        raise LedgerUnavailable("plugins.evm.rpc_url is not set.")
-    return Node(settings.rpc_url, settings.rpc_seconds)
+def _settings(settings: Settings) -> EvmSettings:
+    return settings.plugins.tables.read("evm", EvmSettings)
+
+
+def _run(work: Any) -> Any:
+    from identity_ledger_evm.deployment import REFUSALS
+
+    try:
+        return asyncio.run(work)
+    except REFUSALS as error:
+        fail(str(error), "[plugins.evm]", "put the settings right")
+
+
+def _deployed(made: dict[str, Any]) -> str:
+    return "\n".join(
+        (
+            f"Deployed by {made['owner']} in transaction 0x{made['transaction_hash']}, {made['gas_used']} gas.",
+            "Put this into the settings file:",
+            "",
+            "[plugins.evm]",
+            f"chain_id = {made['chain_id']}",
+            f'contract = "{made["contract"]}"',
+            f"from_block = {made['from_block']}",
+        )
+    )
+
+
+def _lines(found: dict[str, Any]) -> str:
+    width = max(map(len, found))
+    return "\n".join(f"{name.replace('_', ' '):<{width}}  {value}" for name, value in found.items() if value != "")

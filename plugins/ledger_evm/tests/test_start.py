@@ -13,7 +13,7 @@ from typing import Any
 import identity_ledger_evm
 import pytest
 from eth_account import Account
-from identity_ledger_evm.commands import deploy, status
+from identity_ledger_evm.deployment import deploy, status
 from identity_ledger_evm.settings import EvmSettings
 
 from identity_core.domain.errors import LedgerUnavailable

@@ -1,0 +1,92 @@
+"""Commands that installed plugins bring: entry points of the group ``identity.commands``.
+
+The name of an entry point is the place of its command (``ledger.evm`` is ``identity ledger evm``), its value a click command or group.
+The names are read where the help of a level needs them, or a word that the level does not know; the module is imported when its
+command is called. A command of the core is never replaced by one of a plugin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINTS = "identity.commands"
+
+
+class OpenGroup(click.Group):
+    """A group to which plugins can add commands, at ``place``: the words that lead to it, with dots between them."""
+
+    def __init__(self, *arguments: Any, place: str | None = None, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._prefix = f"{self.name if place is None else place}.".removeprefix(".")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The group's own commands, then those of plugins."""
+        own = super().list_commands(ctx)
+        return [*own, *sorted(self._added().keys() - {*own})]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The group's own command, else the one of a plugin. One that cannot be had ends the program."""
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        found = self._added().get(cmd_name, [])
+        place = f"{self._prefix}{cmd_name}"
+        here = [one for one in found if one.name == place]
+        if here:
+            return _loaded(place, here)
+        return OpenGroup(name=cmd_name, place=place, help=_origin(found)) if found else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands; it imports no plugin."""
+        names = super().list_commands(ctx)
+        width = formatter.width - 6 - max(map(len, names), default=0)
+        self.write_commands([(name, self.commands[name].get_short_help_str(width)) for name in names], formatter)
+
+    def write_commands(self, own: list[tuple[str, str]], formatter: click.HelpFormatter) -> None:
+        """The rows of the group's own commands, then those of plugins."""
+        added = self._added()
+        brought = [(name, _origin(added[name])) for name in sorted(added.keys() - dict(own).keys())]
+        with formatter.section("Commands"):
+            formatter.write_dl([*own, *brought])
+
+    def _added(self) -> dict[str, list[EntryPoint]]:
+        """By the word that follows here: the entry points of that place and of those below it."""
+        from importlib.metadata import entry_points
+
+        added: dict[str, list[EntryPoint]] = {}
+        for one in entry_points(group=ENTRY_POINTS):
+            if one.name.startswith(self._prefix):
+                added.setdefault(one.name.removeprefix(self._prefix).partition(".")[0], []).append(one)
+        return added
+
+
+def _loaded(place: str, found: list[EntryPoint]) -> click.Command:
+    from identity_core.cli.output import fail
+
+    words = f"identity {place.replace('.', ' ')}"
+    if len(found) > 1:
+        fail(f"several plugins bring this command: {_distributions(found)}", words, "uninstall all of them but one")
+    [entry_point] = found
+    try:
+        command = entry_point.load()
+        if not isinstance(command, click.Command):
+            raise TypeError("it is not a click command")
+    except Exception as error:  # noqa: BLE001  (the border: whatever a plugin's module raises)
+        where = f"{entry_point.value} of {_distributions(found)}"
+        fail(
+            f"{words} cannot be loaded: {type(error).__name__}: {error}", where, "correct this plugin, or uninstall it"
+        )
+    return command
+
+
+def _origin(found: list[EntryPoint]) -> str:
+    return f"From {_distributions(found)}."
+
+
+def _distributions(found: list[EntryPoint]) -> str:
+    return ", ".join(sorted({one.dist.name for one in found if one.dist}))

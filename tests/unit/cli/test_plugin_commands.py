@@ -1,0 +1,107 @@
+"""Commands that plugins bring: where they are, when they are imported, and what one that is broken costs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Commands
+
+COMMAND = """
+import click
+@click.command()
+def command():
+    \"\"\"Says that it ran.\"\"\"
+    click.echo("it ran")
+"""
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Makes distributions of which everything is there but the installer."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+
+    def installed(distribution: str, place: str, value: str, code: str | None = COMMAND) -> None:
+        info = site / f"{distribution.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[identity.commands]\n{place} = {value}\n")
+        module = value.partition(":")[0]
+        monkeypatch.delitem(sys.modules, module, raising=False)
+        if code is not None:
+            (site / f"{module}.py").write_text(code)
+
+    return installed
+
+
+@pytest.mark.parametrize("place", ["toy", "toy.deep.deeper", "ledger.toy", "did.log.toy", "credential.schema.toy"])
+def test_its_place_is_its_name(identity: Commands, install: Install, place: str) -> None:
+    install("identity-toy", place, "toy_commands:command")
+    words = place.split(".")
+    assert identity.ok(*words) == "it ran\n"
+    assert "From identity-toy." in identity.ok(*words[:-1], "--help")
+    assert identity.ok(*words, "--help").startswith(f"Usage: identity {' '.join(words)} ")
+
+
+def test_help_imports_no_plugin(identity: Commands, install: Install) -> None:
+    install("identity-toy", "ledger.toy", "toy_commands:command", "raise SystemExit('imported')")
+    assert "toy" in identity.ok("ledger", "--help")
+    assert "toy_commands" not in sys.modules
+
+
+def test_a_known_word_reads_no_names(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a command costs does not grow with what is installed."""
+
+    def read(**_: object) -> None:
+        raise AssertionError("the names were read")
+
+    monkeypatch.setattr("importlib.metadata.entry_points", read)
+    assert "Usage" in identity.ok("ledger", "key", "--help")
+    assert "the names were read" in identity.refused("ledger", "kye")[0]
+
+
+@pytest.mark.parametrize("place", ["ledger.verify", "ledger", "version"])
+def test_none_takes_the_place_of_one_of_the_core(identity: Commands, install: Install, place: str) -> None:
+    install("identity-toy", place, "toy_commands:command")
+    assert "it ran" not in identity(*place.split(".")).output
+    assert "identity-toy" not in identity.ok(*place.split(".")[:-1], "--help")
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (None, "ModuleNotFoundError: No module named 'toy_commands'"),
+        ("x = 1 / 0", "ZeroDivisionError"),
+        ("", "AttributeError"),
+        ("command = 1", "TypeError: it is not a click command"),
+    ],
+)
+def test_a_broken_one_costs_itself_only(identity: Commands, install: Install, code: str | None, says: str) -> None:
+    install("identity-toy", "ledger.toy", "toy_commands:command", code)
+    lines = identity.refused("ledger", "toy")
+    assert lines[0].startswith("error: identity ledger toy cannot be loaded: ")
+    assert says in lines[0]
+    assert lines[1] == "  at: toy_commands:command of identity-toy"
+    assert "toy" in identity.ok("ledger", "--help")
+    assert "identity" in identity.ok("--help")
+    assert identity.ok("ledger", "verify", "--help")
+
+
+def test_two_of_one_place_are_neither(identity: Commands, install: Install) -> None:
+    install("identity-toy", "ledger.toy", "toy_commands:command")
+    install("identity-tin", "ledger.toy", "tin_commands:command")
+    lines = identity.refused("ledger", "toy")
+    assert lines[0] == "error: several plugins bring this command: identity-tin, identity-toy"
+    assert identity.ok("ledger", "--help").count("toy  ") == 1
+
+
+def test_an_unknown_word_is_one(identity: Commands, install: Install) -> None:
+    install("identity-toy", "ledger.toy", "toy_commands:command")
+    assert "No such command 'to'" in identity.refused("ledger", "to", status=2)[0]
+    assert "No such command 'ledger.toy'" in identity.refused("ledger.toy", status=2)[0]
