@@ -3,21 +3,16 @@ without one stands in ``credential_offline``."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import functools
 from typing import Any
-from urllib.parse import quote
 
 import click
 
-from identity_core.cli.asking import asks, wallet_option
-from identity_core.cli.credential_input import claims, given_claims, read_json
-from identity_core.cli.credential_offline import check_offline, sign
-from identity_core.cli.credential_schema import schema
-from identity_core.cli.listing import add_list
-from identity_core.cli.options import shown
+from identity_core.cli.credential_offline import check_offline, given_values, holder_option, sign, value_options
+from identity_core.cli.options import read_json, shown
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import api_key_option, session, url_option
+from identity_core.cli.remote import Caller, add_command, named, page, page_options, session, url_option
 
 STATUSES = ("active", "suspended", "revoked")
 
@@ -27,100 +22,12 @@ def command() -> None:
     """Issue, sign, import, show, revoke and verify credentials; register their schemas."""
 
 
-command.add_command(schema)
+@command.group(cls=OpenGroup, place="credential.schema")
+def schema() -> None:
+    """Register, get and list credential schemas."""
+
+
 command.add_command(sign)
-
-
-@command.command()
-@url_option
-@api_key_option
-@wallet_option
-@click.option("--issuer", metavar="DID", help="Who says it; the DID of --keys by default.")
-@claims
-@click.option(
-    "--key", "method", metavar="KEY_ID", help="The issuer's key; the newest that the service holds by default."
-)
-@as_json
-def issue(
-    url: str,
-    api_key: str | None,
-    wallet: Path | None,
-    issuer: str | None,
-    method: str | None,
-    json_output: bool,
-    **given: Any,
-) -> None:
-    """Issue a credential that the service signs, with a key of the issuer that it holds."""
-    body = given_claims(**given) | ({} if method is None else {"verificationMethod": method})
-    with session(url, api_key) as opened:
-        ask = asks(opened, wallet)
-        body["issuerDid"] = issuer or ask.did
-        if body["issuerDid"] is None:
-            fail("who issues it?", "identity credential issue", "give --issuer DID, or --keys FILE", status=2)
-        show(ask("POST", "/credentials", "credential", body), json_output=json_output, text=_record)
-
-
-@command.command(name="import")
-@click.argument("file", type=click.File("rb"))
-@url_option
-@api_key_option
-@wallet_option
-@as_json
-def import_signed(file: Any, url: str, api_key: str | None, wallet: Path | None, json_output: bool) -> None:
-    """Import a credential that its issuer signed: FILE is what `identity credential sign` wrote, `-` is standard input."""
-    body = read_json(file)
-    with session(url, api_key) as opened:
-        answer = asks(opened, wallet)("POST", "/credentials/import", "credential", body)
-    show(answer, json_output=json_output, text=_record)
-
-
-@command.command(name="show")
-@click.argument("credential_id")
-@url_option
-@api_key_option
-@wallet_option
-@as_json
-def show_one(credential_id: str, url: str, api_key: str | None, wallet: Path | None, json_output: bool) -> None:
-    """Show a credential: its values to holder and issuer, its record to others who may know of it."""
-    with session(url, api_key) as opened:
-        answer = asks(opened, wallet)("GET", f"/credentials/{quote(credential_id, safe=':')}", "read")
-    show(answer, json_output=json_output, text=_record)
-
-
-add_list(
-    command,
-    "/credentials",
-    "List credentials, newest first, without their values.",
-    click.option("--holder", "holderDid", metavar="DID", help="Only those of this holder."),
-    click.option("--issuer", "issuerDid", metavar="DID", help="Only those by this issuer."),
-    click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
-    row="{id}  {status:9}  {schemaId}",
-)
-
-
-def _status_command(name: str, purpose: str, value: bool, says: str) -> None:
-    """Adds the command ``name``, which sets ``purpose`` to ``value``."""
-
-    @command.command(name=name, help=says)
-    @click.argument("credential_id")
-    @url_option
-    @api_key_option
-    @wallet_option
-    @click.option("--reason", help="Holder and issuer see it.")
-    @as_json
-    def change(
-        credential_id: str, url: str, api_key: str | None, wallet: Path | None, reason: str | None, json_output: bool
-    ) -> None:
-        body: dict[str, Any] = {"purpose": purpose, "value": value} | ({} if reason is None else {"reason": reason})
-        path = f"/credentials/{quote(credential_id, safe=':')}/status"
-        with session(url, api_key) as opened:
-            answer = asks(opened, wallet)("POST", path, "credential", body)
-        show(answer, json_output=json_output, text=_record)
-
-
-_status_command("revoke", "revocation", True, "Revoke a credential, for good.")
-_status_command("suspend", "suspension", True, "Suspend a credential until it is resumed.")
-_status_command("resume", "suspension", False, "End the suspension of a credential.")
 
 
 @command.command()
@@ -143,10 +50,23 @@ def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any, json_o
         verdict = check_offline(credential, read_json(schema_file), issuer_key)
     else:
         with session(url) as opened:
-            verdict = opened.call("POST", "/credentials/verify", body={"credential": credential}, signed_in=False)
+            verdict = Caller(opened, None).send("verifyCredential", body={"credential": credential})
     show(verdict, json_output=json_output, text=_verdict)
     if not verdict["verified"]:
         raise SystemExit(1)
+
+
+def _issued(caller: Caller, *, values: Any, single: Any, issuerDid: str | None, **said: Any) -> dict[str, Any]:
+    issuer = issuerDid or caller.did
+    if issuer is None:
+        fail("who issues it?", "identity credential issue", "give --issuer DID, or --keys FILE", status=2)
+    return named(caller, issuerDid=issuer, **said) | {"attributes": given_values(values, single)}
+
+
+def _definition(_: Caller, *, file: Any, id: str | None) -> dict[str, Any]:
+    value = read_json(file)
+    named_id = id or value.get("id")
+    return {"attributes": value.get("attributes")} | ({} if named_id is None else {"id": named_id})
 
 
 def _record(body: dict[str, Any]) -> str:
@@ -167,3 +87,105 @@ def _verdict(body: dict[str, Any]) -> str:
     if body.get("unchecked"):
         lines.append(f"  unchecked  {', '.join(body['unchecked'])}")
     return "\n".join(lines)
+
+
+def _schema_text(body: dict[str, Any]) -> str:
+    return "\n".join([body["id"], *(f"  {one['name']}  {_kind(one)}" for one in body["attributes"])])
+
+
+def _kind(attribute: dict[str, Any]) -> str:
+    rules = {name: attribute[name] for name in attribute if name not in ("name", "type")}
+    return str(attribute["type"]) + "".join(f"  {name} {shown(value)}" for name, value in rules.items())
+
+
+_CREDENTIAL = click.argument("credential_id")
+_FILE = click.argument("file", type=click.File("rb"))
+add_command(
+    command,
+    "issue",
+    "issueCredential",
+    "Issue a credential that the service signs, with a key of the issuer that it holds.",
+    click.option("--issuer", "issuerDid", metavar="DID", help="Who says it; the DID of --keys by default."),
+    holder_option,
+    click.option("--schema", "schemaId", required=True, metavar="ID", help="The schema of the values."),
+    *value_options,
+    click.option(
+        "--key",
+        "verificationMethod",
+        metavar="KEY_ID",
+        help="The issuer's key; the newest that the service holds by default.",
+    ),
+    body=_issued,
+    text=_record,
+)
+add_command(
+    command,
+    "import",
+    "importCredential",
+    "Import a credential that its issuer signed: FILE is what `identity credential sign` wrote, `-` is standard input.",
+    _FILE,
+    body=lambda _, file: read_json(file),
+    text=_record,
+)
+add_command(
+    command,
+    "show",
+    "getCredential",
+    "Show a credential: its values to holder and issuer, its record to others who may know of it.",
+    _CREDENTIAL,
+    text=_record,
+)
+add_command(
+    command,
+    "list",
+    "listCredentials",
+    "List credentials, newest first, without their values.",
+    click.option("--holder", "holderDid", metavar="DID", help="Only those of this holder."),
+    click.option("--issuer", "issuerDid", metavar="DID", help="Only those by this issuer."),
+    click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
+    *page_options,
+    text=page("{id}  {status:9}  {schemaId}"),
+)
+for name, purpose, value, says in (
+    ("revoke", "revocation", True, "Revoke a credential, for good."),
+    ("suspend", "suspension", True, "Suspend a credential until it is resumed."),
+    ("resume", "suspension", False, "End the suspension of a credential."),
+):
+    add_command(
+        command,
+        name,
+        "setCredentialStatus",
+        says,
+        _CREDENTIAL,
+        click.option("--reason", help="Holder and issuer see it."),
+        body=functools.partial(named, purpose=purpose, value=value),
+        text=_record,
+    )
+add_command(
+    schema,
+    "create",
+    "createCredentialSchema",
+    """Register a schema, for good: FILE holds {"id": …, "attributes": […]}, `-` is standard input.""",
+    _FILE,
+    click.option("--id", metavar="URI", help="Its id, in place of the one in FILE."),
+    body=_definition,
+    text=_schema_text,
+)
+add_command(
+    schema,
+    "get",
+    "getCredentialSchema",
+    "Get a schema. With --json it is what `identity credential sign --schema` takes.",
+    click.argument("schema_id"),
+    text=_schema_text,
+    anonymous=True,
+)
+add_command(
+    schema,
+    "list",
+    "listCredentialSchemas",
+    "List the schemas in order of id.",
+    *page_options,
+    text=page("{id}"),
+    anonymous=True,
+)

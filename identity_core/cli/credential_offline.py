@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.credential_input import given_claims, read_json, value_options
+from identity_core.cli.options import json_or_text, read_json
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
@@ -16,11 +17,34 @@ from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.errors import IdentityError
 
 UNCHECKED = ["holder", "issuer", "validity", "status"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+value_options = (
+    click.option("--values", type=click.File("rb"), metavar="FILE", help="A JSON object: attribute → value."),
+    click.option(
+        "--value", "single", nargs=2, multiple=True, metavar="ATTRIBUTE VALUE", help="One value; JSON or a text."
+    ),
+    click.option("--valid-from", "validFrom", metavar="TIME", help="RFC 3339; now by default."),
+    click.option("--valid-until", "validUntil", metavar="TIME", help="RFC 3339; without end by default."),
+)
+holder_option = click.option("--holder", "holderDid", required=True, metavar="DID", help="Of whom it is said.")
+
+
+def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """The attributes. A VALUE is JSON (18, true, null); anything else is taken as a string."""
+    attributes = {} if values is None else read_json(values)
+    return attributes | {name: json_or_text(text) for name, text in single}
+
+
+def _value_options(command: F) -> F:
+    for option in reversed(value_options):
+        command = option(command)
+    return command
 
 
 @click.command()
 @keys_option
-@click.option("--holder", required=True, metavar="DID", help="Of whom it is said.")
+@holder_option
 @click.option(
     "--schema",
     "schema_file",
@@ -29,28 +53,32 @@ UNCHECKED = ["holder", "issuer", "validity", "status"]
     metavar="FILE",
     help="What `identity credential schema get ID --json` printed.",
 )
-@value_options
+@_value_options
 @click.option(
     "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
 )
 @as_json
-def sign(wallet: Path, holder: str, schema_file: Any, method: str | None, json_output: bool, **given: Any) -> None:
+def sign(
+    wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, json_output: bool, **said: Any
+) -> None:
     """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
     takes."""
     issuer = Wallet.open(wallet)
     key = _signing_key(issuer, method)
     definition = read_schema(schema_file)
-    body = given_claims(holder=holder, schema_id=definition.schema.id, **given)
+    body = {name: value for name, value in said.items() if value is not None}
+    attributes = given_values(values, single)
     kind, secret = multikey.decode_secret(key["privateKey"])
     if kind != multikey.BLS12381G2:
         fail("the key does not sign credentials", key["keyId"], "name a Bls12381G2Key2020 key with --key")
     try:
-        body["attributes"], signature = sign_values(definition, body["attributes"], secret)
+        body["attributes"], signature = sign_values(definition, attributes, secret)
     except IdentityError as error:
         attribute = error.details.get("attribute")
         where = "the values" if attribute is None else f"the attribute {attribute}"
         fail(str(error.details.get("reason", error)), where, "put it right and sign again")
     body |= {
+        "schemaId": definition.schema.id,
         "issuerDid": issuer.named_did(),
         "verificationMethod": key["keyId"],
         "signature": multibase.base64url_encode(signature),

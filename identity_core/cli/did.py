@@ -14,7 +14,7 @@ from identity_core.cli.did_log import log
 from identity_core.cli.did_update import let_go, possession, update, version
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import keys_option, session, url_option
+from identity_core.cli.remote import add_command, keys_option, more, page_options, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
 from identity_core.client import Refused
 from identity_core.client.possession import proof_of_possession
@@ -30,18 +30,6 @@ command.add_command(create)
 command.add_command(log)
 command.add_command(update)
 command.add_command(possession)
-
-
-@command.command()
-@click.argument("did")
-@url_option
-@click.option("--version-id", type=click.IntRange(1), help="The document as it was at this version.")
-@click.option("--version-time", help="The document as it was at this RFC 3339 time.")
-@as_json
-def resolve(did: str, url: str, version_id: int | None, version_time: str | None, json_output: bool) -> None:
-    """Resolve a DID, now, at a version, or at a time. Prints JSON in any case."""
-    with session(url) as opened:
-        show(opened.resolve(did, versionId=version_id, versionTime=version_time), json_output=True)
 
 
 @command.command()
@@ -160,21 +148,31 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str, json_output: 
     )
 
 
-@command.command()
-@click.argument("did")
-@url_option
-@click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="Versions to a page.")
-@click.option("--cursor", help="The nextCursor of the page before.")
-@as_json
-def history(did: str, url: str, limit: int, cursor: str | None, json_output: bool) -> None:
-    """List the versions of a DID."""
+def _history(body: dict[str, Any]) -> str:
+    lines = [
+        f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
+        for item in body["items"]
+    ]
+    return "\n".join(more(lines, body))
 
-    def text(body: dict[str, Any]) -> str:
-        lines = [
-            f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
-            for item in body["items"]
-        ]
-        return "\n".join([*lines, *([f"more: --cursor {body['nextCursor']}"] if body.get("nextCursor") else [])])
 
-    with session(url) as opened:
-        show(opened.history(did, limit=limit, cursor=cursor), json_output=json_output, text=text)
+add_command(
+    command,
+    "resolve",
+    "resolveDid",
+    "Resolve a DID, now, at a version, or at a time. Prints JSON in any case.",
+    click.argument("did"),
+    click.option("--version-id", "versionId", type=click.IntRange(1), help="The document as it was at this version."),
+    click.option("--version-time", "versionTime", help="The document as it was at this RFC 3339 time."),
+    anonymous=True,
+)
+add_command(
+    command,
+    "history",
+    "listDidHistory",
+    "List the versions of a DID.",
+    click.argument("did"),
+    *page_options,
+    text=_history,
+    anonymous=True,
+)

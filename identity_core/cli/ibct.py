@@ -9,11 +9,10 @@ from typing import Any
 import click
 import orjson
 
-from identity_core.cli.ibct_revoke import revoke
 from identity_core.cli.options import predicate_value
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import keys_option
+from identity_core.cli.remote import Caller, add_command, keys_option, named
 from identity_core.cli.wallet import Wallet
 
 MAX_FILE_OCTETS = 65_536
@@ -23,9 +22,6 @@ MOST_AT_ONCE = 1000
 @click.group(name="ibct", cls=OpenGroup)
 def command() -> None:
     """Issue, sign and check the tokens by which you let an agent act, one use each."""
-
-
-command.add_command(revoke)
 
 
 @command.command()
@@ -102,7 +98,7 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None, jso
 
     Whether it was used or called back, and what the delegation allows, only the service knows.
     """
-    from identity_core.cli.holder_keys import holder_keys
+    from identity_core.cli.public_keys import holder_keys
     from identity_core.client import ibct
     from identity_core.domain.capability import Capability
     from identity_core.domain.errors import IbctExpired, IbctInvalid, InvalidDid
@@ -161,3 +157,31 @@ def _text(body: dict[str, Any]) -> str:
             f"until      {body['expiresAt']}",
         )
     )
+
+
+def _revoked(caller: Caller, **given: Any) -> dict[str, Any]:
+    body = named(caller, **given)
+    if ("id" in body) == ("nonce" in body):
+        fail("which token?", "identity ibct revoke", "give --id or --nonce, one of the two", status=2)
+    body.setdefault("invoker", caller.did)
+    if body["invoker"] is None:
+        fail("who signed it?", "identity ibct revoke", "give --invoker DID, or --keys FILE", status=2)
+    return body
+
+
+add_command(
+    command,
+    "revoke",
+    "revokeIbct",
+    "Call a token back, by its id or by its nonce. Whether somebody has used it makes no difference.",
+    click.option("--invoker", metavar="DID", help="The holder who signed it; the DID of --keys by default."),
+    click.option("--id", help="The `id` of the token."),
+    click.option("--nonce", help="Its `nonce`, where that is better known."),
+    click.option(
+        "--expires-at",
+        "expiresAt",
+        help="Its `expiresAt`; without it the service remembers as long as a delegation may last.",
+    ),
+    body=_revoked,
+    text=lambda body: f"revoked    {body['revokedAt']}\nremembered {body['keptUntil']}",
+)

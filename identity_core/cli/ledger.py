@@ -25,7 +25,7 @@ from identity_core.cli.ledger_verify import verify
 from identity_core.cli.ledger_witness import cosigned, witness
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import session
+from identity_core.cli.remote import add_command
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.merkle.proofs import consistency_spans, span_hash
 from identity_core.domain.merkle.refusals import Malformed, Refuted
@@ -35,23 +35,6 @@ from identity_core.domain.merkle.tiles import needed, node_from, tile_at
 @click.group(name="ledger", cls=OpenGroup)
 def command() -> None:
     """The transparency log over the ledger: verify, audit, repair, export, witness."""
-
-
-@command.command(name="key")
-@click.option(
-    "--url",
-    envvar="IDENTITY_URL",
-    default="http://127.0.0.1:8080",
-    show_default=True,
-    show_envvar=True,
-    help="A running service.",
-)
-@as_json
-def key(url: str, json_output: bool) -> None:
-    """Show the key that the log's checkpoints are verified with. Compare it with what others were shown."""
-    with session(url) as http:
-        body = http.call("GET", "/ledger/key", signed_in=False)
-    show(body, json_output=json_output, text=lambda shown: str(shown["verifierKey"]))
 
 
 @command.command(name="checkpoint")
@@ -93,3 +76,11 @@ def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
 
 for one in (verify, audit, repair, export, witness, accept_rollback):
     command.add_command(one)
+add_command(
+    command,
+    "key",
+    "getLedgerKey",
+    "Show the key that the log's checkpoints are verified with. Compare it with what others were shown.",
+    text=lambda body: str(body["verifierKey"]),
+    anonymous=True,
+)

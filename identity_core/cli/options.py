@@ -21,6 +21,7 @@ from identity_core.settings import Settings, SettingsError, load, shown_hosts
 if TYPE_CHECKING:
     from identity_core.plugin import BuildContext
 
+MAX_FILE_OCTETS = 1 << 20
 F = TypeVar("F", bound=Callable[..., Any])
 
 config_option = click.option(
@@ -109,4 +110,19 @@ def predicate_value(text: str) -> JsonValue:
     value = json_or_text(text)
     if value is None:
         raise click.UsageError("null is no value of a predicate.")
+    return value
+
+
+def read_json(file: Any) -> dict[str, Any]:
+    """The JSON object in an open file; anything else ends the command."""
+    name = getattr(file, "name", "standard input")
+    octets = file.read(MAX_FILE_OCTETS + 1)
+    try:
+        if len(octets) > MAX_FILE_OCTETS:
+            raise strict_json.JsonRefused(f"has more than {MAX_FILE_OCTETS} octets")
+        value = strict_json.loads(octets)
+    except strict_json.JsonRefused as refused:
+        fail(f"the file cannot be read: {refused}", name, "give a file of JSON", status=2)
+    if not isinstance(value, dict):
+        fail("the file holds no JSON object", name, "see the help of this command", status=2)
     return value

@@ -1,19 +1,32 @@
-"""What the commands that call a running service share: where it is, which key to use, and how its refusals read."""
+"""What the commands that call a running service share: where it is, in whose name they call, and how its refusals read.
+
+A command that sends one operation and prints the answer is a call of ``add_command``: operationId, options, text.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 import click
+import orjson
 
 from identity_core.cli.options import shown
-from identity_core.cli.output import fail
+from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.secret_input import secret_option
-from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Unreachable
+from identity_core.cli.wallet import Wallet
+from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Signer, Unreachable
+
+F = TypeVar("F", bound=Callable[..., Any])
+Option = Callable[[F], F]
 
 url_option = click.option(
     "--url",
@@ -32,6 +45,19 @@ keys_option = click.option(
     envvar="IDENTITY_KEYS",
     show_envvar=True,
     help="File with the DID's keys, as `identity did create --keys FILE` wrote it; - reads it from standard input.",
+)
+
+wallet_option = click.option(
+    "--keys",
+    "wallet",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar="IDENTITY_KEYS",
+    show_envvar=True,
+    help="Ask as the DID of this keys file (- for standard input); without it, with the API key.",
+)
+page_options = (
+    click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="The most items."),
+    click.option("--cursor", help="`nextCursor` of the page before."),
 )
 
 
@@ -57,6 +83,120 @@ def session(
         fail(f"nothing was signed: {error}", url, remedy_of)
     except Unreachable as error:
         fail(str(error), url, "start it with `identity serve`, or name another place with --url")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Sends operations; with a ``signer`` each is signed with a challenge for exactly its purpose and body."""
+
+    session: Session
+    signer: Signer | None
+    has_api_key: bool = False
+
+    @property
+    def did(self) -> str | None:
+        """The DID that asks."""
+        return None if self.signer is None else self.signer.did
+
+    def send(self, operation_id: str, *places: str, body: Any = None, token: str | None = None, **query: Any) -> Any:
+        """The answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
+        credential. Raises ``Refused`` or ``Unreachable``."""
+        from identity_core.api.purposes import PURPOSES
+
+        method, path = _operations()[operation_id]
+        names = iter(places)
+        path = re.sub(r"\{\w+\}", lambda _: quote(next(names), safe=":"), path)
+        if self.signer is None or token is not None:
+            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+            return self.session.call(method, path, body=body, query=query, headers=headers)
+        purpose = PURPOSES[operation_id]
+        if body is not None:
+            return self.session.signed(method, path, body, self.signer, purpose)
+        text = self.session.challenge(self.signer.did, purpose=purpose, named=True)["challenge"]
+        header = self.signer.header(text, purpose=purpose, origin=self.session.origin, named=True)
+        return self.session.call(method, path, query=query, headers={"Authorization": header})
+
+
+@functools.cache
+def _operations() -> dict[str, tuple[str, str]]:
+    """Method and path by operationId, from the document of this version."""
+    document = orjson.loads(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
+    return {
+        operation["operationId"]: (method.upper(), path)
+        for path, item in document["paths"].items()
+        for method, operation in item.items()
+        if "operationId" in operation
+    }
+
+
+def with_caller(decorated: F) -> F:
+    """The options that say which service and in whose name; the command gets its ``caller``."""
+
+    @functools.wraps(decorated)
+    def wrapped(url: str, api_key: str | None = None, wallet: Path | None = None, **rest: Any) -> None:
+        signer = None if wallet is None else Wallet.open(wallet).signer()
+        with session(url, api_key) as opened:
+            decorated(Caller(opened, signer, api_key is not None), **rest)
+
+    return url_option(api_key_option(wallet_option(wrapped)))  # type: ignore[return-value]
+
+
+def add_command(
+    group: click.Group,
+    name: str,
+    operation_id: str,
+    says: str,
+    *options: Option[Any],
+    text: Callable[[Any], str] | None = None,
+    body: Callable[..., dict[str, Any]] | None = None,
+    anonymous: bool = False,
+    whose: str = "",
+) -> None:
+    """Adds a command that sends one operation and prints its answer.
+
+    The operation's path is filled with the first arguments among the ``options``; what else is there is named as in the query, or is
+    what ``body`` makes the request of, for the caller. One that is ``anonymous`` needs no credential;
+    ``whose`` says whose it wants where the service's own answer would not.
+    """
+
+    def run(caller: Caller, json_output: bool, **given: Any) -> None:
+        if whose and caller.signer is None and not caller.has_api_key:
+            fail("nobody asks", "the options", f"give --keys of {whose}, or --api-key", status=2)
+        _, path = _operations()[operation_id]
+        places = [given.pop(one) for one in arguments[: path.count("{")]]
+        sent = {} if body is None else {"body": body(caller, **given)}
+        show(caller.send(operation_id, *places, **(sent or given)), json_output=json_output, text=text)
+
+    def run_anonymously(url: str, **given: Any) -> None:
+        with session(url) as opened:
+            run(Caller(opened, None), **given)
+
+    decorated: Any = run_anonymously if anonymous else run
+    for option in reversed((*options, as_json)):
+        decorated = option(decorated)
+    decorated = url_option(decorated) if anonymous else with_caller(decorated)
+    made = group.command(name=name, help=says)(decorated)
+    arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]
+
+
+def named(_: Caller, **members: Any) -> dict[str, Any]:
+    """The body of the members that were given; options are named as they are. What is left out, the service decides."""
+    return {name: value for name, value in members.items() if value not in (None, ())}
+
+
+def page(row: str) -> Callable[[Any], str]:
+    """The text of a page of records; ``row`` is the format of one."""
+
+    def text(body: dict[str, Any]) -> str:
+        lines = [row.format_map(one) for one in body["items"]]
+        return "\n".join(more(lines, body)) or "none"
+
+    return text
+
+
+def more(lines: list[str], body: dict[str, Any]) -> list[str]:
+    """``lines``, and one that says how to get the next page where there is one."""
+    return [*lines, f"more: --cursor {body['nextCursor']}"] if body.get("nextCursor") else lines
 
 
 def remedy(error: Refused, details: dict[str, Any]) -> str:

@@ -54,9 +54,9 @@ def _not_believed(story: Story, cast: Cast, title: str, who: Any, body: dict[str
 
 
 def _offline(story: Story, cast: Cast) -> None:
-    from identity_core.cli.issuer_keys import in_log
     from identity_core.cli.options import configured
-    from identity_core.cli.proof import installed_prover, verify_octets
+    from identity_core.cli.proof_verify import installed_prover, verify_octets
+    from identity_core.cli.public_keys import in_log
 
     log = story.tell(
         "Vera fetches the log of Ivo's DID, from here or from anywhere",

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from identity_core.cli import main
-from identity_core.cli.issuer_keys import given
-from identity_core.cli.proof import verify_octets
+from identity_core.cli.proof_verify import verify_octets
+from identity_core.cli.public_keys import given
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
