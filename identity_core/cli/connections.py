@@ -8,12 +8,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, Protocol
 
+import orjson
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from identity_core.api.errors import error_answer
+from identity_core.api.guard import request_ids
 from identity_core.domain.errors import IdentityError, Overloaded, RateLimited
 from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
+
+_identify = request_ids(secrets.token_hex(4))
+
+
+def refusal_octets(refusal: IdentityError, default_headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """A whole response that ends the connection, with a request id of its own."""
+    request_id = _identify()
+    answer = error_answer(refusal, request_id)
+    body = orjson.dumps(answer.body)
+    headers = [
+        *default_headers,
+        *answer.encoded_headers(),
+        (b"x-request-id", request_id.encode("ascii")),
+        (b"content-length", b"%d" % len(body)),
+        (b"connection", b"close"),
+    ]
+    lines = b"".join(b"%s: %s\r\n" % header for header in headers)
+    return STATUS_LINE[answer.status] + lines + b"\r\n" + body
+
 
 # The answers that wait for their readers, of all connections together, and the bodies that are not complete. Past it whoever has
 # the most waiting is cut off or refused: small and quick ones go on.

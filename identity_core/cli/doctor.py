@@ -1,7 +1,7 @@
 """``identity doctor``: what an operator should know about an installation before a user finds out.
 
 It looks and never writes: databases are opened read-only, and what a plugin would have to make is made in a temporary
-directory. What a start would compare it compares as well (``doctor_storage``).
+directory. What a start would compare it compares as well (``doctor_database``).
 """
 
 from __future__ import annotations
@@ -17,16 +17,8 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.doctor_database import database
-from identity_core.cli.doctor_index import index
-from identity_core.cli.doctor_storage import storage
-from identity_core.cli.findings import Finding
-from identity_core.cli.options import (
-    config_option,
-    configured,
-    data_dir_option,
-    database_url_option,
-)
+from identity_core.cli.doctor_database import Diagnosis, database, index, storage
+from identity_core.cli.options import of_installation
 from identity_core.cli.output import as_json, show
 from identity_core.settings import Settings, StartError, buckets_of
 
@@ -35,13 +27,10 @@ REDIS_SECONDS = 3.0
 
 
 @click.command(name="doctor")
-@config_option
-@data_dir_option
-@database_url_option
+@of_installation
 @as_json
-def command(config: Path | None, data_dir: Path | None, database_url: str | None, json_output: bool) -> None:
+def command(settings: Settings, json_output: bool) -> None:
     """Look at this installation and say what is wrong. Exit code 1 when something is."""
-    settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
     findings = list(examine(settings))
     healthy = all(one.state != "fail" for one in findings)
     body = {"healthy": healthy, "findings": [dataclasses.asdict(one) for one in findings]}
@@ -50,12 +39,12 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
         raise SystemExit(1)
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Diagnosis) -> str:
     remedy = f"\n      {'':<18} do: {finding.remedy}" if finding.remedy else ""
     return f"{finding.state:<5} {finding.check:<18} {finding.says}{remedy}"
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
+def examine(settings: Settings) -> Iterator[Diagnosis]:
     """Every finding, in the order in which a start would meet what they are about."""
     yield from _data_directory(settings.data_dir)
     yield _curves()
@@ -71,39 +60,41 @@ def examine(settings: Settings) -> Iterator[Finding]:
     try:
         yield from _keys(settings, look_inside=is_there)
     except StartError as error:
-        stopped = Finding.of("API keys", error, "put it right, then look again")
+        stopped = Diagnosis.of("API keys", error, "put it right, then look again")
         if stopped.says not in said:
             yield stopped
 
 
-def _data_directory(folder: Path) -> Iterator[Finding]:
+def _data_directory(folder: Path) -> Iterator[Diagnosis]:
     check = "data directory"
     if not folder.exists():
-        yield Finding(check, "warn", f"{folder} does not exist yet", "nothing: `identity serve` makes it")
+        yield Diagnosis(check, "warn", f"{folder} does not exist yet", "nothing: `identity serve` makes it")
         return
     status = folder.stat()
     if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield Finding(check, "fail", f"{folder} cannot be written", "name another with --data-dir, or change its owner")
+        yield Diagnosis(
+            check, "fail", f"{folder} cannot be written", "name another with --data-dir, or change its owner"
+        )
         return
     if status.st_uid != os.geteuid():
-        yield Finding(check, "warn", f"{folder} belongs to user {status.st_uid}", "run the service as that user")
+        yield Diagnosis(check, "warn", f"{folder} belongs to user {status.st_uid}", "run the service as that user")
     elif stat.S_IMODE(status.st_mode) & 0o077:
-        yield Finding(check, "warn", f"others may look into {folder}", f"chmod 700 {folder}")
+        yield Diagnosis(check, "warn", f"others may look into {folder}", f"chmod 700 {folder}")
     else:
-        yield Finding(check, "ok", f"{folder}, for its owner only")
+        yield Diagnosis(check, "ok", f"{folder}, for its owner only")
     for path in sorted(folder.iterdir()):
         # SQLite files hold sealed keys and documents; the rest is worse.
         is_open = path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077
         if is_open and (path.suffix == ".key" or stat.S_IMODE(status.st_mode) & 0o077):
-            yield Finding(check, "warn", f"others may read {path.name}", f"chmod 600 {path}")
+            yield Diagnosis(check, "warn", f"others may read {path.name}", f"chmod 600 {path}")
     free = shutil.disk_usage(folder).free
     if free < LOW_DISK_BYTES:
-        yield Finding(
+        yield Diagnosis(
             "disk", "warn", f"{free // 2**20} MiB are left at {folder}", "make room: a full disk stops writes"
         )
 
 
-def _curves() -> Finding:
+def _curves() -> Diagnosis:
     from identity_core.crypto.bls12381 import available
 
     states = available()
@@ -111,24 +102,24 @@ def _curves() -> Finding:
     lacking = [f"{one.name}: {one.reason}" for one in states if one.curve is None]
     says = f"BLS12-381 by {', '.join(usable) or 'nobody'}" + (f" (not {'; '.join(lacking)})" if lacking else "")
     if not usable:
-        return Finding("curves", "fail", says, "pip install pyblst")
+        return Diagnosis("curves", "fail", says, "pip install pyblst")
     if usable == ["py_ecc"]:
-        return Finding("curves", "warn", says, "pip install pyblst: py_ecc is a hundred times slower")
-    return Finding("curves", "ok", says)
+        return Diagnosis("curves", "warn", says, "pip install pyblst: py_ecc is a hundred times slower")
+    return Diagnosis("curves", "ok", says)
 
 
-def _throttle(settings: Settings) -> Finding:
+def _throttle(settings: Settings) -> Diagnosis:
     throttle = settings.throttle
     store = buckets_of(throttle, settings.server.workers)
     if store == "memory" and settings.server.workers > 1:
         remedy = 'set throttle.store to "sql"'
-        return Finding("throttle", "warn", "each worker has limits of its own, in memory", remedy)
+        return Diagnosis("throttle", "warn", "each worker has limits of its own, in memory", remedy)
     if store == "redis":
         reason = asyncio.run(_redis_fault(str(throttle.redis_url)))
         if reason is not None:
             remedy = "start it, or correct throttle.redis_url; until then each process limits for itself"
-            return Finding("throttle", "fail", f"Redis does not answer: {reason}", remedy)
-    return Finding("throttle", "ok", f"buckets in {store}")
+            return Diagnosis("throttle", "fail", f"Redis does not answer: {reason}", remedy)
+    return Diagnosis("throttle", "ok", f"buckets in {store}")
 
 
 async def _redis_fault(url: str) -> str | None:
@@ -144,36 +135,36 @@ async def _redis_fault(url: str) -> str | None:
     return None if answers else "no connection"
 
 
-def _server(settings: Settings) -> Iterator[Finding]:
+def _server(settings: Settings) -> Iterator[Diagnosis]:
     server = settings.server
     if server.public_url is None and server.host not in ("127.0.0.1", "::1", "localhost"):
         remedy = "set server.public_url to the origin that callers see"
-        yield Finding("server", "warn", f"listens at {server.host} without a public_url", remedy)
+        yield Diagnosis("server", "warn", f"listens at {server.host} without a public_url", remedy)
     else:
-        yield Finding("server", "ok", server.public_url or f"http://{server.host}:{server.port}, for this machine")
+        yield Diagnosis("server", "ok", server.public_url or f"http://{server.host}:{server.port}, for this machine")
     if server.workers > (os.cpu_count() or 1):
-        yield Finding("server", "warn", f"{server.workers} workers on {os.cpu_count()} processors", "take fewer")
+        yield Diagnosis("server", "warn", f"{server.workers} workers on {os.cpu_count()} processors", "take fewer")
 
 
-def _plugins(settings: Settings) -> Iterator[Finding]:
+def _plugins(settings: Settings) -> Iterator[Diagnosis]:
     from identity_core.cli.plugins import check_plugins
 
     try:
         check = check_plugins(settings)
     except StartError as error:
-        yield Finding.of("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
+        yield Diagnosis.of("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
         return
     for problem in check.problems:
-        yield Finding.of("plugins", problem, "see `identity plugins check`")
+        yield Diagnosis.of("plugins", problem, "see `identity plugins check`")
     for one in check.plugins:
         if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
-            yield Finding("plugins", "warn", f"{one.name} failed: {one.reason}", "see `identity plugins list`")
+            yield Diagnosis("plugins", "warn", f"{one.name} failed: {one.reason}", "see `identity plugins list`")
     if not check.problems:
         active = [one.name for one in check.plugins if one.state == "active"]
-        yield Finding("plugins", "ok", f"{len(active)} in use: {', '.join(active)}")
+        yield Diagnosis("plugins", "ok", f"{len(active)} in use: {', '.join(active)}")
 
 
-def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Finding]:
+def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Diagnosis]:
     from identity_core.cli.config import show_settings
 
     values = {row.key: row.value for row in show_settings(settings)}
@@ -182,16 +173,16 @@ def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Finding]:
         remedy = "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, and keep a copy of custodian.key until then"
         if not settings.data_dir.exists():
             says, remedy = f"the first start makes {says}", "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it"
-        yield Finding("master key", "warn", says, remedy)
+        yield Diagnosis("master key", "warn", says, remedy)
     else:
-        yield Finding("master key", "ok", f"custodian {settings.custodian.backend}")
+        yield Diagnosis("master key", "ok", f"custodian {settings.custodian.backend}")
     stores = ", ".join(settings.key_stores)
     if not look_inside:
-        yield Finding("API keys", "ok", f"in {stores}")
+        yield Diagnosis("API keys", "ok", f"in {stores}")
     elif _any_key(settings):
-        yield Finding("API keys", "ok", f"in {stores}; there are some")
+        yield Diagnosis("API keys", "ok", f"in {stores}; there are some")
     else:
-        yield Finding("API keys", "warn", f"in {stores}; there is none yet", "nothing: the first start makes one")
+        yield Diagnosis("API keys", "warn", f"in {stores}; there is none yet", "nothing: the first start makes one")
 
 
 def _any_key(settings: Settings) -> bool:

@@ -1,18 +1,42 @@
-"""What ``identity doctor`` says of the database: whether an acknowledged write is as safe as it is said to be."""
+"""What ``identity doctor`` says of databases: whether an acknowledged write is as safe as it is said to be, whether the files are whole,
+belong together and are as new as they were, and which DIDs are withheld. It only reads, and makes no table that is not there.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from identity_core.cli.findings import Finding
 from identity_core.cli.options import shown_database
-from identity_core.settings import Settings
+from identity_core.database import DatabaseError, DatabaseUnavailable, faults_of, open_database
+from identity_core.domain.errors import IdentityError
+from identity_core.settings import Settings, StartError
 
-CHECK: Final = "database"
+State = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing that was looked at. ``remedy`` says what to do unless it is ok."""
+
+    check: str
+    state: State
+    says: str
+    remedy: str = ""
+
+    @classmethod
+    def of(cls, check: str, error: StartError, remedy: str) -> Diagnosis:
+        """What keeps an installation from starting; most of it knows its place and remedy itself."""
+        says = f"{error.what} It is in: {error.where}" if error.where else error.what
+        return cls(check, "fail", " ".join(says.split()), error.fix or remedy)
+
+
 # Two connections that write or checkpoint in the same instant may lose the start of a log that is being reset.
 WAL_RESET_BUG: Final = ((3, 7, 0), (3, 51, 2))
 # Their locks are missing, advisory or late; SQLite in WAL mode needs shared memory besides.
@@ -21,7 +45,7 @@ NETWORK_FILE_SYSTEMS: Final = frozenset(
 )
 ASKED: Final = ("fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names")
 STANDBYS: Final = "connected synchronous standbys"
-# Whoever is no member of pg_monitor sees that a standby is connected, and not which kind it is.
+# A user who is no member of pg_monitor sees that a standby is connected, and not which kind it is.
 QUESTION: Final = """
 SELECT name, setting FROM pg_settings WHERE name = ANY(%s)
 UNION ALL
@@ -29,27 +53,29 @@ SELECT %s, count(*)::text FROM pg_stat_replication WHERE coalesce(sync_state, 's
 """
 
 
-def database(settings: Settings) -> Iterator[Finding]:
-    """The findings about the database that the settings name."""
+def database(settings: Settings) -> Iterator[Diagnosis]:
+    """The diagnoses about the database that the settings name."""
     if settings.database_url is None:
         yield from _sqlite(settings.data_dir)
     else:
         yield from _postgresql(settings, settings.database_url)
 
 
-def _sqlite(folder: Path) -> Iterator[Finding]:
+def _sqlite(folder: Path) -> Iterator[Diagnosis]:
     first, last = WAL_RESET_BUG
     version = sqlite3.sqlite_version
     kind = file_system(folder, Path("/proc/self/mounts"))
     if kind in NETWORK_FILE_SYSTEMS:
         remedy = "use a local disk, or a PostgreSQL server: --database-url"
-        yield Finding(CHECK, "fail", f"{folder} is on a network file system ({kind}), which SQLite must not be", remedy)
+        yield Diagnosis(
+            "database", "fail", f"{folder} is on a network file system ({kind}), which SQLite must not be", remedy
+        )
     elif first <= sqlite3.sqlite_version_info <= last:
         says = f"SQLite {version} can lose commits when two programs write at once (WAL reset, mended in 3.51.3)"
         remedy = "let nothing but this service open the files: its processes take turns; or update SQLite"
-        yield Finding(CHECK, "warn", says, remedy)
+        yield Diagnosis("database", "warn", says, remedy)
     else:
-        yield Finding(CHECK, "ok", f"SQLite {version} in {folder}")
+        yield Diagnosis("database", "ok", f"SQLite {version} in {folder}")
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
@@ -68,37 +94,39 @@ def file_system(folder: Path, mounts: Path) -> str | None:
     return found[1]
 
 
-def _postgresql(settings: Settings, url: str) -> Iterator[Finding]:
+def _postgresql(settings: Settings, url: str) -> Iterator[Diagnosis]:
     where = shown_database(settings)
     try:
-        said = ask(url)
+        reported = ask(url)
     except ImportError:
-        yield Finding(CHECK, "fail", "psycopg is not installed", "pip install 'identity-service[postgresql]'")
+        yield Diagnosis("database", "fail", "psycopg is not installed", "pip install 'identity-service[postgresql]'")
         return
     except OSError as error:
-        yield Finding(CHECK, "fail", f"{where} does not answer: {error}", "start it, or correct database_url")
+        yield Diagnosis("database", "fail", f"{where} does not answer: {error}", "start it, or correct database_url")
         return
-    findings = list(judge(said))
-    yield from findings
-    if not findings:
-        yield Finding(CHECK, "ok", f"{where}, with a synchronous standby ({said['synchronous_standby_names']})")
+    diagnoses = list(judge(reported))
+    yield from diagnoses
+    if not diagnoses:
+        yield Diagnosis(
+            "database", "ok", f"{where}, with a synchronous standby ({reported['synchronous_standby_names']})"
+        )
 
 
-def judge(said: Mapping[str, str]) -> Iterator[Finding]:
-    """What is wrong with a server whose settings are ``said``."""
+def judge(reported: Mapping[str, str]) -> Iterator[Diagnosis]:
+    """What is wrong with a server whose settings are ``reported``."""
     for name in ("fsync", "full_page_writes"):
-        if said[name] != "on":
-            says = f"PostgreSQL runs with {name} = {said[name]}: a loss of power loses acknowledged entries"
-            yield Finding(CHECK, "fail", says, f"set {name} = on")
-    if said["synchronous_commit"] in ("off", "local"):
-        says = f"synchronous_commit is {said['synchronous_commit']}: a failure loses acknowledged entries"
-        yield Finding(CHECK, "fail", says, "set synchronous_commit = on")
-    if not said["synchronous_standby_names"].strip():
+        if reported[name] != "on":
+            says = f"PostgreSQL runs with {name} = {reported[name]}: a loss of power loses acknowledged entries"
+            yield Diagnosis("database", "fail", says, f"set {name} = on")
+    if reported["synchronous_commit"] in ("off", "local"):
+        says = f"synchronous_commit is {reported['synchronous_commit']}: a failure loses acknowledged entries"
+        yield Diagnosis("database", "fail", says, "set synchronous_commit = on")
+    if not reported["synchronous_standby_names"].strip():
         says = "PostgreSQL has no synchronous standby: a failover loses acknowledged entries"
-        yield Finding(CHECK, "warn", says, "see plugins/ledger_sql/patroni, or keep one server and its backups")
-    elif said[STANDBYS] == "0":
+        yield Diagnosis("database", "warn", says, "see plugins/ledger_sql/patroni, or keep one server and its backups")
+    elif reported[STANDBYS] == "0":
         says = "no synchronous standby is connected to PostgreSQL: whatever is written waits for one, and is refused"
-        yield Finding(CHECK, "warn", says, "start the standby, or look into its log")
+        yield Diagnosis("database", "warn", says, "start the standby, or look into its log")
 
 
 def ask(url: str) -> dict[str, str]:
@@ -111,3 +139,88 @@ def ask(url: str) -> dict[str, str]:
             return dict(connection.execute(QUESTION, (list(ASKED), STANDBYS)).fetchall())
     except psycopg.Error as error:
         raise OSError(str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__) from error
+
+
+SHOWN: Final = 5
+_WITHHELD: Final = "SELECT did, reason FROM quarantined_dids ORDER BY did"
+_REMEDY: Final = (
+    "`identity ledger audit` says what differs, `identity ledger repair --all` writes them anew from the ledger"
+)
+
+
+def index(settings: Settings) -> Iterator[Diagnosis]:
+    """A warning when DIDs are withheld. Nothing where there is no installation yet or its database cannot be read: other checks report it."""
+    try:
+        database = open_database(settings.database_url, settings.data_dir / "identity.sqlite", read_only=True)
+        try:
+            found = database.read_now(lambda transaction: transaction.execute(_WITHHELD).fetchall())
+        finally:
+            asyncio.run(database.close())
+    except DatabaseError:
+        return
+    if not found:
+        yield Diagnosis("index", "ok", "no DID is withheld")
+        return
+    named = "; ".join(f"{did}: {reason}" for did, reason in found[:SHOWN])
+    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    yield Diagnosis("index", "fail", f"{len(found)} DIDs are withheld: {named}{more}", _REMEDY)
+
+
+def storage(settings: Settings) -> Iterator[Diagnosis]:
+    """The diagnoses. Nothing is written, whatever is there."""
+    broken = list(_broken_files(settings.data_dir))
+    yield from broken
+    if not broken:
+        yield _compared(settings)
+    yield _note(settings)
+
+
+def _broken_files(folder: Path) -> Iterator[Diagnosis]:
+    for path in sorted(folder.glob("*.sqlite")):
+        try:
+            faults = faults_of(path)
+        except (DatabaseUnavailable, OSError) as error:
+            faults = [str(error)]
+        if faults:
+            says = f"{path.name} is damaged: {faults[0]} It is in: {path}"
+            yield Diagnosis(
+                "storage", "fail", says, "put it and the other databases back from one backup; keep the broken ones"
+            )
+
+
+def _compared(settings: Settings) -> Diagnosis:
+    from identity_core.bootstrap.look import compare_storage
+
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            found = asyncio.run(compare_storage(settings, Path(scratch)))
+    except StartError as error:
+        return Diagnosis.of("storage", error, "see the findings before this one")
+    except IdentityError as error:
+        return Diagnosis(
+            "storage", "fail", f"what is stored cannot be compared: {error}", "see the findings before this one"
+        )
+    if found.pending:
+        says = f"of an older version: {'; '.join(found.pending)}"
+        return Diagnosis("storage", "warn", says, "make a backup; the next start brings it up to date")
+    kept = "none is remembered" if found.remembered is None else f"{found.remembered} are remembered"
+    if found.entries is None:
+        return Diagnosis(
+            "storage", "ok", f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}"
+        )
+    return Diagnosis("storage", "ok", f"{found.entries} ledger entries agree with the store; {kept}")
+
+
+def _note(settings: Settings) -> Diagnosis:
+    """The checkpoint that is remembered apart."""
+    from identity_core.bootstrap.choices import checkpoint_file_of
+
+    check, path = "checkpoint", checkpoint_file_of(settings)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        says = f"the last checkpoint cannot be remembered in {path.parent}: a rollback would go unseen"
+        return Diagnosis(
+            check, "warn", says, "set ledger.checkpoint_path to a place apart from the databases and their backups"
+        )
+    if not path.exists():
+        return Diagnosis(check, "ok", f"none is remembered yet; the next start remembers one in {path}")
+    return Diagnosis(check, "ok", f"remembered in {path}; keep it out of the backups of the databases")

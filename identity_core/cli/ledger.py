@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from identity_core.cli.ledger_audit import audit, export
-from identity_core.cli.ledger_index import repair
-from identity_core.cli.ledger_rollback import accept_rollback
+from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,

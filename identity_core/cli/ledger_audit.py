@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from identity_core.cli.ledger_held import anchored_option, held_option, kept_checkpoints
-from identity_core.cli.ledger_index import compared
+from identity_core.cli.ledger_repair import compared
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,

@@ -5,6 +5,7 @@ A plugin's command uses these, and ``output``.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -47,12 +48,10 @@ def configured(config: Path | None, overrides: Mapping[str, object] | None = Non
 def of_installation(decorated: F) -> F:
     """The options that say which installation; the command gets its ``settings``."""
 
+    @functools.wraps(decorated)
     def wrapped(config: Path | None, data_dir: Path | None, database_url: str | None, **rest: Any) -> None:
         decorated(configured(config, {"data_dir": data_dir, "database_url": database_url}), **rest)
 
-    wrapped.__doc__ = decorated.__doc__
-    wrapped.__name__ = decorated.__name__
-    wrapped.__click_params__ = getattr(decorated, "__click_params__", [])  # type: ignore[attr-defined]
     return config_option(data_dir_option(database_url_option(wrapped)))  # type: ignore[return-value]
 
 

@@ -1,28 +1,32 @@
 """``identity plugins``: what is installed, and whether what the settings choose can be had.
 
-``list`` imports plugins and builds nothing; how they do in a running service it asks that one. ``check`` builds what the
-settings choose and closes it again: over the installation, read-only, what can look at one, and all else in a temporary
-directory, so that it leaves nothing behind. ``new`` is in ``plugins_new``.
+``list`` imports plugins and builds nothing; how they do in a running service its ``/ready`` tells. ``check`` builds what the settings
+choose and closes it again: over the installation, read-only, what can look at one, and all else in a temporary directory, so that it
+leaves nothing behind. ``new`` is in ``plugins_new``.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import logging
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from identity_core.cli.options import config_option, configured
-from identity_core.cli.output import as_json, fail_start, show
+from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.plugins_new import command as new_command
-from identity_core.cli.remote import api_key_option
+from identity_core.cli.remote import api_key_option, session
+from identity_core.client import Exchange, Refused
 from identity_core.plugin.inventory import InstalledPlugin
+from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, StartError
 
 log = logging.getLogger("identity")
@@ -93,8 +97,6 @@ def list_command(config: Path | None, url: str | None, api_key: str | None, json
     except StartError as error:
         fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
     if url is not None:
-        from identity_core.cli.plugins_running import as_running, conditions
-
         plugins = as_running(plugins, conditions(url, api_key))
     show([dataclasses.asdict(one) for one in plugins], json_output=json_output, text=lambda _: as_table(plugins))
 
@@ -140,3 +142,47 @@ def as_table(plugins: list[InstalledPlugin]) -> str:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) for row in rows
     )
     return "\n".join(line.rstrip() for line in lines)
+
+
+HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}
+
+
+def conditions(url: str, api_key: str | None) -> Mapping[str, Any]:
+    """The ``plugins`` of ``/ready``, by ``kind:name``, whether the service is ready or not. Ends the command where it does not show
+    them."""
+    seen: list[Exchange] = []
+    # 503 says that it is not ready, and still says how it is.
+    with session(url, api_key, on_exchange=seen.append) as opened, contextlib.suppress(Refused):
+        opened.call("GET", "/ready")
+    answer = seen[-1].answer if seen else None
+    plugins = answer.get("plugins") if isinstance(answer, dict) else None
+    if not isinstance(plugins, dict):
+        remedy = "give an admin's key or one with the scope service:read: IDENTITY_API_KEY or --api-key FILE"
+        fail("the service does not show how its plugins do", url, remedy)
+    return plugins
+
+
+def as_running(installed: list[InstalledPlugin], running: Mapping[str, Any]) -> list[InstalledPlugin]:
+    """The rows of this installation with the states of the service, which may be set up otherwise: what is chosen here and not in use
+    there is merely available. What only the service has comes last, without a distribution."""
+    rows, left = [], dict(running)
+    kinds = {hook: kind for kind, hook in HOOKS.items()}
+    for row in installed:
+        condition = left.pop(f"{kinds.get(row.hook, '-')}:{row.name}", None)
+        if condition is not None:
+            rows.append(replace(row, state=condition["state"], reason=_processes(condition)))
+        elif row.state == "chosen" and running:
+            rows.append(replace(row, state="available", reason="the service does not use it"))
+        else:
+            rows.append(row)
+    for key, condition in left.items():
+        kind, _, name = key.partition(":")
+        rows.append(InstalledPlugin(name, HOOKS.get(kind, kind), "", "", condition["state"], _processes(condition)))
+    return rows
+
+
+def _processes(condition: Mapping[str, Any]) -> str:
+    processes = condition.get("processes")
+    if processes is None:
+        return ""
+    return f"{processes['ready']} of {processes['wanted']} processes, {processes['restarts']} restarts"

@@ -1,7 +1,8 @@
 """``identity demo``: the whole story of a credential, told step by step against an own or a running server.
 
-One module a chapter, in the order in which they are told; ``telling`` is how, ``cast`` who, ``place`` where. A step that does not come
-out as promised ends the demo. What it leaves out on purpose: administration of keys, plugins and logs, which has commands of its own.
+``chapters`` and ``aftermath`` are its chapters in order, ``story`` tells a step, ``participants`` are in it, ``place`` is where. A step
+that does not come out as promised ends the demo. What it leaves out on purpose: administration of keys, plugins and logs, which has
+commands of its own.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from typing import Final
 
 import click
 
-from identity_core.cli.demo import credential, delegation, did, ending, limits, proof, sight, verification, withdrawal
-from identity_core.cli.demo.cast import Cast
+from identity_core.cli.demo import aftermath, chapters
+from identity_core.cli.demo.participants import Participants
 from identity_core.cli.demo.place import LEDGERS, somewhere
-from identity_core.cli.demo.telling import Story
+from identity_core.cli.demo.story import Story
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option
 
-CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Cast], None]], ...]] = (
-    ("A DID, and what its keys may do", did.tell),
-    ("A credential", credential.tell),
-    ("A delegation, and a token for one use", delegation.tell),
-    ("A proof, obtained by the agent", proof.tell),
-    ("The proof, checked", verification.tell),
-    ("What the agent cannot get", limits.tell),
-    ("Who can see what happened", sight.tell),
-    ("Taken back", withdrawal.tell),
-    ("The end of the DID", ending.tell),
+CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] = (
+    ("A DID, and what its keys may do", chapters.a_did),
+    ("A credential", chapters.a_credential),
+    ("A delegation, and a token for one use", chapters.a_delegation),
+    ("A proof, obtained by the agent", chapters.a_proof),
+    ("The proof, checked", aftermath.checked),
+    ("What the agent cannot get", aftermath.out_of_reach),
+    ("Who can see what happened", aftermath.seen),
+    ("Taken back", aftermath.taken_back),
+    ("The end of the DID", aftermath.ended),
 )
 _PEOPLE: Final = """\
 Hana holds a credential that Ivo issued. Vera sells from 18 and wants to know no more than that. Aki, Hana's agent, gets her
@@ -57,12 +58,12 @@ def command(url: str | None, api_key: str | None, ledger: str, shown: bool, json
         started = time.perf_counter()
         story = Story(exchanges, is_quiet=json_output, is_shown=shown)
         story.say(f"A service listens at {session.url}.\n\n{_PEOPLE}")
-        cast = Cast(session)
+        people = Participants(session)
         for title, tell in CHAPTERS:
             story.chapter(title)
-            tell(story, cast)
+            tell(story, people)
         seconds, waited = time.perf_counter() - began, started - began
-    summary = {"url": session.url, "anchoring": cast.is_anchored, "steps": story.steps, "seconds": round(seconds, 2)}
+    summary = {"url": session.url, "anchoring": people.is_anchored, "steps": story.steps, "seconds": round(seconds, 2)}
     of_it = "" if url is not None else f", {waited:.1f} s of them to start the service"
     show(
         summary,

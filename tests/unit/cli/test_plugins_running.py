@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from identity_core.cli.plugins_running import as_running, conditions
+from identity_core.cli.plugins import as_running, conditions
 from identity_core.plugin.inventory import InstalledPlugin
 
 PLUGINS = {

@@ -32,7 +32,7 @@ class Person:
 
 
 @dataclass(slots=True)
-class Cast:
+class Participants:
     """The people, and what one chapter leaves to the next. ``session`` has the operator's API key."""
 
     session: Session

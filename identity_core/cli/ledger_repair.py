@@ -1,29 +1,26 @@
-"""``identity ledger repair`` and the comparison of ``identity ledger audit``: the document index held against the ledger."""
+"""The document index held against the ledger (``identity ledger audit``), and what mends what was found: ``identity ledger repair`` writes
+the index anew, ``identity ledger accept-rollback`` goes on from a backup that was put back on purpose, and says what that loses.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from identity_core.cli.options import (
-    config_option,
-    configured,
-    data_dir_option,
-    database_url_option,
-    refuse_absent,
-)
-from identity_core.cli.output import as_json, show
+from identity_core.cli.options import of_installation, refuse_absent
+from identity_core.cli.output import as_json, fail, show
 from identity_core.domain.errors import IdentityError
 from identity_core.domain.merkle.audit import Finding
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import IndexTools
+    from identity_core.bootstrap.rollback import Rollback
 
 PAGE = 500
 SETTLED_SECONDS = 1.0
@@ -58,18 +55,9 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
 @click.command(name="repair")
 @click.argument("dids", nargs=-1, metavar="[DID]...")
 @click.option("--all", "every", is_flag=True, help="Every DID that the service withholds.")
-@config_option
-@data_dir_option
-@database_url_option
+@of_installation
 @as_json
-def repair(
-    dids: Sequence[str],
-    every: bool,
-    config: Path | None,
-    data_dir: Path | None,
-    database_url: str | None,
-    json_output: bool,
-) -> None:
+def repair(settings: Settings, dids: Sequence[str], every: bool, json_output: bool) -> None:
     """Write the index of DIDs anew from the ledger, where every signature of their logs holds. A service may run meanwhile.
 
     The index is never believed: keep a copy of the database first if you want to find out who changed it. Exit code 1 when
@@ -77,7 +65,6 @@ def repair(
     """
     if every == bool(dids):
         raise click.UsageError("name the DIDs, or say --all")
-    settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
     refuse_absent(settings, "name the one of the service with --data-dir")
     repaired, failed = asyncio.run(_repaired(settings, dids))
     body = {"repaired": repaired, "failed": failed}
@@ -121,3 +108,43 @@ def _told(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) 
             "do: restore the ledger from a backup that a kept checkpoint agrees with (`identity ledger audit --held`)"
         )
     return "\n".join(lines) or "nothing is withheld"
+
+
+@click.command(name="accept-rollback")
+@of_installation
+@click.option("--yes", is_flag=True, help="Accept the loss without being asked.")
+@as_json
+def accept_rollback(settings: Settings, yes: bool, json_output: bool) -> None:
+    """Go on from databases that are older than they were. Stop the service first.
+
+    What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
+    revoked keys, credentials and delegations are valid again; used tokens can be used again. Whoever kept a later checkpoint
+    of the log sees a fork.
+    """
+    refuse_absent(settings, "name the installation with --data-dir")
+    from identity_core.bootstrap.rollback import accept_rollback as accept
+
+    accepted = True
+
+    def agreed(found: Rollback) -> bool:
+        nonlocal accepted
+        click.echo(_lost(found), err=True)
+        accepted = yes or (not json_output and click.confirm("Go on from what is there?", err=True))
+        return accepted
+
+    found = asyncio.run(accept(settings, agreed))
+    if not accepted:
+        fail("nothing was changed", str(settings.data_dir), "say --yes to go on from the databases as they are")
+    body = {"accepted": True, **dataclasses.asdict(found)}
+    show(body, json_output=json_output, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
+
+
+def _lost(found: Rollback) -> str:
+    if not found.reason:
+        return "The databases are those that are remembered; nothing is lost."
+    entries, lines = found.known_entries - found.entries, found.known_audit_lines - found.audit_lines
+    return (
+        f"{found.reason}\n"
+        f"Lost: {entries} ledger entries (there are {found.entries}), {lines} lines of the audit log (there are {found.audit_lines}),"
+        " and whatever else was written since."
+    )
