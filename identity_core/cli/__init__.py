@@ -51,7 +51,7 @@ class LazyGroup(OpenGroup):
         self.write_commands(list(GROUPS.items()), formatter)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Runs the command line; what goes wrong is said in three lines (``output``)."""
+        """Runs the command line; what goes wrong is reported in three lines (``output``)."""
         run: Callable[..., Any] = super().main
         if not standalone_mode:
             return run(*args, standalone_mode=False, **extra)

@@ -40,8 +40,8 @@ def worker(settings: Settings, json_output: bool) -> None:
     Set anchoring.worker = false for servers that are not to do it themselves.
     """
 
-    async def work(office: AnchorOffice) -> None:
-        anchorer = office.worker
+    async def work(anchoring: AnchorOffice) -> None:
+        anchorer = anchoring.worker
         if anchorer is None:
             fail(
                 f"the ledger {settings.ledger.backend} cannot anchor", "ledger.backend", "choose one that can", status=2
@@ -58,7 +58,7 @@ def worker(settings: Settings, json_output: bool) -> None:
         finally:
             await anchorer.close()
 
-    in_office(settings, work)
+    with_anchoring(settings, work)
 
 
 @command.command()
@@ -67,13 +67,13 @@ def worker(settings: Settings, json_output: bool) -> None:
 def status(settings: Settings, json_output: bool) -> None:
     """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
 
-    async def look(office: AnchorOffice) -> dict[str, Any]:
-        name = "" if office.worker is None else office.worker.seal.ledger_name
-        work = await office.store.outbox.work(name)
+    async def look(anchoring: AnchorOffice) -> dict[str, Any]:
+        name = "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
+        work = await anchoring.store.outbox.work(name)
         oldest = None if work.oldest is None else printed(work.oldest)
         return {"ledger": name or None, **asdict(work), "oldest": oldest}
 
-    body = in_office(settings, look)
+    body = with_anchoring(settings, look)
     show(body, json_output=json_output, text=_text)
     if body["trouble"]:
         raise click.exceptions.Exit(1)
@@ -84,7 +84,7 @@ def status(settings: Settings, json_output: bool) -> None:
 @as_json
 def retry(settings: Settings, json_output: bool) -> None:
     """Queue every anchor that failed again, in new batches."""
-    count = in_office(settings, lambda office: office.store.outbox.retry(datetime.now(UTC)))
+    count = with_anchoring(settings, lambda anchoring: anchoring.store.outbox.retry(datetime.now(UTC)))
     show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued again")
 
 
@@ -94,7 +94,7 @@ def retry(settings: Settings, json_output: bool) -> None:
 @as_json
 def backfill(settings: Settings, limit: int, json_output: bool) -> None:
     """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""
-    count = in_office(settings, lambda office: office.store.outbox.backfill(datetime.now(UTC), limit))
+    count = with_anchoring(settings, lambda anchoring: anchoring.store.outbox.backfill(datetime.now(UTC), limit))
     show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued")
 
 
@@ -110,11 +110,11 @@ def checkpoint(settings: Settings, save: Path | None, json_output: bool) -> None
     Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
     """
 
-    async def look(office: AnchorOffice) -> AnchoredCheckpoint | None:
-        name = "" if office.worker is None else office.worker.seal.ledger_name
-        return await office.store.outbox.anchored_checkpoint(name)
+    async def look(anchoring: AnchorOffice) -> AnchoredCheckpoint | None:
+        name = "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
+        return await anchoring.store.outbox.anchored_checkpoint(name)
 
-    found = in_office(settings, look)
+    found = with_anchoring(settings, look)
     if found is None:
         fail(
             "no checkpoint is anchored", str(settings.data_dir), "one goes along with every batch of proofs; anchor one"
@@ -124,15 +124,15 @@ def checkpoint(settings: Settings, save: Path | None, json_output: bool) -> None
     show(found.json, json_output=json_output, text=lambda _: _checkpoint_text(found))
 
 
-def in_office(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -> T:
+def with_anchoring(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -> T:
     """Runs ``job`` on the outbox of the installation."""
     from identity_core import bootstrap
 
     refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
 
     async def opened() -> T:
-        async with bootstrap.anchor_office(settings) as office:
-            return await job(office)
+        async with bootstrap.anchor_office(settings) as anchoring:
+            return await job(anchoring)
 
     with contextlib.suppress(KeyboardInterrupt):
         return asyncio.run(opened())

@@ -122,13 +122,13 @@ def export(
     """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
     with _lines(settings, url, api_key, after=after) as lines:
         if json_output:
-            output.write(orjson.dumps([_said(one) for one in lines], option=orjson.OPT_INDENT_2) + b"\n")
+            output.write(orjson.dumps([_exported_line(one) for one in lines], option=orjson.OPT_INDENT_2) + b"\n")
             return
         for one in lines:
-            output.write(orjson.dumps(_said(one)) + b"\n")
+            output.write(orjson.dumps(_exported_line(one)) + b"\n")
 
 
-def _said(one: ChainedLine) -> dict[str, Any]:
+def _exported_line(one: ChainedLine) -> dict[str, Any]:
     return {"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()}
 
 
@@ -235,5 +235,5 @@ def _text(body: dict[str, Any]) -> str:
         if body["keyedFrom"] is None
         else f"; its end is the one that was written, keyed from line {body['keyedFrom']}"
     )
-    told = [f"not checked: {one}" for one in body["unchecked"]]
-    return "\n".join([f"valid, {body['lines']} lines{keyed}{compared}", f"head {body['head']}", *told])
+    unchecked = [f"not checked: {one}" for one in body["unchecked"]]
+    return "\n".join([f"valid, {body['lines']} lines{keyed}{compared}", f"head {body['head']}", *unchecked])

@@ -41,15 +41,15 @@ def refusal_octets(refusal: IdentityError, default_headers: Sequence[tuple[bytes
     return STATUS_LINE[answer.status] + lines + b"\r\n" + body
 
 
-# The answers that wait for their readers, of all connections together, and the bodies that are not complete. Past it whoever has
-# the most waiting is cut off or refused: small and quick ones go on.
+# The answers that wait for their readers, of all connections together, and the bodies that are not complete. Past it the one that
+# has the most waiting is cut off or refused: small and quick ones go on.
 MAX_UNSENT_OCTETS: Final = 32 * 1024 * 1024
 MAX_UNFINISHED_OCTETS: Final = 32 * 1024 * 1024
 # Endings cost an answer each: those of one tick must not hold up everybody else.
 ENDED_IN_A_TICK: Final = 32
 TICK_SECONDS: Final = 0.25
-# How often refused connections are told in the log, at most.
-TELL_SECONDS: Final = 60.0
+# How often refused connections are reported in the log, at most.
+REPORT_SECONDS: Final = 60.0
 
 log = logging.getLogger("identity.connections")
 
@@ -86,7 +86,7 @@ class Connections:
         self._unfinished: dict[Watched, int] = {}
         self._unfinished_octets = 0
         self._refused: Counter[str] = Counter()
-        self._told = float("-inf")
+        self._reported_at = float("-inf")
         self._ticking = False
         deadlines = (server.first_byte_timeout_seconds, server.header_timeout_seconds, server.write_timeout_seconds)
         self._tick_seconds = min(TICK_SECONDS, *(each / 4 for each in deadlines))
@@ -154,14 +154,14 @@ class Connections:
             ended += connection.end_if_late(now)
             if ended == ENDED_IN_A_TICK:
                 break
-        self._tell(now)
+        self._report(now)
         self._ticking = bool(self._open)
         if self._ticking:
             loop.call_later(self._tick_seconds, self._tick, loop)
 
-    def _tell(self, now: float) -> None:
-        if self._refused and now - self._told >= TELL_SECONDS:
-            told = ", ".join(f"{count} {why}" for why, count in sorted(self._refused.items()))
-            log.warning("connections refused or cut off: %s; %d are open", told, len(self._open))
+    def _report(self, now: float) -> None:
+        if self._refused and now - self._reported_at >= REPORT_SECONDS:
+            counts = ", ".join(f"{count} {why}" for why, count in sorted(self._refused.items()))
+            log.warning("connections refused or cut off: %s; %d are open", counts, len(self._open))
             self._refused.clear()
-            self._told = now
+            self._reported_at = now

@@ -56,11 +56,11 @@ def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any, json_o
         raise SystemExit(1)
 
 
-def _issued(caller: Caller, *, values: Any, single: Any, issuerDid: str | None, **said: Any) -> dict[str, Any]:
+def _issued(caller: Caller, *, values: Any, single: Any, issuerDid: str | None, **given: Any) -> dict[str, Any]:
     issuer = issuerDid or caller.did
     if issuer is None:
         fail("who issues it?", "identity credential issue", "give --issuer DID, or --keys FILE", status=2)
-    return named(caller, issuerDid=issuer, **said) | {"attributes": given_values(values, single)}
+    return named(caller, issuerDid=issuer, **given) | {"attributes": given_values(values, single)}
 
 
 def _definition(_: Caller, *, file: Any, id: str | None) -> dict[str, Any]:

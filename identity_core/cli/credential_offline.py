@@ -59,14 +59,14 @@ def _value_options(command: F) -> F:
 )
 @as_json
 def sign(
-    wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, json_output: bool, **said: Any
+    wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, json_output: bool, **given: Any
 ) -> None:
     """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
     takes."""
     issuer = Wallet.open(wallet)
     key = _signing_key(issuer, method)
     definition = read_schema(schema_file)
-    body = {name: value for name, value in said.items() if value is not None}
+    body = {name: value for name, value in given.items() if value is not None}
     attributes = given_values(values, single)
     kind, secret = multikey.decode_secret(key["privateKey"])
     if kind != multikey.BLS12381G2:

@@ -55,13 +55,13 @@ def examine(settings: Settings) -> Iterator[Diagnosis]:
     is_there = settings.database_url is not None or (settings.data_dir.is_dir() and any(settings.data_dir.iterdir()))
     plugins = list(_plugins(settings))
     yield from plugins
-    said = {one.says for one in plugins}
-    yield from (one for one in storage(settings) if one.says not in said)
+    reported = {one.says for one in plugins}
+    yield from (one for one in storage(settings) if one.says not in reported)
     try:
         yield from _keys(settings, look_inside=is_there)
     except StartError as error:
         stopped = Diagnosis.of("API keys", error, "put it right, then look again")
-        if stopped.says not in said:
+        if stopped.says not in reported:
             yield stopped
 
 

@@ -149,7 +149,7 @@ _REMEDY: Final = (
 
 
 def index(settings: Settings) -> Iterator[Diagnosis]:
-    """A warning when DIDs are withheld. Nothing where there is no installation yet or its database cannot be read: other checks report it."""
+    """A warning when DIDs are withheld. Nothing where there is no installation or its database cannot be read: other checks report that."""
     try:
         database = open_database(settings.database_url, settings.data_dir / "identity.sqlite", read_only=True)
         try:

@@ -22,7 +22,7 @@ from identity_core.domain.errors import HeadersTooLarge, IdentityError, InvalidR
 MAX_PIPELINED: Final = 32
 # A body of which there is more counts among those that wait for their clients.
 SMALL_BODY_OCTETS: Final = 16 * 1024
-# What a connection holds before whoever answers has to wait; one part more is made by then.
+# What a connection holds before the one who answers has to wait; one part more is made by then.
 UNSENT_OCTETS: Final = 32 * 1024
 # Octets are counted by this much, because the parser does not tell where in them it was.
 PARSED_AT_ONCE: Final = 4096
@@ -43,7 +43,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._deadline = 0.0
         # When the octets came that are being parsed.
         self._now = 0.0
-        # Octets since the parser last told of anything but a header field: of a head, a chunk's size line, trailers.
+        # Octets since the parser last reported anything but a header field: of a head, a chunk's size line, trailers.
         self._unparsed = 0
         # Of a body that is still to be answered.
         self._body_octets = 0
@@ -237,7 +237,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self.cycle.response_complete:
             self.transport.close()
             return
-        # Whoever waits for the rest of the body finds the refusal instead.
+        # The one who waits for the rest of the body finds the refusal instead.
         self.cycle.scope["identity.refusal"] = refusal  # type: ignore[typeddict-unknown-key]
         self.cycle.more_body = False
         self.cycle.message_event.set()

@@ -106,7 +106,7 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None, jso
     now = datetime.now(UTC)
     try:
         token = _read(file)
-        # What is no token at all is said before anybody is asked for the keys of its invoker.
+        # What is no token at all is refused before anyone is asked for the keys of its invoker.
         invoker = Capability.parse(token, places=()).invoker
         known = holder_keys(invoker, now, keys=keys, document=document, url=url)
         capability = ibct.verify(token, known, now)

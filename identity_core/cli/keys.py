@@ -36,7 +36,7 @@ def command() -> None:
 
 
 def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: bool = False) -> T:
-    """Runs ``job`` on the key desk of the installation; only one that ``may_begin`` makes a new data directory, so that
+    """Runs ``job`` on the API keys of the installation; only one that ``may_begin`` makes a new data directory, so that
     a misspelt one is seen."""
     from identity_core import bootstrap
 
@@ -44,8 +44,8 @@ def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: b
         refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
 
     async def opened() -> T:
-        async with bootstrap.key_desk(settings) as desk:
-            return await job(desk)
+        async with bootstrap.key_desk(settings) as administration:
+            return await job(administration)
 
     try:
         return asyncio.run(opened())
@@ -141,7 +141,7 @@ def create(
         burst=burst,
         expires_at=_end(days),
     )
-    minted = _run(settings, lambda desk: desk.create(wanted), may_begin=True)
+    minted = _run(settings, lambda administration: administration.create(wanted), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, json_output=json_output, text=_minted)
 
 
@@ -151,9 +151,9 @@ def create(
 def list_keys(settings: Settings, json_output: bool) -> None:
     """List the keys of the SQL store, revoked ones included."""
 
-    async def all_of(desk: Any) -> list[ApiKey]:
+    async def all_of(administration: Any) -> list[ApiKey]:
         keys: list[ApiKey] = []
-        while page := await desk.list(after=keys[-1].id if keys else None, limit=PAGE):
+        while page := await administration.list(after=keys[-1].id if keys else None, limit=PAGE):
             keys += page
         return keys
 
@@ -170,7 +170,7 @@ def list_keys(settings: Settings, json_output: bool) -> None:
 @as_json
 def show_key(settings: Settings, key_id: str, json_output: bool) -> None:
     """Show one key, without its text, which nobody has."""
-    key = _run(settings, lambda desk: desk.get(key_id))
+    key = _run(settings, lambda administration: administration.get(key_id))
     show(_record(key), json_output=json_output, text=_whole)
 
 
@@ -219,7 +219,7 @@ def update(
         fail(str(error), "identity keys update", "give a positive number, or none", status=2)
     if not changes:
         fail("there is nothing to change", "identity keys update", "name at least one option, see --help", status=2)
-    key = _run(settings, lambda desk: desk.update(key_id, KeyChanges(**changes)))
+    key = _run(settings, lambda administration: administration.update(key_id, KeyChanges(**changes)))
     show(_record(key), json_output=json_output, text=_whole)
 
 
@@ -249,7 +249,7 @@ def _positive(kind: type[float]) -> Callable[[str], float]:
 @as_json
 def rotate(settings: Settings, key_id: str, grace_hours: float, json_output: bool) -> None:
     """Make a successor with the same rights."""
-    rotated = _run(settings, lambda desk: desk.rotate(key_id, grace=timedelta(hours=grace_hours)))
+    rotated = _run(settings, lambda administration: administration.rotate(key_id, grace=timedelta(hours=grace_hours)))
     minted = rotated.successor
     show(_record(minted.key) | {"apiKey": minted.text}, json_output=json_output, text=_minted)
 
@@ -260,5 +260,5 @@ def rotate(settings: Settings, key_id: str, grace_hours: float, json_output: boo
 @as_json
 def revoke(settings: Settings, key_id: str, json_output: bool) -> None:
     """End a key."""
-    key = _run(settings, lambda desk: desk.revoke(key_id))
+    key = _run(settings, lambda administration: administration.revoke(key_id))
     show(_record(key), json_output=json_output, text=_line)

@@ -1,8 +1,12 @@
-"""``identity ledger``: the transparency log, checked from outside and from inside."""
+"""``identity ledger``: the transparency log. Here the history of a DID is proven against a signed checkpoint, online or years later from
+files; what checks a whole log, mends and witnesses stands in the modules beside.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +15,33 @@ import click
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_sources import (
-    LocalSource,
-    LogSource,
-    Missing,
+    anchored_option,
+    cosignatures_option,
+    held_option,
+    kept_checkpoints,
     key_option,
-    opened,
     opened_checkpoint,
-    source_options,
+    url_option,
     verifier_key,
+    witness_keys_option,
 )
-from identity_core.cli.ledger_verify import verify
-from identity_core.cli.ledger_witness import cosigned, witness
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.ledger_witness import checkpoint, witness
+from identity_core.cli.options import counted
+from identity_core.cli.output import as_json, fail, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command
-from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.merkle.proofs import consistency_spans, span_hash
+from identity_core.cli.remote import add_command, session
+from identity_core.client import Refused, Session
+from identity_core.codec.multibase import base64url_decode
+from identity_core.domain.errors import IdentityError
+from identity_core.domain.merkle.checkpoint import Checkpoint
+from identity_core.domain.merkle.history import History, Recorded, read_transaction, verify_history
+from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.note import VerifierKey
+from identity_core.domain.merkle.proof_text import TlogProof
+from identity_core.domain.merkle.proofs import verify_consistency
 from identity_core.domain.merkle.refusals import Malformed, Refuted
-from identity_core.domain.merkle.tiles import needed, node_from, tile_at
+
+_file = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.group(name="ledger", cls=OpenGroup)
@@ -36,44 +49,161 @@ def command() -> None:
     """The transparency log over the ledger: verify, audit, repair, export, witness."""
 
 
-@command.command(name="checkpoint")
-@source_options
+@command.command(name="verify")
+@click.argument("did", required=False)
+@url_option
 @key_option
-@click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep it, for a later --held.")
+@held_option
+@anchored_option
+@witness_keys_option
+@cosignatures_option
+@click.option(
+    "--checkpoint",
+    type=_file,
+    help="Prove it in this checkpoint, such as one that witnesses cosigned, and not in the newest of the service.",
+)
+@click.option("--history", type=_file, help="A history that --save wrote: nothing is fetched.")
+@click.option("--log", "log_file", type=_file, help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
+@click.option("--proof", "proofs", type=_file, multiple=True, help="A tlog-proof for each line of --log, in its order.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep the history for a later --history.")
 @as_json
-def checkpoint(
-    key_text: str | None, witnesses: Sequence[str], save: Path | None, json_output: bool, **where: Any
-) -> None:
-    """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
-    with opened(**where) as source:
-        trusted = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
-        note = source.note()
-        found = opened_checkpoint(note, trusted, source.place).checkpoint
+def verify(did: str | None, key_text: str | None, json_output: bool, **given: Any) -> None:
+    """Prove the history of DID: every entry's signatures, and that each stands in the log that its key signed.
+
+    Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each of its lines. What no such proof can show
+    is that nothing newer exists.
+    """
+    key = verifier_key(key_text)
+    with contextlib.ExitStack() as stack:
+        http = None if given["url"] is None else stack.enter_context(session(given["url"]))
         try:
-            for url in witnesses:
-                note = cosigned(url, note, found, lambda old: _grown_from(source, old, found.size))
-        except (Refuted, Malformed, Missing) as error:
-            fail(str(error), source.place, "compare the checkpoints: whoever signed both has forked the log")
-    if save is not None:
-        save.write_bytes(note)
-    body = {
-        "origin": found.origin,
-        "treeSize": found.size,
-        "rootHash": base64url_encode(found.root),
-        "checkpoint": note.decode(),
-    }
-    show(body, json_output=json_output, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
+            if given["history"] is not None:
+                kept = _in_checkpoint(_kept(given["history"], did), key, given["checkpoint"])
+            elif given["log_file"] is not None:
+                kept = _in_checkpoint(_from_proofs(did, given["log_file"], given["proofs"]), key, given["checkpoint"])
+            elif did is not None and http is not None:
+                kept = _fetched(http, did, key, given["checkpoint"])
+            else:
+                raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
+            where = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
+            signed = opened_checkpoint(kept.checkpoint, key, where, given["witness_texts"], given["cosignatures"])
+            proven = verify_history(kept.did, kept.entries, signed)
+            for held in kept_checkpoints(given["held"], given["anchored"], key):
+                _check_growth(http, held, signed.checkpoint)
+        except (Malformed, Refuted, IdentityError) as error:
+            remedy = "do not trust this history; whoever signed the checkpoint can be held to it"
+            fail(f"the history is not proven: {error}", did or str(given["history"] or given["log_file"]), remedy)
+    if given["save"] is not None:
+        given["save"].write_bytes(kept.encode())
+    show(proven.summary(), json_output=json_output, text=_text)
 
 
-def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
-    """The consistency proof, made from tiles."""
-    spans = consistency_spans(old, new)
-    tiles = {(level, number): source.tile(tile_at(new, level, number)) for level, number in needed(spans)}
-    return [span_hash(span, node_from(tiles)) for span in spans]
+def _text(body: dict[str, Any]) -> str:
+    state = "deactivated" if body["deactivated"] else "active"
+    by = "".join(f"\ncosigned by {name} at {at}" for name, at in body["cosigned"].items())
+    return (
+        f"{body['did']}\nproven: {counted(body['versions'], 'version')}, {state}, the last recorded {body['lastRecorded']} as entry "
+        f"{body['sequence']}\nin {body['origin']} of {body['treeSize']} entries{by}"
+    )
 
 
-for one in (verify, audit, repair, export, witness, accept_rollback):
+def _kept(path: Path, did: str | None) -> History:
+    kept = History.parse(path.read_bytes())
+    if did not in (None, kept.did):
+        raise Refuted(f"the file is the history of {kept.did}")
+    return kept
+
+
+def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> History:
+    """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
+    from identity_core.domain import log
+
+    lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
+    if len(lines) != len(proofs):
+        raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
+    did = did or log.verify(log_file.read_bytes()).did
+    recorded: list[Recorded] = []
+    newest = b""
+    for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
+        proof = TlogProof.parse(path.read_bytes())
+        leaf = Leaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=version, entry=line)
+        recorded.append(Recorded(leaf, proof.hashes))
+        if newest not in (b"", proof.checkpoint):
+            raise Refuted("the proofs have different checkpoints; fetch them anew, or use --save")
+        newest = proof.checkpoint
+    return History(did, newest, tuple(recorded))
+
+
+def _in_checkpoint(kept: History, key: VerifierKey, path: Path | None) -> History:
+    """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
+    if path is None:
+        return kept
+    own = opened_checkpoint(kept.checkpoint, key, kept.did).checkpoint
+    note = path.read_bytes()
+    given = opened_checkpoint(note, key, str(path)).checkpoint
+    if given.size != own.size:
+        says = f"the checkpoint covers {given.size} entries, the history was proven in a log of {own.size}"
+        fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
+    if given.root != own.root:
+        raise Refuted(f"two trees of {own.size} entries have different roots")
+    return dataclasses.replace(kept, checkpoint=note)
+
+
+def _fetched(http: Session, did: str, key: VerifierKey, path: Path | None) -> History:
+    """The history of ``did`` with proofs to the checkpoint in ``path``, or to the newest of the service."""
+    # The checkpoint comes second, so that it covers whatever the history names.
+    transactions = list(_transactions(http, did))
+    note = http.octets("/ledger/checkpoint") if path is None else path.read_bytes()
+    size = opened_checkpoint(note, key, str(path or http.url)).checkpoint.size
+    entries = []
+    with progress(transactions, "entries") as bar:
+        for transaction in bar:
+            leaf = read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
+            if path is not None and leaf.sequence > size:
+                says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
+                fail(says, str(path), "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
+            query = {"transaction": transaction, "size": size}
+            proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
+            entries.append(Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"])))
+    return History(did, note, tuple(entries))
+
+
+def _transactions(http: Session, did: str) -> Iterator[str]:
+    """The transaction hashes of the recorded versions, oldest first."""
+    cursor = None
+    while True:
+        page = http.history(did, limit=200, cursor=cursor)
+        yield from (item["transactionHash"] for item in page["items"] if item["transactionHash"] is not None)
+        cursor = page["nextCursor"]
+        if cursor is None:
+            return
+
+
+def _check_growth(http: Session | None, held: Checkpoint, proven: Checkpoint) -> None:
+    """Raises ``Refuted`` unless the log of the later of the two grew from the earlier. A kept history may be the earlier."""
+    earlier, later = sorted((held, proven), key=lambda one: one.size)
+    hashes = [] if earlier.size == later.size else _growth(http, earlier.size, later.size)
+    try:
+        verify_consistency(earlier.size, earlier.root, later.size, later.root, hashes)
+    except Refuted as error:
+        raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
+
+
+def _growth(http: Session | None, first: int, second: int) -> list[bytes]:
+    """The log's proof that it grew from ``first`` to ``second`` entries."""
+    if http is None:
+        raise click.UsageError(f"--held needs --url: the log has to prove how it grew from {first} to {second} entries")
+    query = {"first": first, "second": second}
+    try:
+        proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
+    except Refused as error:
+        if error.code == "LOG_RANGE_INVALID":
+            raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error
+        raise
+    return [base64url_decode(one) for one in proof["hashes"]]
+
+
+for one in (audit, checkpoint, repair, export, witness, accept_rollback):
     command.add_command(one)
 add_command(
     command,

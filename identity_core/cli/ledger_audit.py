@@ -10,20 +10,21 @@ from typing import Any
 
 import click
 
-from identity_core.cli.ledger_held import anchored_option, held_option, kept_checkpoints
 from identity_core.cli.ledger_repair import compared
 from identity_core.cli.ledger_sources import (
     LocalSource,
     LogSource,
     Missing,
+    anchored_option,
+    held_option,
+    kept_checkpoints,
     key_option,
     opened,
-    progress,
     settings_of,
     source_options,
     verifier_key,
 )
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail, progress, show
 from identity_core.domain import log
 from identity_core.domain.errors import LedgerUnavailable, StorageMismatch
 from identity_core.domain.merkle.audit import Audit, Finding
@@ -92,7 +93,7 @@ def audit(
         "findings": [dataclasses.asdict(one) for one in findings],
         "seconds": round(time.monotonic() - started, 3),
     }
-    show(body, json_output=json_output, text=lambda _: _told(place, body, findings))
+    show(body, json_output=json_output, text=lambda _: _report(place, body, findings))
     if findings:
         raise SystemExit(1)
 
@@ -180,7 +181,7 @@ def _log_findings(did: bytes, entries: Sequence[bytes]) -> list[Finding]:
     return []
 
 
-def _told(place: str, body: dict[str, Any], findings: Sequence[Finding]) -> str:
+def _report(place: str, body: dict[str, Any], findings: Sequence[Finding]) -> str:
     logs = "not checked (--logs)" if body["dids"] is None else f"{body['dids']} DIDs"
     logs += "" if body["indexed"] is None else f"; index: {body['indexed']} DIDs"
     held = f"; {body['held']} kept checkpoints" if body["held"] else ""

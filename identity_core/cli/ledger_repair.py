@@ -68,7 +68,7 @@ def repair(settings: Settings, dids: Sequence[str], every: bool, json_output: bo
     refuse_absent(settings, "name the one of the service with --data-dir")
     repaired, failed = asyncio.run(_repaired(settings, dids))
     body = {"repaired": repaired, "failed": failed}
-    show(body, json_output=json_output, text=lambda _: _told(repaired, failed))
+    show(body, json_output=json_output, text=lambda _: _text(repaired, failed))
     if failed:
         raise SystemExit(1)
 
@@ -100,7 +100,7 @@ async def _withheld(tools: IndexTools) -> list[str]:
     return found
 
 
-def _told(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) -> str:
+def _text(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) -> str:
     lines = [f"repaired  {one['did']}: {one['versions']} versions from the ledger" for one in repaired]
     lines += [f"not       {one['did']}: {one['reason']}" for one in failed]
     if failed:

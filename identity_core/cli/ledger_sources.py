@@ -1,14 +1,14 @@
-"""Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation.
+"""Where a log is read from: a service, a directory that `identity ledger export` wrote, or this installation; and what it is held to.
 
-Each gives what a log is made of, its checkpoint and its tiles; every proof can be made of those.
+Each source gives what a log is made of, its checkpoint and its tiles; every proof can be made of those. What a log is held to are its
+key, and checkpoints that somebody kept from earlier: signed by it, or anchored on a ledger.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from identity_core.cli.options import config_option, configured, data_dir_option
 from identity_core.cli.output import fail
 from identity_core.cli.remote import session
 from identity_core.client import Refused, Session
+from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.refusals import Malformed, Refuted
@@ -117,10 +118,10 @@ class FolderSource:
 class LocalSource:
     """The ledger and the tree of this installation, also while a service runs on it."""
 
-    def __init__(self, runner: asyncio.Runner, desk: LogDesk) -> None:
-        self._run, self._desk = runner.run, desk
+    def __init__(self, runner: asyncio.Runner, log: LogDesk) -> None:
+        self._run, self._log = runner.run, log
         self.place = "this installation"
-        self.key = desk.signer.key
+        self.key = log.signer.key
 
     def note(self) -> bytes:
         """See ``LogSource``. Raises ``StorageMismatch`` where the ledger contradicts its log: that is never signed."""
@@ -128,11 +129,11 @@ class LocalSource:
 
     def bring_up(self) -> None:
         """Logs what the ledger has beyond its log. Raises ``StorageMismatch`` as ``note`` does."""
-        self._run(self._desk.follower.now())
+        self._run(self._log.follower.now())
 
     def stored(self) -> Checkpoint:
         """The tree as it is stored, signed by nobody."""
-        frontier = self._run(self._desk.tree.frontier())
+        frontier = self._run(self._log.tree.frontier())
         return Checkpoint(self.key.name, frontier.size, frontier.root)
 
     def tile(self, tile: Tile) -> bytes:
@@ -143,17 +144,17 @@ class LocalSource:
         return octets
 
     async def _signed(self) -> bytes:
-        return await self._desk.signer.signed(await self._desk.follower.now())
+        return await self._log.signer.signed(await self._log.follower.now())
 
     async def _tile(self, level: int, tile: Tile) -> bytes | None:
-        found = (await self._desk.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
+        found = (await self._log.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
         size = tile.width * HASH_BYTES
         return found[:size] if len(found) >= size else None
 
     async def _bundle(self, tile: Tile) -> bytes | None:
         from identity_core.use_cases.ledger.project import leaf_of
 
-        lines = await self._desk.ledger.entries_after(tile.number * WIDTH, tile.width)
+        lines = await self._log.ledger.entries_after(tile.number * WIDTH, tile.width)
         return bundled([leaf_of(line).encode() for line in lines]) if lines else None
 
 
@@ -183,13 +184,13 @@ def opened(
                 "there is no installation", str(settings.data_dir), "name one with --data-dir, or a service with --url"
             )
         with asyncio.Runner() as runner:
-            desk = bootstrap.log_desk(settings)
+            log = bootstrap.log_desk(settings)
             # Entered and left in the loop that everything between runs in.
-            held = runner.run(desk.__aenter__())
+            held = runner.run(log.__aenter__())
             try:
                 yield LocalSource(runner, held)
             finally:
-                runner.run(desk.__aexit__(None, None, None))
+                runner.run(log.__aexit__(None, None, None))
 
 
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:
@@ -221,25 +222,34 @@ def opened_checkpoint(
         fail(f"the checkpoint is not valid: {error}", where, "do not trust this log until you know why")
 
 
-class _Silent:
-    """Progress that nobody watches: a log file or another program would only get noise."""
+held_option = click.option(
+    "--held",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A checkpoint that you kept from earlier; the log must have grown from it.",
+)
+anchored_option = click.option(
+    "--anchored",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="The same of a checkpoint that is anchored, as `identity anchor checkpoint` gives it; look for its root yourself.",
+)
 
-    def __init__(self, items: Collection[Any]) -> None:
-        self._items = items
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
-
-    def update(self, count: int) -> None:
-        """See ``click.progressbar``."""
+def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], key: VerifierKey) -> list[Checkpoint]:
+    """What --held and --anchored name; ends the command for one that is not what it says."""
+    signed = [opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint for path in held]
+    return signed + [_anchored(path, key) for path in anchored]
 
 
-@contextlib.contextmanager
-def progress(items: Collection[Any], label: str) -> Iterator[Any]:
-    """A bar on stderr where that is a terminal: iterate over it, or call ``update``."""
-    if not sys.stderr.isatty():
-        yield _Silent(items)
-        return
-    bar: Any = click.progressbar
-    with bar(items, label=label, file=sys.stderr) as shown:
-        yield shown
+def _anchored(path: Path, key: VerifierKey) -> Checkpoint:
+    try:
+        found = AnchoredCheckpoint.parse(path.read_bytes())
+        found.verify()
+        if found.checkpoint.origin != key.name:
+            raise Refuted(f"the checkpoint is of another log, {found.checkpoint.origin}")
+    except (Malformed, Refuted) as error:
+        fail(f"the anchored checkpoint is not valid: {error}", str(path), "fetch it anew from whoever runs the log")
+    transaction = f", transaction {found.tx_hash} in block {found.block_number}"
+    click.echo(f"{path}: on {found.path.ledger} there must be the root {found.path.root.hex()}{transaction}", err=True)
+    return found.checkpoint

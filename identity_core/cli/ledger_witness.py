@@ -1,4 +1,4 @@
-"""``identity ledger witness``: a small HTTP witness (C2SP tlog-witness), and its client.
+"""``identity ledger witness``: a small HTTP witness (C2SP tlog-witness); and ``identity ledger checkpoint``, its client.
 
 One process, one state file that is replaced whole before an answer leaves. It listens on loopback unless told otherwise;
 put a proxy before it for anything larger. Left out: bastions, ``sign-subtree``, ML-DSA.
@@ -20,12 +20,24 @@ from typing import Any
 import click
 import httpx
 
-from identity_core.cli.ledger_sources import verifier_key
+from identity_core.cli.ledger_sources import (
+    LocalSource,
+    LogSource,
+    Missing,
+    key_option,
+    opened,
+    opened_checkpoint,
+    source_options,
+    verifier_key,
+)
 from identity_core.cli.output import as_json, fail, show
+from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto import ed25519
 from identity_core.domain.merkle.checkpoint import Checkpoint, cosignature_line, cosignature_message
 from identity_core.domain.merkle.note import MAX_NOTE, WITNESS, VerifierKey
+from identity_core.domain.merkle.proofs import consistency_spans, span_hash
 from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.merkle.tiles import needed, node_from, tile_at
 from identity_core.domain.merkle.witness import NotSigned, Stale, Submission, UnknownLog, accept
 
 STATUS: dict[type[Exception], int] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
@@ -35,7 +47,7 @@ SOCKET_SECONDS = 10.0
 _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
-class Witness:
+class WitnessServer:
     """Watches ``logs`` and remembers in ``state`` what it cosigned last."""
 
     def __init__(self, key: VerifierKey, pair: ed25519.KeyPair, logs: Sequence[VerifierKey], state: Path) -> None:
@@ -59,7 +71,7 @@ class Witness:
 class Handler(BaseHTTPRequestHandler):
     """POST /add-checkpoint, and nothing else."""
 
-    witness: Witness
+    witness: WitnessServer
     protocol_version = "HTTP/1.1"
     timeout = SOCKET_SECONDS
 
@@ -115,7 +127,7 @@ def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int, 
     pair = _own_key(folder / "witness.key")
     try:
         key = VerifierKey(name, pair.public, WITNESS)
-        made = Witness(key, pair, watched, folder / "witness.json")
+        made = WitnessServer(key, pair, watched, folder / "witness.json")
     except Malformed as error:
         fail(str(error), name, "a name such as witness.example.org/w1, and a folder that a witness wrote")
     handler = type("Bound", (Handler,), {"witness": made})
@@ -197,3 +209,40 @@ def _write_state(path: Path, latest: dict[str, Checkpoint]) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@click.command(name="checkpoint")
+@source_options
+@key_option
+@click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep it, for a later --held.")
+@as_json
+def checkpoint(
+    key_text: str | None, witnesses: Sequence[str], save: Path | None, json_output: bool, **where: Any
+) -> None:
+    """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
+    with opened(**where) as source:
+        trusted = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
+        note = source.note()
+        found = opened_checkpoint(note, trusted, source.place).checkpoint
+        try:
+            for url in witnesses:
+                note = cosigned(url, note, found, lambda old: _grown_from(source, old, found.size))
+        except (Refuted, Malformed, Missing) as error:
+            fail(str(error), source.place, "compare the checkpoints: whoever signed both has forked the log")
+    if save is not None:
+        save.write_bytes(note)
+    body = {
+        "origin": found.origin,
+        "treeSize": found.size,
+        "rootHash": base64url_encode(found.root),
+        "checkpoint": note.decode(),
+    }
+    show(body, json_output=json_output, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
+
+
+def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
+    """The consistency proof, made from tiles."""
+    spans = consistency_spans(old, new)
+    tiles = {(level, number): source.tile(tile_at(new, level, number)) for level, number in needed(spans)}
+    return [span_hash(span, node_from(tiles)) for span in spans]

@@ -70,18 +70,18 @@ def _await_ready(process: subprocess.Popen[bytes], log: Path) -> str:
     deadline = time.monotonic() + START_SECONDS
     with httpx.Client(trust_env=False) as http:
         while True:
-            said = _LISTENING.search(log.read_text(errors="replace"))
-            if said is not None:
+            listening = _LISTENING.search(log.read_text(errors="replace"))
+            if listening is not None:
                 with contextlib.suppress(httpx.TransportError):
-                    if http.get(f"{said[1]}/ready", timeout=START_SECONDS).status_code == 200:
-                        return said[1]
+                    if http.get(f"{listening[1]}/ready", timeout=START_SECONDS).status_code == 200:
+                        return listening[1]
             if time.monotonic() > deadline or process.poll() is not None:
                 _not_ready(log)
             time.sleep(0.02)
 
 
 def _not_ready(log: Path) -> NoReturn:
-    """In the three lines of the server where it has said why."""
+    """In the three lines of the server where it has reported why."""
     tail = log.read_text(errors="replace")[-2000:].strip()
     what = "the server did not become ready"
     reason = _REASON.search(tail)

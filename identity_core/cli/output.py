@@ -11,7 +11,7 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NoReturn
 
 import click
@@ -98,3 +98,27 @@ def _unexpected(error: Exception) -> NoReturn:
         f"{frame.filename}:{frame.lineno} {frame.name}",
         "report this; IDENTITY_LOG_LEVEL=debug shows more",
     )
+
+
+class _Silent:
+    """Progress that nobody watches: a log file or another program would only get noise."""
+
+    def __init__(self, items: Collection[Any]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def update(self, count: int) -> None:
+        """See ``click.progressbar``."""
+
+
+@contextlib.contextmanager
+def progress(items: Collection[Any], label: str) -> Iterator[Any]:
+    """A bar on stderr where that is a terminal: iterate over it, or call ``update``."""
+    if not sys.stderr.isatty():
+        yield _Silent(items)
+        return
+    bar: Any = click.progressbar
+    with bar(items, label=label, file=sys.stderr) as shown:
+        yield shown

@@ -120,11 +120,11 @@ def check_command(config: Path | None, json_output: bool) -> None:
 
 
 def _report(check: PluginCheck) -> str:
-    problems = "\n".join(f"problem: {_told(problem)}" for problem in check.problems)
+    problems = "\n".join(f"problem: {_problem(problem)}" for problem in check.problems)
     return f"{as_table(check.plugins)}\n\n{problems or 'Everything that the settings choose can be had.'}"
 
 
-def _told(problem: StartError) -> str:
+def _problem(problem: StartError) -> str:
     """A wrong setting knows its place and remedy."""
     if problem.where:
         return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}"

@@ -59,7 +59,7 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
             "identity plugins new",
             "pip install 'identity-service[template]'",
         ) from error
-    said = {
+    answers = {
         "kind": kind,
         "name": name,
         "distribution": distribution,
@@ -68,7 +68,7 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
     }
     template = Path(identity_core.__file__).parent / "plugin_templates"
     try:
-        run_copy(str(template), folder, data=said, defaults=True, quiet=True)
+        run_copy(str(template), folder, data=answers, defaults=True, quiet=True)
     except OSError as error:
         raise CannotMake(f"cannot write: {error.strerror}", str(folder), "choose another --into") from error
     return folder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from identity_core.cli.anchor import in_office
+from identity_core.cli.anchor import with_anchoring
 from identity_core.cli.options import of_installation, predicate_value, shown
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -90,14 +90,14 @@ def import_(settings: Settings, file: Any, json_output: bool) -> None:
 
     records = _records(file)
 
-    async def job(office: AnchorOffice) -> int:
+    async def job(anchoring: AnchorOffice) -> int:
         from identity_core.bootstrap import SystemClock
 
-        bring_in = ImportProofs(office.store.proofs, office.store.audit, SystemClock(), secrets.token_bytes)
+        bring_in = ImportProofs(anchoring.store.proofs, anchoring.store.audit, SystemClock(), secrets.token_bytes)
         return await bring_in(records)
 
-    body = {"given": len(records), "imported": in_office(settings, job)}
-    show(body, json_output=json_output, text=lambda told: f"{told['imported']} of {told['given']} imported")
+    body = {"given": len(records), "imported": with_anchoring(settings, job)}
+    show(body, json_output=json_output, text=lambda body: f"{body['imported']} of {body['given']} imported")
 
 
 def _records(file: Any) -> list[ProofRecord]:

@@ -1,4 +1,4 @@
-"""The anchor of a proof, checked by whoever has its record: offline, and against the ledger where one is configured."""
+"""The anchor of a proof, checked by anyone who has its record: offline, and against the ledger where one is configured."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def check_anchor(record: JsonValue, settings: Settings | None) -> dict[str, Json
         path.verify(commitment)
     except (Malformed, Refuted, NotARecord) as error:
         raise ProofInvalid(details={"reason": f"anchor: {error}"}) from error
-    told: dict[str, JsonValue] = {"ledger": path.ledger, "root": base64url_encode(path.root), "onLedger": None}
+    outcome: dict[str, JsonValue] = {"ledger": path.ledger, "root": base64url_encode(path.root), "onLedger": None}
     if settings is not None:
-        told |= asyncio.run(_asked(settings, path, commitment))
-    return told
+        outcome |= asyncio.run(_asked(settings, path, commitment))
+    return outcome
 
 
 def _commitment(record: dict[str, Any], details: Any) -> bytes:

@@ -215,10 +215,10 @@ def remedy(error: Refused, details: dict[str, Any]) -> str:
         "PROOF_NOT_FOUND": "check the id, and that you are the proof's holder or agent",
         "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
     }
-    return hints.get(error.code) or _told(details) or _usual(error.status)
+    return hints.get(error.code) or _details(details) or _usual(error.status)
 
 
-def _told(details: Mapping[str, Any]) -> str:
+def _details(details: Mapping[str, Any]) -> str:
     """What the service says further, in words: remedies, else what it takes instead, else the places of a body that are wrong, else
     name by name."""
     match details:

@@ -1,7 +1,7 @@
 """From an installation to a running server: one process, or a parent with workers that share its socket.
 
-One process opens the house once and serves what it opened. With several, the parent opens the house for a moment, so
-that whatever is wrong is said before a worker starts, and each worker opens its own. Signals: SIGTERM and Ctrl-C let the
+One process opens the installation once and serves it. With several, the parent opens it for a moment, so
+that anything wrong is reported before a worker starts, and each worker opens its own. Signals: SIGTERM and Ctrl-C let the
 requests in flight finish, for at most ``server.shutdown_seconds``; with workers SIGHUP replaces them one by one.
 """
 
@@ -35,7 +35,7 @@ from identity_core.cli.http_protocol import HttpProtocol
 from identity_core.cli.log_lines import logging_config
 from identity_core.settings import Settings
 
-# What is told once the house stands: the text of a first API key, or None.
+# What is called when the installation is open, with the text of a first API key, or None.
 Announce = Callable[[str | None], None]
 
 BACKLOG = 2048
@@ -91,11 +91,11 @@ def _within_files(settings: Settings) -> Settings:
 
 
 async def _serve_here(settings: Settings, listening: socket.socket, announce: Announce) -> None:
-    async with bootstrap.open_house(settings) as house:
-        # The house is open already, so the server has no lifespan to run.
-        server = uvicorn.Server(_server_config(house.app, settings, lifespan="off"))
-        announce(await house.first_key())
-        with _signals_heard_once():
+    async with bootstrap.open_house(settings) as installation:
+        # The installation is open already, so the server has no lifespan to run.
+        server = uvicorn.Server(_server_config(installation.app, settings, lifespan="off"))
+        announce(await installation.first_key())
+        with _signals_handled_once():
             await server.serve(sockets=[listening])
     log.info("stopped")
 
@@ -108,8 +108,8 @@ def _serve_with_workers(settings: Settings, listening: socket.socket, announce: 
 
 
 async def _checked(settings: Settings) -> str | None:
-    async with bootstrap.open_house(settings) as house:
-        return await house.first_key()
+    async with bootstrap.open_house(settings) as installation:
+        return await installation.first_key()
 
 
 def worker_application(settings: Settings) -> bootstrap.Asgi:
@@ -196,9 +196,9 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 @contextlib.contextmanager
-def _signals_heard_once() -> Iterator[None]:
-    """Uvicorn raises a signal once more when it has stopped for it; by then the house has yet to be closed, and there is
-    nothing left to say."""
+def _signals_handled_once() -> Iterator[None]:
+    """Uvicorn raises a signal once more when it has stopped for it; by then the installation has yet to be closed, and there is
+    nothing left to report."""
     before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

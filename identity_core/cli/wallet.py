@@ -166,7 +166,7 @@ class Wallet:
 
 
 def make_key(kind: str, did: str | None = None) -> dict[str, Any]:
-    """A new key pair of this machine's dice, as it is filed; without ``did`` its id is not known yet. Raises
+    """A new key pair from this machine's random source, as it is filed; without ``did`` its id is not known yet. Raises
     ``InvalidDocument`` for an unknown type."""
     from identity_core.domain import keys
 
