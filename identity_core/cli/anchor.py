@@ -34,7 +34,7 @@ def command() -> None:
 @command.command()
 @of_installation
 @as_json
-def worker(settings: Settings, json_output: bool) -> None:
+def worker(settings: Settings) -> None:
     """Work until SIGTERM or Ctrl-C. Any number may run: one at a time holds the lease, the others take over when it is gone.
 
     Set anchoring.worker = false for servers that are not to do it themselves.
@@ -52,7 +52,7 @@ def worker(settings: Settings, json_output: bool) -> None:
             loop.add_signal_handler(number, ended.set)
         anchorer.begin()
         started = {"ledger": anchorer.seal.ledger_name}
-        show(started, json_output=json_output, text=lambda body: f"anchoring on {body['ledger']}")
+        show(started, text=lambda body: f"anchoring on {body['ledger']}")
         try:
             await ended.wait()
         finally:
@@ -64,7 +64,7 @@ def worker(settings: Settings, json_output: bool) -> None:
 @command.command()
 @of_installation
 @as_json
-def status(settings: Settings, json_output: bool) -> None:
+def status(settings: Settings) -> None:
     """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
 
     async def look(anchoring: AnchorOffice) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def status(settings: Settings, json_output: bool) -> None:
         return {"ledger": name or None, **asdict(work), "oldest": oldest}
 
     body = with_anchoring(settings, look)
-    show(body, json_output=json_output, text=_text)
+    show(body, text=_text)
     if body["trouble"]:
         raise click.exceptions.Exit(1)
 
@@ -82,20 +82,20 @@ def status(settings: Settings, json_output: bool) -> None:
 @command.command()
 @of_installation
 @as_json
-def retry(settings: Settings, json_output: bool) -> None:
+def retry(settings: Settings) -> None:
     """Queue every anchor that failed again, in new batches."""
     count = with_anchoring(settings, lambda anchoring: anchoring.store.outbox.retry(datetime.now(UTC)))
-    show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued again")
+    show({"queued": count}, text=lambda body: f"{body['queued']} queued again")
 
 
 @command.command()
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=10_000, help="The most proofs to queue.")
 @of_installation
 @as_json
-def backfill(settings: Settings, limit: int, json_output: bool) -> None:
+def backfill(settings: Settings, limit: int) -> None:
     """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""
     count = with_anchoring(settings, lambda anchoring: anchoring.store.outbox.backfill(datetime.now(UTC), limit))
-    show({"queued": count}, json_output=json_output, text=lambda body: f"{body['queued']} queued")
+    show({"queued": count}, text=lambda body: f"{body['queued']} queued")
 
 
 @command.command()
@@ -104,7 +104,7 @@ def backfill(settings: Settings, limit: int, json_output: bool) -> None:
 )
 @of_installation
 @as_json
-def checkpoint(settings: Settings, save: Path | None, json_output: bool) -> None:
+def checkpoint(settings: Settings, save: Path | None) -> None:
     """Show the newest checkpoint of the ledger's log that is anchored, with its path to the root that the ledger has.
 
     Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
@@ -121,7 +121,7 @@ def checkpoint(settings: Settings, save: Path | None, json_output: bool) -> None
         )
     if save is not None:
         save.write_bytes(found.encode())
-    show(found.json, json_output=json_output, text=lambda _: _checkpoint_text(found))
+    show(found.json, text=lambda _: _checkpoint_text(found))
 
 
 def with_anchoring(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -> T:

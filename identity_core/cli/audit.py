@@ -19,7 +19,7 @@ import click
 import orjson
 
 from identity_core.cli.options import of_installation, refuse_absent
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session
 from identity_core.client import Session
@@ -58,9 +58,7 @@ def command() -> None:
 @api_key_option
 @of_installation
 @as_json
-def verify(
-    settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None, json_output: bool
-) -> None:
+def verify(settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None) -> None:
     """Follow the chain from the first line to the last. Ends with 1 when it is broken.
 
     With the data directory the end is checked too, against the head that only the service's keys can make; `unchecked` says what was
@@ -89,13 +87,13 @@ def verify(
         "keyedFrom": None if kept is None else kept.keyed_from,
         "unchecked": unchecked,
     }
-    show(body, json_output=json_output, text=_text)
+    show(body, text=_text)
 
 
 @command.command()
 @of_installation
 @as_json
-def rekey(settings: Settings, json_output: bool) -> None:
+def rekey(settings: Settings) -> None:
     """Take the log as it is from now on, after `verify` found its head wrong and you know why.
 
     What stands in it now stays, and is from then on told as not checked.
@@ -106,7 +104,7 @@ def rekey(settings: Settings, json_output: bool) -> None:
                 "the keys of this installation are not at hand", str(settings.data_dir), "run it where the service runs"
             )
         keyed_from = runner.run(tools.log.key_from_here())
-    show({"keyedFrom": keyed_from}, json_output=json_output, text=lambda _: f"keyed from line {keyed_from} on")
+    show({"keyedFrom": keyed_from}, text=lambda _: f"keyed from line {keyed_from} on")
 
 
 @command.command()
@@ -116,12 +114,10 @@ def rekey(settings: Settings, json_output: bool) -> None:
 @api_key_option
 @of_installation
 @as_json
-def export(
-    settings: Settings, after: int, output: Any, url: str | None, api_key: str | None, json_output: bool
-) -> None:
+def export(settings: Settings, after: int, output: Any, url: str | None, api_key: str | None) -> None:
     """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
     with _lines(settings, url, api_key, after=after) as lines:
-        if json_output:
+        if prints_json():
             output.write(orjson.dumps([_exported_line(one) for one in lines], option=orjson.OPT_INDENT_2) + b"\n")
             return
         for one in lines:

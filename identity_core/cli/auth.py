@@ -33,9 +33,7 @@ def command() -> None:
 @click.option("--challenge", help="Sign this text instead of fetching a challenge.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
 @as_json
-def sign(
-    wallet: Path, url: str, purpose: str | None, body: Any, challenge: str | None, recovery: bool, json_output: bool
-) -> None:
+def sign(wallet: Path, url: str, purpose: str | None, body: Any, challenge: str | None, recovery: bool) -> None:
     """Print an Authorization header. It serves once, for what --purpose and --body say."""
     from identity_core.client import hash_body
     from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
@@ -57,4 +55,4 @@ def sign(
         header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme, origin=origin)
     except ValueError as error:
         fail(str(error), "the challenge", "sign only what you asked for: check --purpose, --body and the keys file")
-    show({"authorization": header, "challenge": challenge}, json_output=json_output, text=lambda _: header)
+    show({"authorization": header, "challenge": challenge}, text=lambda _: header)

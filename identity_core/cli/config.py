@@ -23,7 +23,7 @@ def command() -> None:
 @click.option("--origin", is_flag=True, help="Say where each value came from.")
 @click.option("--changed", is_flag=True, help="Leave out what has its default.")
 @as_json
-def show_command(config: Path | None, origin: bool, changed: bool, json_output: bool) -> None:
+def show_command(config: Path | None, origin: bool, changed: bool) -> None:
     """Show every setting, those of the plugins too. Secrets are masked."""
     try:
         rows = show_settings(configured(config))
@@ -34,7 +34,6 @@ def show_command(config: Path | None, origin: bool, changed: bool, json_output: 
     listed = [{"key": row.key, "value": row.value, "origin": str(row.origin), "help": row.help} for row in rows]
     show(
         [row | {"value": str(row["value"])} if isinstance(row["value"], Path) else row for row in listed],
-        json_output=json_output,
         text=lambda _: "\n".join(_line(row, origin) for row in rows),
     )
 

@@ -36,7 +36,7 @@ command.add_command(sign)
 @click.option("--issuer-key", metavar="MULTIKEY", help="Check offline, by this Bls12381G2Key2020 key of the issuer.")
 @click.option("--schema", "schema_file", type=click.File("rb"), metavar="FILE", help="The schema, for a check offline.")
 @as_json
-def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any, json_output: bool) -> None:
+def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> None:
     """Check a credential: FILE holds one, or a record with one in it; `-` is standard input.
 
     The service checks everything. With --issuer-key and --schema nobody is asked; then only signature and values are checked, and
@@ -51,7 +51,7 @@ def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any, json_o
     else:
         with session(url) as opened:
             verdict = Caller(opened, None).send("verifyCredential", body={"credential": credential})
-    show(verdict, json_output=json_output, text=_verdict)
+    show(verdict, text=_verdict)
     if not verdict["verified"]:
         raise SystemExit(1)
 

@@ -58,9 +58,7 @@ def _value_options(command: F) -> F:
     "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
 )
 @as_json
-def sign(
-    wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, json_output: bool, **given: Any
-) -> None:
+def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, **given: Any) -> None:
     """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
     takes."""
     issuer = Wallet.open(wallet)
@@ -83,7 +81,7 @@ def sign(
         "verificationMethod": key["keyId"],
         "signature": multibase.base64url_encode(signature),
     }
-    show(body, json_output=True)
+    show(body)
 
 
 def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: bytes) -> tuple[dict[str, Any], bytes]:

@@ -175,10 +175,6 @@ add_command(
 )
 for name, operation_id, says in (
     ("suspend", "suspendDelegation", "Suspend a delegation until it is resumed."),
-    (
-        "resume",
-        "resumeDelegation",
-        "Resume a delegation that was suspended, by hand or by the limit of refusals.",
-    ),
+    ("resume", "resumeDelegation", "Resume a delegation that was suspended, by hand or by the limit of refusals."),
 ):
     add_command(command, name, operation_id, says, _DELEGATION, text=_record)

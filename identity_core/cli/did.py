@@ -14,7 +14,7 @@ import orjson
 from identity_core.cli.did_create import create
 from identity_core.cli.did_update import let_go, possession, update, version
 from identity_core.cli.options import counted
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, keys_option, more, page_options, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
@@ -44,13 +44,7 @@ command.add_command(possession)
 )
 @as_json
 def rotate(
-    wallet: Path,
-    url: str,
-    old_key: str | None,
-    key_type: str | None,
-    purpose: tuple[str, ...],
-    grace_hours: float,
-    json_output: bool,
+    wallet: Path, url: str, old_key: str | None, key_type: str | None, purpose: tuple[str, ...], grace_hours: float
 ) -> None:
     """Replace a key. The new one is made here; its private half goes into the keys file and nowhere else."""
     holder = Wallet.open(wallet)
@@ -77,11 +71,7 @@ def rotate(
             let_go(holder, error)
             raise
     holder.finish()
-    show(
-        answer,
-        json_output=json_output,
-        text=lambda body: f"new key {body['newKey']['keyId']}\nold key valid until {body['gracePeriodEnd']}",
-    )
+    show(answer, text=lambda body: f"new key {body['newKey']['keyId']}\nold key valid until {body['gracePeriodEnd']}")
 
 
 def _type_of(holder: Wallet, key_id: str) -> str:
@@ -99,7 +89,7 @@ def _type_of(holder: Wallet, key_id: str) -> str:
 @url_option
 @click.option("--revoke-all/--keep-keys", default=True, show_default=True, help="Drop every existing key.")
 @as_json
-def recover(wallet: Path, url: str, revoke_all: bool, json_output: bool) -> None:
+def recover(wallet: Path, url: str, revoke_all: bool) -> None:
     """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
     to the keys file."""
     holder = Wallet.open(wallet)
@@ -120,7 +110,7 @@ def recover(wallet: Path, url: str, revoke_all: bool, json_output: bool) -> None
             let_go(holder, error)
             raise
     holder.finish()
-    show(answer, json_output=json_output, text=version)
+    show(answer, text=version)
 
 
 def _public(key: dict[str, Any]) -> dict[str, str]:
@@ -133,7 +123,7 @@ def _public(key: dict[str, Any]) -> dict[str, str]:
 @click.option("--confirm", is_flag=True, help="Deactivation is final: say that you mean it.")
 @click.option("--reason", default="", help="Kept in the operator's audit log only.")
 @as_json
-def deactivate(wallet: Path, url: str, confirm: bool, reason: str, json_output: bool) -> None:
+def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
     """End a DID, for good."""
     if not confirm:
         fail("a deactivation is final", "identity did deactivate", "add --confirm if you mean it", status=2)
@@ -142,11 +132,7 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str, json_output: 
     with session(url) as opened:
         holder.settle(opened)
         answer = opened.deactivate(holder.named_did(), body, holder.signer())
-    show(
-        answer,
-        json_output=json_output,
-        text=lambda body: f"{body['did']} is deactivated\ntx      {body['transactionHash']}",
-    )
+    show(answer, text=lambda body: f"{body['did']} is deactivated\ntx      {body['transactionHash']}")
 
 
 def _history(body: dict[str, Any]) -> str:
@@ -188,12 +174,12 @@ def log() -> None:
 @click.argument("did")
 @url_option
 @as_json
-def log_get(did: str, url: str, json_output: bool) -> None:
+def log_get(did: str, url: str) -> None:
     """Print the log as JSON lines, ready for `identity did log verify -`; with --json as one array."""
     with session(url) as opened:
         text = opened.log(did)
-    if json_output:
-        show([orjson.loads(line) for line in text.splitlines()], json_output=True)
+    if prints_json():
+        show([orjson.loads(line) for line in text.splitlines()])
     else:
         click.echo(text, nl=False)
 
@@ -201,7 +187,7 @@ def log_get(did: str, url: str, json_output: bool) -> None:
 @log.command(name="verify")
 @click.argument("file", type=click.File("rb"))
 @as_json
-def log_verify(file: Any, json_output: bool) -> None:
+def log_verify(file: Any) -> None:
     """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input."""
     from identity_core.domain.log import LogInvalid, verify
 
@@ -210,11 +196,7 @@ def log_verify(file: Any, json_output: bool) -> None:
     except LogInvalid as error:
         where = f"{getattr(file, 'name', 'standard input')}, {json.dumps(error.details)}"
         fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
-    show(
-        checked.summary(),
-        json_output=json_output,
-        text=_verdict,
-    )
+    show(checked.summary(), text=_verdict)
 
 
 def _verdict(checked: dict[str, Any]) -> str:

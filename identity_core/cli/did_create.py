@@ -69,7 +69,6 @@ def create(
     path: Path | None,
     show_secrets: bool,
     store_secrets: bool,
-    json_output: bool,
 ) -> None:
     """Create a DID with keys that are made here. Say where they shall go: --keys FILE, or --show-secrets."""
     if sum((path is not None, show_secrets, bool(foreign))) != 1:
@@ -98,7 +97,7 @@ def create(
             created = opened.create(body, idempotency_key=secrets.token_urlsafe(16))
     if show_secrets:
         created["keys"] = _filed(made or _returned(created["keys"]), created["did"])
-    show(created, json_output=json_output or show_secrets, text=lambda body: _text(body, path))
+    show(created, text=None if show_secrets else lambda body: _text(body, path))
 
 
 def _wish(

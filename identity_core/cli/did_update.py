@@ -58,7 +58,6 @@ def update(
     possession: tuple[tuple[str, str], ...],
     remove_key: tuple[str, ...],
     also_known_as: tuple[str, ...],
-    json_output: bool,
 ) -> None:
     """Change the document: one or several operations in one version."""
     operations: list[dict[str, Any]] = []
@@ -81,7 +80,7 @@ def update(
     with session(url) as opened:
         holder.settle(opened)
         answer = change(opened, holder, operations, new_key)
-    show(answer, json_output=json_output, text=version)
+    show(answer, text=version)
 
 
 def change(opened: Session, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
@@ -123,7 +122,7 @@ def version(body: dict[str, Any]) -> str:
 @click.argument("did")
 @click.argument("file", type=click.File("r"))
 @as_json
-def possession(did: str, file: Any, json_output: bool) -> None:
+def possession(did: str, file: Any) -> None:
     """Print the proof of possession of a Bls12381G2Key2020 key that was made elsewhere, for the document of DID. FILE holds its private
     multikey; `-` is standard input. Nothing is sent."""
     try:
@@ -131,7 +130,7 @@ def possession(did: str, file: Any, json_output: bool) -> None:
     except ValueError as error:
         where = getattr(file, "name", "standard input")
         fail(str(error), where, "give the private multikey of a Bls12381G2Key2020 key")
-    show({"proofOfPossession": proof}, json_output=json_output, text=lambda body: str(body["proofOfPossession"]))
+    show({"proofOfPossession": proof}, text=lambda body: str(body["proofOfPossession"]))
 
 
 def _added(kind: str, multibase: str, relationships: str, proof: str | None) -> dict[str, Any]:

@@ -29,12 +29,12 @@ REDIS_SECONDS = 3.0
 @click.command(name="doctor")
 @of_installation
 @as_json
-def command(settings: Settings, json_output: bool) -> None:
+def command(settings: Settings) -> None:
     """Look at this installation and say what is wrong. Exit code 1 when something is."""
     findings = list(examine(settings))
     healthy = all(one.state != "fail" for one in findings)
     body = {"healthy": healthy, "findings": [dataclasses.asdict(one) for one in findings]}
-    show(body, json_output=json_output, text=lambda _: "\n".join(map(_line, findings)))
+    show(body, text=lambda _: "\n".join(map(_line, findings)))
     if not healthy:
         raise SystemExit(1)
 

@@ -40,14 +40,7 @@ def command() -> None:
 @click.option("--count", type=click.IntRange(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
 @as_json
 def issue(
-    wallet: Path,
-    agent: str,
-    delegation: str,
-    predicate: tuple[str, str],
-    pin: str | None,
-    minutes: float,
-    count: int,
-    json_output: bool,
+    wallet: Path, agent: str, delegation: str, predicate: tuple[str, str], pin: str | None, minutes: float, count: int
 ) -> None:
     """Print signed tokens, one a line. Whoever gets one can use it only as the agent, once.
 
@@ -65,14 +58,14 @@ def issue(
         fail(f"{agent} is no DID", "--agent", "name the DID of the agent", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
-    show(tokens if count > 1 else tokens[0], json_output=json_output, text=lambda _: _lines(tokens))
+    show(tokens if count > 1 else tokens[0], text=lambda _: _lines(tokens))
 
 
 @command.command()
 @click.argument("file", type=click.File("rb"))
 @keys_option
 @as_json
-def sign(file: Any, wallet: Path, json_output: bool) -> None:
+def sign(file: Any, wallet: Path) -> None:
     """Sign a token that somebody else drew up: FILE holds its nine members, `-` is standard input. Read it first.
 
     Nothing but a token in your own name is signed.
@@ -84,7 +77,7 @@ def sign(file: Any, wallet: Path, json_output: bool) -> None:
         token = ibct.sign(_read(file), holder.signer())
     except ValueError as error:
         fail(str(error), _name(file), "sign only what you understand; `identity ibct issue` draws tokens up")
-    show(token, json_output=json_output, text=lambda token: _lines([token]))
+    show(token, text=lambda token: _lines([token]))
 
 
 @command.command()
@@ -93,7 +86,7 @@ def sign(file: Any, wallet: Path, json_output: bool) -> None:
 @click.option("--document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
 @click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
 @as_json
-def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None, json_output: bool) -> None:
+def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> None:
     """Check a token: its form, signature and expiry. FILE holds it, `-` is standard input.
 
     Whether it was used or called back, and what the delegation allows, only the service knows.
@@ -122,7 +115,7 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None, jso
         "delegationId": capability.delegation_id,
         "expiresAt": token["expiresAt"],
     }
-    show(shown, json_output=json_output, text=_text)
+    show(shown, text=_text)
 
 
 def _read(file: Any) -> dict[str, str]:

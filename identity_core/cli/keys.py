@@ -10,10 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from identity_core.cli.key_rights import check_targets, listed, remedy_for, scopes_of
-from identity_core.cli.options import (
-    of_installation,
-    refuse_absent,
-)
+from identity_core.cli.options import of_installation, refuse_absent
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.caller import ApiKey
@@ -101,10 +98,7 @@ def _end(days: float | None) -> datetime | None:
 @of_installation
 @click.option("--name", required=True, help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything.")
-@click.option(
-    "--scopes",
-    help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.",
-)
+@click.option("--scopes", help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.")
 @click.option(
     "--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; may be repeated."
 )
@@ -123,7 +117,6 @@ def create(
     requests_per_second: float | None,
     burst: int | None,
     days: float | None,
-    json_output: bool,
 ) -> None:
     """Make a key. Say --admin or --scopes."""
     from identity_core.use_cases.api_keys.create import NewApiKey
@@ -142,13 +135,13 @@ def create(
         expires_at=_end(days),
     )
     minted = _run(settings, lambda administration: administration.create(wanted), may_begin=True)
-    show(_record(minted.key) | {"apiKey": minted.text}, json_output=json_output, text=_minted)
+    show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
 @command.command(name="list")
 @of_installation
 @as_json
-def list_keys(settings: Settings, json_output: bool) -> None:
+def list_keys(settings: Settings) -> None:
     """List the keys of the SQL store, revoked ones included."""
 
     async def all_of(administration: Any) -> list[ApiKey]:
@@ -159,7 +152,6 @@ def list_keys(settings: Settings, json_output: bool) -> None:
 
     show(
         [_record(key) for key in _run(settings, all_of)],
-        json_output=json_output,
         text=lambda records: "\n".join(map(_line, records)) or "no keys",
     )
 
@@ -168,10 +160,10 @@ def list_keys(settings: Settings, json_output: bool) -> None:
 @of_installation
 @click.argument("key_id")
 @as_json
-def show_key(settings: Settings, key_id: str, json_output: bool) -> None:
+def show_key(settings: Settings, key_id: str) -> None:
     """Show one key, without its text, which nobody has."""
     key = _run(settings, lambda administration: administration.get(key_id))
-    show(_record(key), json_output=json_output, text=_whole)
+    show(_record(key), text=_whole)
 
 
 @command.command()
@@ -195,7 +187,6 @@ def update(
     requests_per_second: str | None,
     burst: str | None,
     days: str | None,
-    json_output: bool,
 ) -> None:
     """Change what is named, keep the rest."""
     from identity_core.use_cases.api_keys.update import KeyChanges
@@ -220,7 +211,7 @@ def update(
     if not changes:
         fail("there is nothing to change", "identity keys update", "name at least one option, see --help", status=2)
     key = _run(settings, lambda administration: administration.update(key_id, KeyChanges(**changes)))
-    show(_record(key), json_output=json_output, text=_whole)
+    show(_record(key), text=_whole)
 
 
 def _positive(kind: type[float]) -> Callable[[str], float]:
@@ -247,18 +238,18 @@ def _positive(kind: type[float]) -> Callable[[str], float]:
     help="How long the old key still works.",
 )
 @as_json
-def rotate(settings: Settings, key_id: str, grace_hours: float, json_output: bool) -> None:
+def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights."""
     rotated = _run(settings, lambda administration: administration.rotate(key_id, grace=timedelta(hours=grace_hours)))
     minted = rotated.successor
-    show(_record(minted.key) | {"apiKey": minted.text}, json_output=json_output, text=_minted)
+    show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
 @command.command()
 @of_installation
 @click.argument("key_id")
 @as_json
-def revoke(settings: Settings, key_id: str, json_output: bool) -> None:
+def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
     key = _run(settings, lambda administration: administration.revoke(key_id))
-    show(_record(key), json_output=json_output, text=_line)
+    show(_record(key), text=_line)

@@ -67,7 +67,7 @@ def command() -> None:
 @click.option("--proof", "proofs", type=_file, multiple=True, help="A tlog-proof for each line of --log, in its order.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep the history for a later --history.")
 @as_json
-def verify(did: str | None, key_text: str | None, json_output: bool, **given: Any) -> None:
+def verify(did: str | None, key_text: str | None, **given: Any) -> None:
     """Prove the history of DID: every entry's signatures, and that each stands in the log that its key signed.
 
     Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each of its lines. What no such proof can show
@@ -95,7 +95,7 @@ def verify(did: str | None, key_text: str | None, json_output: bool, **given: An
             fail(f"the history is not proven: {error}", did or str(given["history"] or given["log_file"]), remedy)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
-    show(proven.summary(), json_output=json_output, text=_text)
+    show(proven.summary(), text=_text)
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -51,13 +51,7 @@ SHOWN = 20
 )
 @as_json
 def audit(
-    key_text: str | None,
-    held: Sequence[Path],
-    anchored: Sequence[Path],
-    logs: bool,
-    index: bool,
-    json_output: bool,
-    **where: Any,
+    key_text: str | None, held: Sequence[Path], anchored: Sequence[Path], logs: bool, index: bool, **where: Any
 ) -> None:
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
 
@@ -93,7 +87,7 @@ def audit(
         "findings": [dataclasses.asdict(one) for one in findings],
         "seconds": round(time.monotonic() - started, 3),
     }
-    show(body, json_output=json_output, text=lambda _: _report(place, body, findings))
+    show(body, text=lambda _: _report(place, body, findings))
     if findings:
         raise SystemExit(1)
 
@@ -197,7 +191,7 @@ def _report(place: str, body: dict[str, Any], findings: Sequence[Finding]) -> st
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
 @source_options
 @as_json
-def export(target: Path, json_output: bool, **where: Any) -> None:
+def export(target: Path, **where: Any) -> None:
     """Write a log to the directory TARGET in the layout of C2SP tlog-tiles; `audit --dir` reads it.
 
     What is there is kept, so that a second export fetches only what is new. The checkpoint is written last.
@@ -214,7 +208,7 @@ def export(target: Path, json_output: bool, **where: Any) -> None:
                     _write(path, source.tile(tile))
     _write(target / "checkpoint", note)
     body = {"directory": str(target), "entries": size, "files": len(tiles) + 1}
-    show(body, json_output=json_output, text=lambda _: f"{size} entries in {target}, {len(tiles) + 1} files")
+    show(body, text=lambda _: f"{size} entries in {target}, {len(tiles) + 1} files")
 
 
 def _write(path: Path, octets: bytes) -> None:

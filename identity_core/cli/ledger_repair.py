@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.options import of_installation, refuse_absent
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.domain.errors import IdentityError
 from identity_core.domain.merkle.audit import Finding
 from identity_core.settings import Settings
@@ -57,7 +57,7 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
 @click.option("--all", "every", is_flag=True, help="Every DID that the service withholds.")
 @of_installation
 @as_json
-def repair(settings: Settings, dids: Sequence[str], every: bool, json_output: bool) -> None:
+def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
     """Write the index of DIDs anew from the ledger, where every signature of their logs holds. A service may run meanwhile.
 
     The index is never believed: keep a copy of the database first if you want to find out who changed it. Exit code 1 when
@@ -68,7 +68,7 @@ def repair(settings: Settings, dids: Sequence[str], every: bool, json_output: bo
     refuse_absent(settings, "name the one of the service with --data-dir")
     repaired, failed = asyncio.run(_repaired(settings, dids))
     body = {"repaired": repaired, "failed": failed}
-    show(body, json_output=json_output, text=lambda _: _text(repaired, failed))
+    show(body, text=lambda _: _text(repaired, failed))
     if failed:
         raise SystemExit(1)
 
@@ -114,7 +114,7 @@ def _text(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) 
 @of_installation
 @click.option("--yes", is_flag=True, help="Accept the loss without being asked.")
 @as_json
-def accept_rollback(settings: Settings, yes: bool, json_output: bool) -> None:
+def accept_rollback(settings: Settings, yes: bool) -> None:
     """Go on from databases that are older than they were. Stop the service first.
 
     What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
@@ -129,14 +129,14 @@ def accept_rollback(settings: Settings, yes: bool, json_output: bool) -> None:
     def agreed(found: Rollback) -> bool:
         nonlocal accepted
         click.echo(_lost(found), err=True)
-        accepted = yes or (not json_output and click.confirm("Go on from what is there?", err=True))
+        accepted = yes or (not prints_json() and click.confirm("Go on from what is there?", err=True))
         return accepted
 
     found = asyncio.run(accept(settings, agreed))
     if not accepted:
         fail("nothing was changed", str(settings.data_dir), "say --yes to go on from the databases as they are")
     body = {"accepted": True, **dataclasses.asdict(found)}
-    show(body, json_output=json_output, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
+    show(body, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
 
 
 def _lost(found: Rollback) -> str:

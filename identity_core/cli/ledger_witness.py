@@ -120,7 +120,7 @@ class Handler(BaseHTTPRequestHandler):
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
 @as_json
-def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int, json_output: bool) -> None:
+def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int) -> None:
     """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), whoever signed it."""
     watched = [verifier_key(text) for text in logs]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int, 
         fail(f"cannot listen: {error.strerror}", f"{host}:{port}", "choose another --port or --host")
     url = f"http://{host}:{server.server_address[1]}"
     body = {"url": url, "verifierKey": str(key), "logs": [one.name for one in watched], "process": os.getpid()}
-    show(body, json_output=json_output, text=lambda _: f"Witness at {url}\nKey {key}")
+    show(body, text=lambda _: f"Witness at {url}\nKey {key}")
     with server:
         try:
             server.serve_forever()
@@ -217,9 +217,7 @@ def _write_state(path: Path, latest: dict[str, Checkpoint]) -> None:
 @click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
 @click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep it, for a later --held.")
 @as_json
-def checkpoint(
-    key_text: str | None, witnesses: Sequence[str], save: Path | None, json_output: bool, **where: Any
-) -> None:
+def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None, **where: Any) -> None:
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
     with opened(**where) as source:
         trusted = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
@@ -238,7 +236,7 @@ def checkpoint(
         "rootHash": base64url_encode(found.root),
         "checkpoint": note.decode(),
     }
-    show(body, json_output=json_output, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
+    show(body, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
 
 
 def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:

@@ -25,12 +25,24 @@ INTERRUPTED = 130
 # Called without a command, a group shows its help; click has a class for that since 8.2.
 _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
-as_json = click.option("--json", "json_output", is_flag=True, help="Print JSON.")
+_JSON = "identity.json"
+as_json = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.update({_JSON: value}),
+    help="Print JSON.",
+)
 
 
-def show(value: Any, *, json_output: bool, text: Callable[[Any], str] | None = None) -> None:
-    """Prints ``value`` as JSON, or as ``text`` renders it."""
-    if json_output or text is None:
+def prints_json() -> bool:
+    """Whether the command was asked for JSON (``as_json``)."""
+    return bool(click.get_current_context().meta.get(_JSON))
+
+
+def show(value: Any, text: Callable[[Any], str] | None = None) -> None:
+    """Prints ``value`` as ``text`` renders it; as JSON where that was asked for, or where there is no ``text``."""
+    if text is None or prints_json():
         click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
         click.echo(text(value))

@@ -90,7 +90,7 @@ command.add_command(new_command)
 @click.option("--url", help="A running service, whose states are shown.")
 @api_key_option
 @as_json
-def list_command(config: Path | None, url: str | None, api_key: str | None, json_output: bool) -> None:
+def list_command(config: Path | None, url: str | None, api_key: str | None) -> None:
     """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
     try:
         plugins = list_plugins(configured(config))
@@ -98,13 +98,13 @@ def list_command(config: Path | None, url: str | None, api_key: str | None, json
         fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
     if url is not None:
         plugins = as_running(plugins, conditions(url, api_key))
-    show([dataclasses.asdict(one) for one in plugins], json_output=json_output, text=lambda _: as_table(plugins))
+    show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins))
 
 
 @command.command(name="check")
 @config_option
 @as_json
-def check_command(config: Path | None, json_output: bool) -> None:
+def check_command(config: Path | None) -> None:
     """Build what the settings choose, as a start would, and say what is wrong."""
     try:
         check = check_plugins(configured(config))
@@ -114,7 +114,7 @@ def check_command(config: Path | None, json_output: bool) -> None:
         "plugins": [dataclasses.asdict(one) for one in check.plugins],
         "problems": [" ".join(str(problem).split()) for problem in check.problems],
     }
-    show(body, json_output=json_output, text=lambda _: _report(check))
+    show(body, text=lambda _: _report(check))
     if check.problems:
         raise SystemExit(1)
 

@@ -108,7 +108,7 @@ def _refuse_installed(distribution: str) -> None:
 )
 @click.argument("name")
 @as_json
-def command(kind: str, into: Path, name: str, json_output: bool) -> None:
+def command(kind: str, into: Path, name: str) -> None:
     """Make a plugin that works, to be changed into yours. NAME is what operators will write, such as vault."""
     try:
         folder = new_plugin(kind, name, into)
@@ -118,6 +118,5 @@ def command(kind: str, into: Path, name: str, json_output: bool) -> None:
     commands = [install, f"python -m pytest {shlex.quote(str(folder))}", "identity plugins list"]
     show(
         {"folder": str(folder), "next": commands},
-        json_output=json_output,
         text=lambda _: "\n  ".join([f"Made {folder}. Its README says what to change. Now:", *commands]),
     )

@@ -53,7 +53,6 @@ def request(
     anchor: bool,
     sync_wait_ms: int,
     bearer: str | None,
-    json_output: bool,
 ) -> None:
     """Ask for a proof and print it. Who is proved about, by whom, and which predicate, the token says.
 
@@ -73,14 +72,14 @@ def request(
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", getattr(token, "name", "--ibct"), "`identity ibct issue` makes tokens")
     made = caller.send("generateDelegatedProof", body=body, token=bearer)
-    show(made, json_output=json_output)
+    show(made)
 
 
 @command.command(name="import")
 @click.argument("file", type=click.File("rb"))
 @of_installation
 @as_json
-def import_(settings: Settings, file: Any, json_output: bool) -> None:
+def import_(settings: Settings, file: Any) -> None:
     """Bring in proofs that were made before proofs were anchored: FILE has one JSON object a line, as `identity proof get --json` prints
     it, without an anchor; `-` is standard input. All of them or none; what is there already stays as it is.
 
@@ -97,7 +96,7 @@ def import_(settings: Settings, file: Any, json_output: bool) -> None:
         return await bring_in(records)
 
     body = {"given": len(records), "imported": with_anchoring(settings, job)}
-    show(body, json_output=json_output, text=lambda body: f"{body['imported']} of {body['given']} imported")
+    show(body, text=lambda body: f"{body['imported']} of {body['given']} imported")
 
 
 def _records(file: Any) -> list[ProofRecord]:
@@ -150,11 +149,7 @@ add_command(
     _PROOF,
     click.option("--reason", help="Why; the holder and the agent can read it."),
     click.option(
-        "--sync-wait-ms",
-        "syncWaitMs",
-        type=click.IntRange(min=0),
-        default=0,
-        help="How long to wait for the anchor.",
+        "--sync-wait-ms", "syncWaitMs", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor."
     ),
     body=named,
     text=_text,

@@ -135,7 +135,6 @@ def verify(
     config: Path | None,
     data_dir: Path | None,
     database_url: str | None,
-    json_output: bool,
     **expected: Any,
 ) -> None:
     """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
@@ -175,7 +174,7 @@ def verify(
         fail_start(error, "the installation", "see `identity plugins check`", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity proof verify --help`", status=2)
-    show(body, json_output=json_output, text=_text)
+    show(body, text=_text)
 
 
 def _key_finder(key: str | None, document: Any, log: Any, url: str | None, now: datetime) -> KeyFinder:

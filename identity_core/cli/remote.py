@@ -159,13 +159,13 @@ def add_command(
     ``whose`` says whose it wants where the service's own answer would not.
     """
 
-    def run(caller: Caller, json_output: bool, **given: Any) -> None:
+    def run(caller: Caller, **given: Any) -> None:
         if whose and caller.signer is None and not caller.has_api_key:
             fail("nobody asks", "the options", f"give --keys of {whose}, or --api-key", status=2)
         _, path = _operations()[operation_id]
         places = [given.pop(one) for one in arguments[: path.count("{")]]
         sent = {} if body is None else {"body": body(caller, **given)}
-        show(caller.send(operation_id, *places, **(sent or given)), json_output=json_output, text=text)
+        show(caller.send(operation_id, *places, **(sent or given)), text=text)
 
     def run_anonymously(url: str, **given: Any) -> None:
         with session(url) as opened:

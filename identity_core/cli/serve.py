@@ -12,13 +12,7 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.options import (
-    config_option,
-    configured,
-    data_dir_option,
-    database_url_option,
-    shown_database,
-)
+from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option, shown_database
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.settings import Settings, SettingsError, StartError, require_extras
 
@@ -42,7 +36,6 @@ def command(
     data_dir: Path | None,
     database_url: str | None,
     workers: int | None,
-    json_output: bool,
 ) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 
@@ -70,7 +63,7 @@ def command(
         from identity_core.cli.serving import serve
 
         try:
-            status = serve(settings, listening, lambda first_key: _announce(settings, first_key, json_output))
+            status = serve(settings, listening, lambda first_key: _announce(settings, first_key))
         except StartError as error:
             fail_start(error, "start-up")
     raise SystemExit(status)
@@ -111,7 +104,7 @@ def _open_folder(folder: Path) -> None:
         log.warning("others may look into %s; set its mode to 0700", folder)
 
 
-def _announce(settings: Settings, first_key: str | None, json_output: bool) -> None:
+def _announce(settings: Settings, first_key: str | None) -> None:
     origin = settings.server.public_url
     body = {
         "url": origin,
@@ -127,6 +120,6 @@ def _announce(settings: Settings, first_key: str | None, json_output: bool) -> N
         lines[1] = f"Data in {shown_database(settings)}; files in {settings.data_dir}"
     if first_key is not None:
         lines.append(f"First API key, shown once: {first_key}")
-    show(body, json_output=json_output, text=lambda _: "\n".join(lines))
+    show(body, text=lambda _: "\n".join(lines))
     processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
     log.info("serves at %s with %s, %s", origin, processes, shown_database(settings))

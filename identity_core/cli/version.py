@@ -12,12 +12,11 @@ from identity_core.cli.output import as_json, show
 
 @click.command(name="version")
 @as_json
-def command(json_output: bool) -> None:
+def command() -> None:
     """Show what is installed here."""
     versions = {"version": __version__, "interface": "1.0.0", "python": platform.python_version()}
     show(
         versions | {"platform": platform.platform(), "plugins": _plugins()},
-        json_output=json_output,
         text=lambda body: "\n".join(
             [f"identity {body['version']} (interface {body['interface']}), Python {body['python']}"]
             + [f"  {name} {version}" for name, version in body["plugins"].items()]

@@ -17,7 +17,7 @@ from identity_core.cli.demo import aftermath, chapters
 from identity_core.cli.demo.participants import Participants
 from identity_core.cli.demo.place import LEDGERS, somewhere
 from identity_core.cli.demo.story import Story
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.cli.remote import api_key_option
 
 CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] = (
@@ -45,7 +45,7 @@ the proof. Mallory takes what she can.
 )
 @click.option("--show", "shown", is_flag=True, help="Show every request and its answer.")
 @as_json
-def command(url: str | None, api_key: str | None, ledger: str, shown: bool, json_output: bool) -> None:
+def command(url: str | None, api_key: str | None, ledger: str, shown: bool) -> None:
     """Tell the whole story: a DID, a credential, a delegation, a proof that an agent obtains, who believes it, and its end.
 
     Without --url a server of its own is started and gone afterwards; `--ledger evm` needs anvil on the PATH, or the settings of a chain
@@ -56,7 +56,7 @@ def command(url: str | None, api_key: str | None, ledger: str, shown: bool, json
     began = time.perf_counter()
     with somewhere(url, api_key, ledger) as (session, exchanges):
         started = time.perf_counter()
-        story = Story(exchanges, is_quiet=json_output, is_shown=shown)
+        story = Story(exchanges, is_quiet=prints_json(), is_shown=shown)
         story.say(f"A service listens at {session.url}.\n\n{_PEOPLE}")
         people = Participants(session)
         for title, tell in CHAPTERS:
@@ -65,8 +65,4 @@ def command(url: str | None, api_key: str | None, ledger: str, shown: bool, json
         seconds, waited = time.perf_counter() - began, started - began
     summary = {"url": session.url, "anchoring": people.is_anchored, "steps": story.steps, "seconds": round(seconds, 2)}
     of_it = "" if url is not None else f", {waited:.1f} s of them to start the service"
-    show(
-        summary,
-        json_output=json_output,
-        text=lambda _: f"\n{len(story.steps)} steps in {seconds:.1f} s{of_it}, all as promised.",
-    )
+    show(summary, text=lambda _: f"\n{len(story.steps)} steps in {seconds:.1f} s{of_it}, all as promised.")

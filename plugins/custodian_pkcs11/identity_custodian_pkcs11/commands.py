@@ -23,7 +23,7 @@ def pkcs11() -> None:
 @pkcs11.command(name="keys")
 @of_installation
 @as_json
-def list_keys(settings: Settings, json_output: bool) -> None:
+def list_keys(settings: Settings) -> None:
     """List the keys on the token and try each. Ends with 1 when one of them cannot be used. Nothing is changed."""
     table = settings.plugins.tables.read("pkcs11", Pkcs11Settings)
     token = open_token(table, plugin_context(settings))
@@ -31,11 +31,7 @@ def list_keys(settings: Settings, json_output: bool) -> None:
         found = token.run(_tried)
     finally:
         token.close()
-    show(
-        {"token": table.token, "keys": found},
-        json_output=json_output,
-        text=lambda _: "\n".join(map(_line, found)) or "no keys",
-    )
+    show({"token": table.token, "keys": found}, text=lambda _: "\n".join(map(_line, found)) or "no keys")
     if any(one["fault"] for one in found):
         raise SystemExit(1)
 

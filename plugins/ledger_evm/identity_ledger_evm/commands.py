@@ -28,27 +28,27 @@ def evm() -> None:
 @config_option
 @click.option("--wait", default=120.0, show_default=True, help="Seconds to wait for the block.")
 @as_json
-def deploy(config: Path | None, wait: float, json_output: bool) -> None:
+def deploy(config: Path | None, wait: float) -> None:
     """Deploy the contract with the key of [plugins.evm], which then owns it, and print the settings that name it.
 
     Needs plugins.evm.rpc_url and plugins.evm.private_key or keystore.
     """
     tools = _tools()
     made = dataclasses.asdict(_run(tools.deploy(_settings(configured(config)), wait_seconds=wait)))
-    show(made, json_output=json_output, text=_deployed)
+    show(made, text=_deployed)
 
 
 @evm.command(name="status")
 @click.argument("transaction", required=False)
 @of_installation
 @as_json
-def status(settings: Settings, transaction: str | None, json_output: bool) -> None:
+def status(settings: Settings, transaction: str | None) -> None:
     """Show contract, owner, purse and entries as the node sees them; or what became of TRANSACTION, a hash that an error
     or a receipt told."""
     tools, table = _tools(), _settings(settings)
     if transaction is None:
         found = dataclasses.asdict(_run(tools.status(table)))
-        show(found, json_output=json_output, text=_lines)
+        show(found, text=_lines)
         if found["fault"]:
             fail(found["fault"], found["contract"], "check plugins.evm.contract and plugins.evm.rpc_url")
         return
@@ -58,7 +58,7 @@ def status(settings: Settings, transaction: str | None, json_output: bool) -> No
     known = _run(tools.find_transaction(table, plugin_context(settings), bytes.fromhex(match[1])))
     if known is None:
         fail("this ledger has signed no such transaction", transaction, "ask a block explorer of the chain")
-    show(dataclasses.asdict(known), json_output=json_output, text=_lines)
+    show(dataclasses.asdict(known), text=_lines)
 
 
 def _tools() -> ModuleType:
