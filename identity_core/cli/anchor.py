@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.options import of_installation, refuse_absent
+from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.times import printed
@@ -124,18 +124,16 @@ def checkpoint(settings: Settings, save: Path | None) -> None:
     show(found.json, text=lambda _: _checkpoint_text(found))
 
 
-def with_anchoring(settings: Settings, job: Callable[[AnchorOffice], Awaitable[T]]) -> T:
+def with_anchoring(settings: Settings, job: Callable[[AnchorOffice], Coroutine[Any, Any, T]]) -> T:
     """Runs ``job`` on the outbox of the installation."""
     from identity_core import bootstrap
 
     refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
-
-    async def opened() -> T:
-        async with bootstrap.anchor_office(settings) as anchoring:
-            return await job(anchoring)
-
-    with contextlib.suppress(KeyboardInterrupt):
-        return asyncio.run(opened())
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        opened_part(bootstrap.anchor_office(settings)) as (runner, anchoring),
+    ):
+        return runner.run(job(anchoring))
     raise click.exceptions.Exit(130)
 
 

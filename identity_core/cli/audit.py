@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from identity_core.cli.options import of_installation, refuse_absent
+from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session
@@ -176,13 +176,8 @@ def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, AuditTools]]:
     from identity_core import bootstrap
 
     refuse_absent(settings, "name the one of the service with --data-dir, or a running service with --url")
-    with asyncio.Runner() as runner:
-        opening = bootstrap.audit_log(settings)
-        tools = runner.run(opening.__aenter__())
-        try:
-            yield runner, tools
-        finally:
-            runner.run(opening.__aexit__(None, None, None))
+    with opened_part(bootstrap.audit_log(settings)) as opened:
+        yield opened
 
 
 def _stored(runner: asyncio.Runner, tools: AuditTools, after: int) -> Lines:

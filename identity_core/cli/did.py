@@ -12,13 +12,12 @@ import click
 import orjson
 
 from identity_core.cli.did_create import create
-from identity_core.cli.did_update import let_go, possession, update, version
+from identity_core.cli.did_update import possession, update, version
 from identity_core.cli.options import counted
 from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, keys_option, more, page_options, session, url_option
+from identity_core.cli.remote import add_command, keys_option, more, page_options, session, settled, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
-from identity_core.client import Refused
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec.multikey import BLS12381G2
 
@@ -47,10 +46,8 @@ def rotate(
     wallet: Path, url: str, old_key: str | None, key_type: str | None, purpose: tuple[str, ...], grace_hours: float
 ) -> None:
     """Replace a key. The new one is made here; its private half goes into the keys file and nowhere else."""
-    holder = Wallet.open(wallet)
-    did = holder.named_did()
-    with session(url) as opened:
-        holder.settle(opened)
+    with settled(wallet, url) as (opened, holder):
+        did = holder.named_did()
         signer = holder.signer()
         old = holder.keys[AUTHENTICATION]["keyId"] if old_key is None else old_key
         old = did + old if old.startswith("#") else old
@@ -64,13 +61,8 @@ def rotate(
         if grace_hours:
             end = datetime.now(UTC) + timedelta(hours=grace_hours)
             body["revokeOldAfter"] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
-        holder.begin("rotate", {"new": fresh}, oldKeyId=old)
-        try:
+        with holder.sending("rotate", {"new": fresh}, oldKeyId=old):
             answer = opened.rotate(did, body, signer)
-        except Refused as error:
-            let_go(holder, error)
-            raise
-    holder.finish()
     show(answer, text=lambda body: f"new key {body['newKey']['keyId']}\nold key valid until {body['gracePeriodEnd']}")
 
 
@@ -92,10 +84,8 @@ def _type_of(holder: Wallet, key_id: str) -> str:
 def recover(wallet: Path, url: str, revoke_all: bool) -> None:
     """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
     to the keys file."""
-    holder = Wallet.open(wallet)
-    did = holder.named_did()
-    with session(url) as opened:
-        holder.settle(opened)
+    with settled(wallet, url) as (opened, holder):
+        did = holder.named_did()
         signer = holder.signer(RECOVERY)
         fresh = {AUTHENTICATION: make_key("Ed25519", did), RECOVERY: make_key("Ed25519", did)}
         body = {
@@ -103,13 +93,8 @@ def recover(wallet: Path, url: str, revoke_all: bool) -> None:
             "newRecoveryKey": _public(fresh[RECOVERY]),
             "revokeAllExistingKeys": revoke_all,
         }
-        holder.begin("recover", fresh, revokeAll=revoke_all)
-        try:
+        with holder.sending("recover", fresh, revokeAll=revoke_all):
             answer = opened.recover(did, body, signer)
-        except Refused as error:
-            let_go(holder, error)
-            raise
-    holder.finish()
     show(answer, text=version)
 
 
@@ -127,10 +112,8 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
     """End a DID, for good."""
     if not confirm:
         fail("a deactivation is final", "identity did deactivate", "add --confirm if you mean it", status=2)
-    holder = Wallet.open(wallet)
-    body: dict[str, Any] = {"confirm": True, "reason": reason}
-    with session(url) as opened:
-        holder.settle(opened)
+    body = {"confirm": True, "reason": reason}
+    with settled(wallet, url) as (opened, holder):
         answer = opened.deactivate(holder.named_did(), body, holder.signer())
     show(answer, text=lambda body: f"{body['did']} is deactivated\ntx      {body['transactionHash']}")
 

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from identity_core.cli.output import as_json, fail, show
-from identity_core.cli.remote import keys_option, session, url_option
+from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
-from identity_core.client import Refused, Session
+from identity_core.client import Session
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec import multikey
 
@@ -76,9 +76,7 @@ def update(
         operations.append({"operation": "setAlsoKnownAs", "alsoKnownAs": list(also_known_as)})
     if not operations and not new_key:
         fail("there is nothing to change", "identity did update", "name at least one operation, see --help", status=2)
-    holder = Wallet.open(wallet)
-    with session(url) as opened:
-        holder.settle(opened)
+    with settled(wallet, url) as (opened, holder):
         answer = change(opened, holder, operations, new_key)
     show(answer, text=version)
 
@@ -91,24 +89,10 @@ def change(opened: Session, holder: Wallet, operations: list[dict[str, Any]], wi
         proof = proof_of_possession(did, key["privateKey"]) if key["type"] == multikey.BLS12381G2 else None
         operations = [*operations, _added(key["type"], key["publicKey"], relationships, proof)]
     body = operations[0] if len(operations) == 1 else {"operations": operations}
-    if fresh:
-        purposes = [relationships.split(",")[0] for _, relationships in wishes]
-        holder.begin("add", {str(place): key for place, key in enumerate(fresh)}, purposes=purposes)
-    try:
+    purposes = [relationships.split(",")[0] for _, relationships in wishes]
+    with holder.sending("add", {str(place): key for place, key in enumerate(fresh)}, purposes=purposes):
         answer: dict[str, Any] = opened.update(did, body, holder.signer())
-    except Refused as error:
-        if fresh:
-            let_go(holder, error)
-        raise
-    if fresh:
-        holder.finish()
     return answer
-
-
-def let_go(holder: Wallet, error: Refused) -> None:
-    """Forgets a pending operation that was refused. An error of the server's own leaves open what became of it."""
-    if error.status < 500:
-        holder.abandon()
 
 
 def version(body: dict[str, Any]) -> str:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import click
 
 from identity_core.cli.key_rights import check_targets, listed, remedy_for, scopes_of
-from identity_core.cli.options import of_installation, refuse_absent
+from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.caller import ApiKey
@@ -32,20 +31,16 @@ def command() -> None:
     """
 
 
-def _run(settings: Settings, job: Callable[[Any], Awaitable[T]], *, may_begin: bool = False) -> T:
+def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
     """Runs ``job`` on the API keys of the installation; only one that ``may_begin`` makes a new data directory, so that
     a misspelt one is seen."""
     from identity_core import bootstrap
 
     if not may_begin:
         refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
-
-    async def opened() -> T:
-        async with bootstrap.key_desk(settings) as administration:
-            return await job(administration)
-
     try:
-        return asyncio.run(opened())
+        with opened_part(bootstrap.key_desk(settings)) as (runner, administration):
+            return runner.run(job(administration))
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(settings.data_dir), remedy_for(error))
     except StartError as error:

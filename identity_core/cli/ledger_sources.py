@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option
+from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option, opened_part
 from identity_core.cli.output import fail
 from identity_core.cli.remote import session
 from identity_core.client import Refused, Session
@@ -183,14 +183,8 @@ def opened(
             fail(
                 "there is no installation", str(settings.data_dir), "name one with --data-dir, or a service with --url"
             )
-        with asyncio.Runner() as runner:
-            log = bootstrap.log_desk(settings)
-            # Entered and left in the loop that everything between runs in.
-            held = runner.run(log.__aenter__())
-            try:
-                yield LocalSource(runner, held)
-            finally:
-                runner.run(log.__aexit__(None, None, None))
+        with opened_part(bootstrap.log_desk(settings)) as (runner, log):
+            yield LocalSource(runner, log)
 
 
 def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str | None, **_: Any) -> Settings:

@@ -5,9 +5,11 @@ A plugin's command uses these, and ``output``.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_FILE_OCTETS = 1 << 20
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 config_option = click.option(
     "--config",
@@ -59,6 +62,17 @@ def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
     """Ends the command where its installation is not there. Opening it would make a new one, which knows nothing, at a misspelt name."""
     if settings.database_url is None and not settings.data_dir.is_dir():
         fail("there is no such data directory", str(settings.data_dir), remedy, status=status)
+
+
+@contextlib.contextmanager
+def opened_part(opening: contextlib.AbstractAsyncContextManager[T]) -> Iterator[tuple[asyncio.Runner, T]]:
+    """A part of an installation, and the event loop that it is opened, used and closed in."""
+    with asyncio.Runner() as runner:
+        part = runner.run(opening.__aenter__())
+        try:
+            yield runner, part
+        finally:
+            runner.run(opening.__aexit__(None, None, None))
 
 
 def plugin_context(settings: Settings) -> BuildContext:

@@ -141,6 +141,15 @@ def with_caller(decorated: F) -> F:
     return url_option(api_key_option(wallet_option(wrapped)))  # type: ignore[return-value]
 
 
+@contextlib.contextmanager
+def settled(path: Path, url: str) -> Iterator[tuple[Session, Wallet]]:
+    """The service, and the keys file of a DID whose last operation is not open any more."""
+    wallet = Wallet.open(path)
+    with session(url) as opened:
+        wallet.settle(opened)
+        yield opened, wallet
+
+
 def add_command(
     group: click.Group,
     name: str,

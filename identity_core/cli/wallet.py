@@ -22,7 +22,7 @@ from typing import Any
 
 from identity_core.cli.output import fail
 from identity_core.cli.secret_input import read_private
-from identity_core.client import Session, Signer
+from identity_core.client import Refused, Session, Signer
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
 STANDARD_INPUT = Path("-")
@@ -120,10 +120,24 @@ class Wallet:
         """Keeps a key that serves no more: a private key is never thrown away by the program."""
         self.keys.setdefault("retired", []).append(key)
 
-    def begin(self, operation: str, fresh: dict[str, dict[str, Any]], **more: Any) -> None:
-        """Puts ``fresh`` keys on disk before the service hears of them."""
+    @contextlib.contextmanager
+    def sending(self, operation: str, fresh: dict[str, dict[str, Any]], **more: Any) -> Iterator[None]:
+        """Puts ``fresh`` keys on disk before the service hears of them, and in their places once it took them.
+
+        A refusal forgets them. An error of the server's own, and silence, leave open what became of them: ``settle`` finds out.
+        """
+        if not fresh:
+            yield
+            return
         self.pending = {"operation": operation, "keys": fresh} | more
         self.save()
+        try:
+            yield
+        except Refused as error:
+            if error.status < 500:
+                self.abandon()
+            raise
+        self.finish()
 
     def finish(self) -> None:
         """The pending operation was done: its keys take their places."""
