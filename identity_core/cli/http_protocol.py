@@ -3,7 +3,7 @@
 The parser is httptools, the rest uvicorn's. Here octets are counted as they come, every wait has an end, and a refusal goes
 the way of every request, as the scope's ``identity.refusal``: the guard charges a bucket, gives the answer its one shape and
 counts it. An offer to upgrade is ignored, as RFC 9110 §7.8 allows. Trailers are read past (§6.5.1). Left out on purpose: an
-answer to who has sent nothing, and reading on after a refusal; ``README.md`` says what each bound is.
+answer to who has sent nothing, and reading on after a refusal; ``api/README.md`` lists the bounds.
 """
 
 from __future__ import annotations

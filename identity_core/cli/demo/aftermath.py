@@ -1,4 +1,4 @@
-"""Chapters 5 to 9: who believes the proof, what nobody gets, who sees what, and how all of it is taken back."""
+"""Chapters 5 to 9: who believes the proof, what no one gets, who sees what, and how all of it is taken back."""
 
 from __future__ import annotations
 

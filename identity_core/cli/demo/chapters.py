@@ -75,7 +75,7 @@ def _change_and_replay(story: Story, people: Participants, hana: Signer) -> None
         lambda: session.update(hana.did, {"operation": "addService", "service": service}, hana),
         lambda body: f"version {body['versionId']}, transaction {body['transactionHash'][:16]}…",
     )
-    # A challenge that is bound to nothing is the worst case: whoever sees the header could use it for any change.
+    # A challenge that is bound to nothing is the worst case: anyone who sees the header could use it for any change.
     header = {"Authorization": hana.header(session.challenge(hana.did)["challenge"])}
     body = {"operation": "removeService", "serviceId": "files"}
     story.tell(
@@ -135,7 +135,7 @@ def a_credential(story: Story, people: Participants) -> None:
         lambda body: ", ".join(f"{one['name']} ({one['type']})" for one in body["attributes"]),
     )
     people.schema_id = schema["id"]
-    said = {
+    statement = {
         "issuerDid": people.ivo.did,
         "holderDid": people.hana.did,
         "schemaId": people.schema_id,
@@ -143,7 +143,7 @@ def a_credential(story: Story, people: Participants) -> None:
     }
     issued = story.tell(
         "Ivo issues Hana a credential; one BBS signature covers all values",
-        lambda: people.ivo.ask("POST", "/credentials", said),
+        lambda: people.ivo.ask("POST", "/credentials", statement),
         lambda body: f"{body['id']}, {body['status']}",
     )
     people.credential_id = issued["id"]
@@ -207,7 +207,7 @@ def a_proof(story: Story, people: Participants) -> None:
         "Aki asks for the proof, and for an anchor on the ledger",
         lambda: attempted(lambda: people.aki.ask("POST", DELEGATED_PROOFS, people.request | _ANCHORED)),
         _anchored_text,
-        promise=lambda said: said["code"] in ("none", "ANCHORING_DISABLED"),
+        promise=lambda outcome: outcome["code"] in ("none", "ANCHORING_DISABLED"),
     )
     people.is_anchored = probed["code"] == "none"
     if people.is_anchored:
@@ -227,10 +227,14 @@ def a_proof(story: Story, people: Participants) -> None:
     )
 
 
-def _anchored_text(said: dict[str, Any]) -> str:
-    if said["code"] == "ANCHORING_DISABLED":
-        return f"this service does not anchor: {said['status']} {said['code']}"
-    return _proof_text(said["answer"]) if said["code"] == "none" else f"refused: {said['status']} {said['code']}"
+def _anchored_text(outcome: dict[str, Any]) -> str:
+    if outcome["code"] == "ANCHORING_DISABLED":
+        return f"this service does not anchor: {outcome['status']} {outcome['code']}"
+    return (
+        _proof_text(outcome["answer"])
+        if outcome["code"] == "none"
+        else f"refused: {outcome['status']} {outcome['code']}"
+    )
 
 
 def _proof_text(body: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ SHOP = "https://shop.example"
 
 @dataclass(slots=True)
 class Person:
-    """Somebody with a DID, who asks with an access token that one signature obtains."""
+    """A person with a DID, who asks with an access token that one signature obtains."""
 
     session: Session
     signer: Signer
@@ -49,7 +49,7 @@ class Participants:
     is_anchored: bool = False
 
     def person(self, created: Mapping[str, Any]) -> Person:
-        """Whoever has the keys of a DID that was just created."""
+        """The person who has the keys of a DID that was just created."""
         return Person(self.session, Signer(created["did"], created["keys"]["authentication"]["privateKey"]))
 
 

@@ -69,7 +69,7 @@ def _anvil(program: str, folder: Path) -> Iterator[dict[str, str]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    told = folder / "accounts.json"
+    accounts = folder / "accounts.json"
     command = [
         program,
         "--port",
@@ -79,16 +79,16 @@ def _anvil(program: str, folder: Path) -> Iterator[dict[str, str]]:
         "--mnemonic-random",
         "--quiet",
         "--config-out",
-        str(told),
+        str(accounts),
     ]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + _CHAIN_SECONDS
-        while not (told.exists() and _listens(port)):
+        while not (accounts.exists() and _listens(port)):
             if time.monotonic() > deadline or process.poll() is not None:
                 fail("the chain did not start", program, "run `anvil` and read what it says")
             time.sleep(0.02)
-        key = json.loads(told.read_text())["private_keys"][0]
+        key = json.loads(accounts.read_text())["private_keys"][0]
         yield {f"{_EVM}RPC_URL": f"http://127.0.0.1:{port}", f"{_EVM}PRIVATE_KEY": key, f"{_EVM}POLL_SECONDS": "0.05"}
     finally:
         process.kill()

@@ -67,14 +67,14 @@ class Story:
         self.steps.append(step)
         self.say(f"{len(self.steps):>3}. {title}\n     {click.style(shown, fg='green')}  ({milliseconds:.0f} ms)")
         if self.is_shown:
-            self.say("\n".join(map(_told, self.exchanges)) if self.exchanges else _indented(answer))
+            self.say("\n".join(map(_exchange_text, self.exchanges)) if self.exchanges else _indented(answer))
         if promise is not None and not promise(answer):
             fail(f"that is not what was promised: {shown}", title, "report this: the service is not what it promises")
         return answer
 
     def refused(self, title: str, act: Callable[[], Any], code: str) -> None:
         """Runs a step that must be refused with ``code``; anything else ends the demo."""
-        answer = self.tell(title, lambda: attempted(act), lambda said: f"refused: {said['status']} {said['code']}")
+        answer = self.tell(title, lambda: attempted(act), _refusal_text)
         if answer["code"] != code:
             fail(
                 f"expected a refusal {code}, got {answer['code']}",
@@ -90,6 +90,10 @@ def attempted(act: Callable[[], Any]) -> dict[str, Any]:
     except Refused as error:
         return {"status": error.status, "code": error.code, "message": error.message}
     return {"status": 200, "code": "none", "answer": answer}
+
+
+def _refusal_text(outcome: dict[str, Any]) -> str:
+    return f"refused: {outcome['status']} {outcome['code']}"
 
 
 def masked(value: Any) -> Any:
@@ -110,7 +114,7 @@ def _recorded(exchange: Exchange) -> dict[str, Any]:
     }
 
 
-def _told(exchange: Exchange) -> str:
+def _exchange_text(exchange: Exchange) -> str:
     asked = f"     > {exchange.method} {exchange.path}"
     answered = f"     < {exchange.status}  ({exchange.milliseconds:.0f} ms)"
     return "\n".join(filter(None, (asked, _indented(exchange.sent), answered, _indented(exchange.answer))))
