@@ -1,4 +1,4 @@
-"""What the commands that call a running service share: where it is, in whose name they call, and how its refusals read.
+"""What the commands that call a running service share: where it is, and in whose name they call.
 
 A command that sends one operation and prints the answer is a call of ``add_command``: operationId, options, text.
 """
@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -19,8 +19,8 @@ from urllib.parse import quote
 import click
 import orjson
 
-from identity_core.cli.options import shown
 from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.remedies import as_options, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
 from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Signer, Unreachable
@@ -61,10 +61,6 @@ page_options = (
 )
 
 
-# What commands call otherwise than the members of the requests that they send.
-_OPTIONS = {"autonomyLevel": "--level", "send anchor: false": "leave --anchor out"}
-
-
 @contextlib.contextmanager
 def session(
     url: str, api_key: str | None = None, *, on_exchange: Callable[[Exchange], None] | None = None
@@ -77,7 +73,7 @@ def session(
     except Refused as error:
         details = {name: value for name, value in error.details.items() if name != "requestId"}
         where = f"{url}, request {error.details.get('requestId', '-')}"
-        fail(_as_options(f"{error.code}: {error.message}"), where, _as_options(remedy(error, details)))
+        fail(as_options(f"{error.code}: {error.message}"), where, as_options(remedy(error, details)))
     except ForeignOrigin as error:
         remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
         fail(f"nothing was signed: {error}", url, remedy_of)
@@ -206,64 +202,3 @@ def page(row: str) -> Callable[[Any], str]:
 def more(lines: list[str], body: dict[str, Any]) -> list[str]:
     """``lines``, and one that says how to get the next page where there is one."""
     return [*lines, f"more: --cursor {body['nextCursor']}"] if body.get("nextCursor") else lines
-
-
-def remedy(error: Refused, details: dict[str, Any]) -> str:
-    """One line that says what may help."""
-    hints = {
-        "AUTH_REQUIRED": "give a credential: IDENTITY_API_KEY or --api-key FILE, or --keys for an operation on a DID",
-        "AUTH_FAILED": "check that the key is a current one of this DID, or that the API key is not revoked",
-        "DID_NOT_FOUND": "check the DID; `identity did create` makes one",
-        "CREDENTIAL_NOT_FOUND": "check the id, and that you hold or issued the credential: `identity credential list`",
-        "DELEGATION_NOT_FOUND": "check the id, and that you are a party of it: `identity delegation list`",
-        "SCHEMA_NOT_FOUND": "check the id: `identity credential schema list`",
-        "RATE_LIMITED": f"wait {details.get('retryAfter', 1)} s and send it again",
-        "IBCT_REPLAYED": "ask the holder for another token: each serves one request",
-        "IBCT_EXPIRED": "ask the holder for another token",
-        "DELEGATION_SUSPENDED": "ask the holder: `identity delegation resume`",
-        "PROOF_NOT_FOUND": "check the id, and that you are the proof's holder or agent",
-        "DID_DEACTIVATED": "nothing: a deactivation is final; history and log stay readable",
-    }
-    return hints.get(error.code) or _details(details) or _usual(error.status)
-
-
-def _details(details: Mapping[str, Any]) -> str:
-    """What the service says further, in words: remedies, else what it takes instead, else the places of a body that are wrong, else
-    name by name."""
-    match details:
-        case {"supported": [*known], **given}:
-            instead = f" instead of {'; '.join(map(_listed, given.values()))}" if given else ""
-            return f"choose from {_listed(known)}{instead}" if known else f"nothing is there to take{instead}"
-        case {"remedies": [*remedies]}:
-            return "; or ".join(map(shown, remedies))
-        case {"errors": [*errors]}:
-            return "; ".join(
-                " ".join(map(shown, one.values())) if isinstance(one, dict) else shown(one) for one in errors
-            )
-    return "; ".join(f"{name}: {_listed(value)}" for name, value in details.items())
-
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(shown, value)) if isinstance(value, list) else shown(value)
-
-
-def _usual(status: int) -> str:
-    """Where the service says no more than its message."""
-    if status >= 500:
-        return "try again later; if it stays so, its log has the request"
-    if status == 403:
-        return "ask as somebody who may: the holder, the issuer, or another API key"
-    if status == 409:
-        return "look at what is there now, then decide"
-    context = click.get_current_context(silent=True)
-    return f"see `{context.command_path if context is not None else 'identity'} --help`"
-
-
-def _as_options(text: str) -> str:
-    """``text`` with the options of this command in place of the members of a request that they fill."""
-    context = click.get_current_context(silent=True)
-    options = {} if context is None else {one.name: one.opts[0] for one in context.command.params if one.name}
-    members = {name: option for name, option in options.items() if not name.islower()}
-    for member, option in {**members, **_OPTIONS}.items():
-        text = text.replace(member, option)
-    return text

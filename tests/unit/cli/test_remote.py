@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.cli.remote import remedy
+from identity_core.cli.remedies import remedy
 from identity_core.client import Refused
 from tests.unit.cli.conftest import Commands
 
