@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from identity_core.cli.remedies import remedy
-from identity_core.client import Refused
+from identity_core.client import Refused, Session, Unreachable
 from tests.unit.cli.conftest import Commands
 
 
@@ -43,3 +44,83 @@ def test_a_method_that_is_not_there(remote: Commands) -> None:
     said = remote.refused("did", "create", "--method", "nosuch", "--show-secrets")
     assert said[2].startswith("  do: choose from ids, key")
     assert said[2].endswith("instead of nosuch")
+
+
+UUID = "0191b0a0-0000-7000-8000-000000000001"
+ROWS: list[tuple[list[str], str, str, Any, dict[str, Any]]] = [
+    (["did", "resolve", "did:x:y", "--version-id", "2"], "GET", "/dids/did:x:y", None, {"versionId": 2}),
+    (["did", "history", "did:x:y", "--limit", "3"], "GET", "/dids/did:x:y/history", None, {"limit": 3}),
+    (["ledger", "key"], "GET", "/ledger/key", None, {}),
+    (["credential", "show", "urn:a/b"], "GET", "/credentials/urn:a%2Fb", None, {}),
+    (
+        ["credential", "list", "--holder", "did:x:y", "--cursor", "c"],
+        "GET",
+        "/credentials",
+        None,
+        {"holderDid": "did:x:y", "limit": 50, "cursor": "c"},
+    ),
+    (
+        ["credential", "suspend", "urn:a", "--reason", "r"],
+        "POST",
+        "/credentials/urn:a/status",
+        {"purpose": "suspension", "value": True, "reason": "r"},
+        {},
+    ),
+    (
+        ["credential", "resume", "urn:a"],
+        "POST",
+        "/credentials/urn:a/status",
+        {"purpose": "suspension", "value": False},
+        {},
+    ),
+    (
+        ["credential", "revoke", "urn:a"],
+        "POST",
+        "/credentials/urn:a/status",
+        {"purpose": "revocation", "value": True},
+        {},
+    ),
+    (["credential", "schema", "get", "urn:s"], "GET", "/credential-schemas/urn:s", None, {}),
+    (["credential", "schema", "list"], "GET", "/credential-schemas", None, {"limit": 50}),
+    (["delegation", "show", f"urn:uuid:{UUID}"], "GET", f"/delegations/{UUID}", None, {}),
+    (
+        ["delegation", "list", "--agent", "did:x:y", "--status", "active"],
+        "GET",
+        "/delegations",
+        None,
+        {"agentDid": "did:x:y", "status": "active", "limit": 50},
+    ),
+    (["delegation", "suspend", UUID], "POST", f"/delegations/{UUID}/suspend", None, {}),
+    (["delegation", "resume", UUID], "POST", f"/delegations/{UUID}/resume", None, {}),
+    (["delegation", "revoke", UUID], "POST", f"/delegations/{UUID}/revoke", {}, {}),
+    (
+        ["ibct", "revoke", "--invoker", "did:x:y", "--nonce", "n"],
+        "POST",
+        "/ibcts/revoke",
+        {"invoker": "did:x:y", "nonce": "n"},
+        {},
+    ),
+    (["proof", "get", UUID], "GET", f"/zkp/proofs/{UUID}", None, {}),
+    (["proof", "revoke", UUID], "POST", f"/zkp/proofs/{UUID}/revoke", {"syncWaitMs": 0}, {}),
+]
+
+
+@pytest.mark.parametrize(("words", "method", "path", "body", "query"), ROWS, ids=[" ".join(row[0]) for row in ROWS])
+def test_a_row_sends_its_operation(
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    method: str,
+    path: str,
+    body: Any,
+    query: dict[str, Any],
+) -> None:
+    sent: list[Any] = []
+
+    def call(self: Session, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
+        sent.append((*asked, body, {name: value for name, value in query.items() if value is not None}))
+        raise Unreachable("nobody is there")
+
+    monkeypatch.setattr(Session, "call", call)
+    Commands({"IDENTITY_API_KEY": "k"}).refused(*words)
+    assert sent == [(method, path, body, query)]
