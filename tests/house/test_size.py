@@ -1,0 +1,60 @@
+"""The core grows only where somebody decides it: upper limits of code lines and files, room by room. Lower them when a room shrinks."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.house.measure import code_lines, size
+
+# Code lines (without blanks, comments, docstrings and imports) and files.
+LIMITS = {
+    ".": (3, 2),
+    "api": (4_000, 54),
+    "bootstrap": (880, 25),
+    "cli": (5_000, 72),
+    "client": (250, 5),
+    "codec": (230, 5),
+    "conformance": (1_930, 22),
+    "crypto": (1_100, 21),
+    "database": (830, 13),
+    "domain": (5_000, 67),
+    "plugin": (2_020, 31),
+    "ports": (660, 21),
+    "settings": (740, 12),
+    "store": (3_250, 60),
+    "throttle": (630, 9),
+    "use_cases": (4_020, 113),
+}
+ALL = (30_350, 532)
+
+
+def test_no_room_outgrows_its_limit() -> None:
+    lines, files = size()
+    assert set(lines) == set(LIMITS)
+    assert {room: (lines[room], files[room]) for room in lines if lines[room] > LIMITS[room][0]} == {}
+    assert {room: (lines[room], files[room]) for room in files if files[room] > LIMITS[room][1]} == {}
+
+
+def test_the_core_does_not_outgrow_its_limit() -> None:
+    lines, files = size()
+    assert sum(lines.values()) <= ALL[0]
+    assert sum(files.values()) <= ALL[1]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("", 0),
+        ('"""What it is for."""\n\nimport os\nfrom a import (\n    b,\n    c,\n)\n', 0),
+        ("x = 1  # why\n# a sentence\n\ny = 2\n", 2),
+        (
+            'class A:\n    """A."""\n\n    def f(self):\n        """F,\n        more."""\n        return (\n            1\n        )\n',
+            5,
+        ),
+        ('TEXT = """one\n\ntwo"""\n', 2),
+    ],
+)
+def test_code_lines_are_what_they_are_said_to_be(source: str, expected: int) -> None:
+    assert code_lines(source, ast.parse(source)) == expected

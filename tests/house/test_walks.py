@@ -1,0 +1,41 @@
+"""How much a request walks through: upper limits of modules, functions and domain objects. Lower them when a walk gets shorter."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.house.walks import walks
+
+# files, functions and domain objects of the core
+LIMITS = {
+    "createDid": (62, 225, 25),
+    "generateDelegatedProof": (91, 345, 25),
+}
+
+
+@pytest.mark.parametrize("operation", LIMITS)
+def test_a_request_does_not_walk_further_than_its_limit(operation: str) -> None:
+    walk = walks()[operation]
+    files, functions, objects = LIMITS[operation]
+    assert walk.files <= files
+    assert walk.functions <= functions
+    assert walk.objects <= objects
+
+
+@pytest.mark.parametrize(
+    ("operation", "module", "function"),
+    [
+        ("createDid", "identity_core.api.dids", "DidHandlers.create_did"),
+        ("createDid", "identity_core.domain.document", "Document.__init__"),
+        # On the thread of the ledger's writer.
+        ("createDid", "identity_ledger_sql.ledger", "SqlLedger._append"),
+        (
+            "generateDelegatedProof",
+            "identity_core.use_cases.proofs.generate_delegated",
+            "GenerateDelegatedProof.__call__",
+        ),
+        ("generateDelegatedProof", "identity_core.domain.delegated_proof", "DelegatedProof.__init__"),
+    ],
+)
+def test_the_walk_is_seen_to_its_end(operation: str, module: str, function: str) -> None:
+    assert (module, function) in walks()[operation].called

@@ -1,0 +1,164 @@
+"""What one request walks through, in the server's process: modules and functions of ours, and the domain objects that it makes.
+
+A whole installation is opened in this process, over SQLite, with real plugins and prover processes; a profile hook counts while a
+request is under way, on the event loop and on the threads of the database. Each request is made four times: the first fills the
+caches, and of the others only what all three walked through counts, so that background work does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache, reduce
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import httpx
+
+from identity_core.bootstrap.house import open_house
+from identity_core.client import Signer, ibct
+from identity_core.domain.times import printed
+from identity_core.settings import load
+
+ROUNDS = 3
+Call = tuple[str, str]
+Send = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How many modules and functions of the core a request touches, how many domain objects it makes, of how many classes."""
+
+    files: int
+    functions: int
+    objects: int
+    classes: int
+    plugin_files: int
+    plugin_functions: int
+    called: frozenset[Call]
+
+
+class Recorder:
+    """A profile hook that notes the calls of our functions while it is on."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self.calls: list[Call] = []
+
+    def __call__(self, frame: FrameType, event: str, _: object) -> None:
+        if self.on and event == "call":
+            module = frame.f_globals.get("__name__", "")
+            name = frame.f_code.co_qualname
+            # What a comprehension is depends on the version of Python; the lines of a dataclass have no file.
+            if module.startswith("identity_") and not frame.f_code.co_name.startswith("<"):
+                self.calls.append((module, self._made(frame) or name))
+
+    @staticmethod
+    def _made(frame: FrameType) -> str | None:
+        """The generated ``__init__`` of a dataclass has no class in its name."""
+        if frame.f_code.co_name != "__init__":
+            return None
+        return f"{type(frame.f_locals[frame.f_code.co_varnames[0]]).__name__}.__init__"
+
+
+def _walk(rounds: list[list[Call]]) -> Walk:
+    called = reduce(frozenset.intersection, map(frozenset, rounds))
+    core = {call for call in called if call[0].startswith("identity_core.")}
+    made = [call for call in min(rounds, key=len) if call in core and _is_domain_object(call)]
+    return Walk(
+        files=len({module for module, _ in core}),
+        functions=len(core),
+        objects=len(made),
+        classes=len(set(made)),
+        plugin_files=len({module for module, _ in called - core}),
+        plugin_functions=len(called - core),
+        called=called,
+    )
+
+
+def _is_domain_object(call: Call) -> bool:
+    return call[0].startswith("identity_core.domain.") and call[1].endswith(".__init__")
+
+
+@cache
+def walks() -> dict[str, Walk]:
+    """The walks of createDid and generateDelegatedProof."""
+    with tempfile.TemporaryDirectory() as folder:
+        return asyncio.run(_walks(Path(folder)))
+
+
+async def _walks(folder: Path) -> dict[str, Walk]:
+    recorder = Recorder()
+    threading.setprofile(recorder)
+    try:
+        settings = load(environment={}, overrides={"data_dir": folder})
+        async with open_house(settings) as installation:
+            key = await installation.first_key()
+            transport = httpx.ASGITransport(app=installation.app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
+                return await _measured(_Installation(client, str(key), recorder))
+    finally:
+        threading.setprofile(None)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _Installation:
+    client: httpx.AsyncClient
+    key: str
+    recorder: Recorder
+
+    async def post(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Any:
+        answer = await self.client.post(path, json=body, headers=headers or {"X-API-Key": self.key})
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    async def walk(self, request: Callable[[], tuple[Any, ...]]) -> Walk:
+        rounds = []
+        await self.post(*request())
+        for _ in range(ROUNDS):
+            made = request()
+            self.recorder.calls = []
+            self.recorder.on = True
+            sys.setprofile(self.recorder)
+            try:
+                await self.post(*made)
+            finally:
+                sys.setprofile(None)
+                self.recorder.on = False
+            rounds.append(self.recorder.calls)
+        return _walk(rounds)
+
+
+async def _measured(house: _Installation) -> dict[str, Walk]:
+    create = await house.walk(lambda: ("/dids", {"method": "ids"}))
+    return {"createDid": create, "generateDelegatedProof": await house.walk(await _proof_requests(house))}
+
+
+async def _proof_requests(house: _Installation) -> Callable[[], tuple[Any, ...]]:
+    """What makes a request for a proof under a token of its own."""
+    bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+    ivo = await house.post("/dids", {"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
+    hana, aki = [await house.post("/dids", {"method": "ids"}) for _ in range(2)]
+    schema = {"id": "https://schemas.example/walk", "attributes": [{"name": "age", "type": "integer"}]}
+    await house.post("/credential-schemas", schema)
+    claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
+    credential = await house.post("/credentials", claims)
+    action = ibct.action_text("age", "gte")
+    terms = {"holderDid": hana["did"], "agentDid": aki["did"], "actions": [action], "autonomyLevel": 4}
+    expires = {"expiresAt": printed(datetime.now(UTC) + timedelta(days=1))}
+    delegation = await house.post("/delegations", terms | expires)
+    signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
+
+    def request() -> tuple[Any, ...]:
+        wish = ibct.Wish(aki["did"], action, delegation["id"], timedelta(hours=1))
+        body = ibct.proof_request(ibct.issue(signer, wish), credential["id"], value=18)
+        return "/zkp/delegated-proofs", json.loads(json.dumps(body))
+
+    return request
