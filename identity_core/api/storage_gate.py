@@ -25,5 +25,4 @@ class StorageGate:
         return await self.inner.admit(operation, request)
 
     async def charge(self, request: Request) -> None:
-        """See ``Gate.charge``."""
         await self.inner.charge(request)

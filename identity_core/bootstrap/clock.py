@@ -12,9 +12,7 @@ class SystemClock:
     """The machine's clock."""
 
     def now(self) -> datetime:
-        """See ``Clock``."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """See ``Clock``."""
         return monotonic()

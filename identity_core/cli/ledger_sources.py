@@ -80,11 +80,9 @@ class UrlSource:
         self.place = opened.url
 
     def note(self) -> bytes:
-        """See ``LogSource``."""
         return self._session.octets("/ledger/checkpoint")
 
     def tile(self, tile: Tile) -> bytes:
-        """See ``LogSource``."""
         try:
             return self._session.octets(f"/ledger/tile/{tile.path}")
         except Refused as error:
@@ -101,14 +99,12 @@ class FolderSource:
         self.place = str(folder)
 
     def note(self) -> bytes:
-        """See ``LogSource``."""
         try:
             return (self._folder / "checkpoint").read_bytes()
         except FileNotFoundError:
             fail("there is no checkpoint", self.place, "`identity ledger export` writes such a directory")
 
     def tile(self, tile: Tile) -> bytes:
-        """See ``LogSource``."""
         try:
             return (self._folder / "tile" / tile.path).read_bytes()
         except FileNotFoundError as error:
@@ -137,7 +133,6 @@ class LocalSource:
         return Checkpoint(self.key.name, frontier.size, frontier.root)
 
     def tile(self, tile: Tile) -> bytes:
-        """See ``LogSource``."""
         octets = self._run(self._bundle(tile) if tile.level is None else self._tile(tile.level, tile))
         if octets is None:
             raise Missing("the database does not have it")

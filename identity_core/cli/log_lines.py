@@ -40,7 +40,6 @@ class ServerLines(logging.Filter):
         self._all_lines = all_lines
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """See ``logging.Filter``."""
         if self._all_lines or not record.name.startswith("uvicorn") or record.levelno >= logging.WARNING:
             return True
         return str(record.msg).startswith("Child process")
@@ -50,7 +49,6 @@ class TextLines(logging.Formatter):
     """``2026-01-02T03:04:05Z WARNING identity: what happened``; the lines of a traceback follow after ``|``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See ``logging.Formatter``."""
         head = f"{_time(record)} {record.levelname} {record.name}: {_message(record)}"
         return "\n".join([head, *(f"  | {escaped(line)}" for line in _trace(self, record).splitlines())])
 
@@ -60,7 +58,6 @@ class JsonLines(logging.Formatter):
     one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """See ``logging.Formatter``."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),

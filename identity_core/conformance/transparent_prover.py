@@ -48,7 +48,6 @@ class TransparentProver:
         self._key = key
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
-        """See ``ports.prover.Prover.prove``."""
         self._check(statement, witness)
         body = self._body(statement, context)
         salt = secrets.token_bytes(16)
@@ -61,11 +60,9 @@ class TransparentProver:
         )
 
     def read(self, proof: str) -> Presented:
-        """See ``ports.prover.Prover.read``."""
         return self._read(proof)[0]
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """See ``ports.prover.Prover.verify``."""
         presented, salt, mac = self._read(proof.proof)
         expected = ZkProof(
             proof.proof,

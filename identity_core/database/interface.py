@@ -103,10 +103,6 @@ class Database(Protocol):
         cheap to know (PostgreSQL)."""
         ...
 
-    def change_counter(self) -> int | None:
-        """A number that changes with every write, our own included; None where it is not cheap to know."""
-        ...
-
     async def close(self) -> None:
         """Finishes what is queued and lets go of files and connections. A second time is no error."""
         ...

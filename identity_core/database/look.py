@@ -33,14 +33,12 @@ class Look:
         self._failures = failures
 
     def read_now(self, job: Job[T]) -> T:
-        """See ``Database.read_now``."""
         try:
             return job(self._transaction)
         except self._failures as error:
             raise self._translated(error) from error
 
     async def read(self, job: Job[T]) -> T:
-        """See ``Database.read``."""
         return self.read_now(job)
 
     def write_now(self, job: Job[T]) -> T:
@@ -57,11 +55,7 @@ class Look:
     def foreign_changes(self) -> None:
         """Not known."""
 
-    def change_counter(self) -> None:
-        """Not known."""
-
     async def close(self) -> None:
-        """See ``Database.close``."""
         self._end.close()
 
     def _refuse(self) -> NoReturn:

@@ -37,7 +37,7 @@ SESSION = {
 
 
 class PostgresqlDatabase:
-    """See ``interface.Database``."""
+    """``interface.Database`` on a PostgreSQL server."""
 
     dialect: Dialect = "postgresql"
     read_only = False
@@ -65,16 +65,14 @@ class PostgresqlDatabase:
         return psycopg.connect(autocommit=True, **{**extra, **self._settings})
 
     def require_in_place(self) -> None:
-        """See ``Database.require_in_place``."""
+        """A server has no file that could be replaced."""
 
     # Reading
 
     async def read(self, job: Job[T]) -> T:
-        """See ``Database.read``."""
         return await asyncio.wrap_future(self._submit_read(job))
 
     def read_now(self, job: Job[T]) -> T:
-        """See ``Database.read_now``."""
         return self._submit_read(job).result()
 
     def _submit_read(self, job: Job[T]) -> Future[T]:
@@ -97,18 +95,12 @@ class PostgresqlDatabase:
         """See ``Database.foreign_changes``: it would cost a journey to the server."""
         return None
 
-    def change_counter(self) -> int | None:
-        """See ``Database.change_counter``."""
-        return None
-
     # Writing
 
     def write(self, job: Job[T], *, durable: bool = True) -> asyncio.Future[T]:
-        """See ``Database.write``."""
         return self._queue.submit(job, durable=durable)
 
     def write_now(self, job: Job[T]) -> T:
-        """See ``Database.write_now``."""
         if self._queue.busy:
             raise RuntimeError("write_now() would cut into a queued transaction")
         result: Future[T] = Future()
@@ -163,7 +155,6 @@ class PostgresqlDatabase:
         done.wait()
 
     async def close(self) -> None:
-        """See ``Database.close``."""
         if self._queue.closed:
             return
         await self._queue.drain()

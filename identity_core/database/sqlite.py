@@ -31,7 +31,7 @@ ROWS_BETWEEN_CHECKPOINTS = 400
 
 
 class SqliteDatabase:
-    """See ``interface.Database``."""
+    """``interface.Database`` on an SQLite file."""
 
     dialect: Dialect = "sqlite"
     read_only = False
@@ -54,7 +54,6 @@ class SqliteDatabase:
         self._in_place = InPlace(path)
         self._lock.release()
         self._synchronous = True
-        self._commits = 0
         self._committing = False
         self._rows_at_checkpoint = 0
         self._foreign = 0
@@ -63,17 +62,14 @@ class SqliteDatabase:
         self._worker = Worker(f"writer of {path.name}")
 
     def require_in_place(self) -> None:
-        """See ``Database.require_in_place``."""
         self._in_place.require()
 
     # Reading
 
     async def read(self, job: Job[T]) -> T:
-        """See ``Database.read``."""
         return self.read_now(job)
 
     def read_now(self, job: Job[T]) -> T:
-        """See ``Database.read_now``."""
         try:
             return job(self._reader)
         except sqlite3.Error as error:
@@ -90,18 +86,12 @@ class SqliteDatabase:
                 raise translated(error) from error
         return self._foreign
 
-    def change_counter(self) -> int:
-        """See ``Database.change_counter``."""
-        return self._commits + self.foreign_changes()
-
     # Writing
 
     def write(self, job: Job[T], *, durable: bool = True) -> asyncio.Future[T]:
-        """See ``Database.write``."""
         return self._queue.submit(job, durable=durable)
 
     def write_now(self, job: Job[T]) -> T:
-        """See ``Database.write_now``."""
         if self._queue.busy:
             raise RuntimeError("write_now() would cut into a queued transaction")
         self._lock.acquire()
@@ -204,7 +194,6 @@ class SqliteDatabase:
 
     def _commit(self) -> None:
         self._writer.execute("COMMIT")
-        self._commits += 1
 
     def _commit_on_thread(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         error: DatabaseError | None = None
@@ -258,7 +247,6 @@ class SqliteDatabase:
         self._release()
 
     async def close(self) -> None:
-        """See ``Database.close``."""
         if self._queue.closed:
             return
         await self._queue.drain()

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 
@@ -35,9 +34,6 @@ class BatchState(StrEnum):
     CONFIRMED = "confirmed"
     FAILED = "failed"
 
-
-OPEN: Final = (BatchState.SEALED, BatchState.SUBMITTED, BatchState.MINED)
-"""The steps that are not decided."""
 
 _PUBLIC: Mapping[BatchState, AnchorStatus] = {
     BatchState.SEALED: AnchorStatus.PENDING,

@@ -12,7 +12,6 @@ from typing import Final
 
 from identity_core.domain.errors import AutonomyTooLow, JsonValue
 
-LOWEST: Final = 0
 HIGHEST: Final = 5
 
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
 
 from identity_core.domain.did import Did
 from identity_core.domain.errors import Conflict, CredentialExpired, CredentialRevoked
 from identity_core.domain.schema import Schema
 from identity_core.domain.times import printed
-
-MAX_REASON: Final = 256
 
 
 class CredentialStatus(StrEnum):

@@ -44,11 +44,3 @@ def _parsed(text: str) -> Did:
     if match is None:
         raise InvalidDid(details={"did": echoed(text, DID)})
     return Did(text, match[1], match[2])
-
-
-def split_did_url(text: str) -> tuple[Did, str]:
-    """The DID and the fragment of an absolute DID URL ``did:…#fragment``. Raises ``InvalidDid``."""
-    did, separator, fragment = text.partition("#")
-    if not separator or len(text) > MAX_LENGTH + 256 or _FRAGMENT.fullmatch(fragment) is None:
-        raise InvalidDid("The key id is not an absolute DID URL.", details={"didUrl": echoed(text, DID)})
-    return Did.parse(did), fragment

@@ -136,11 +136,6 @@ class Document:
         return document
 
     @classmethod
-    def written(cls, members: dict[str, Any]) -> Document:
-        """The document that ``to_json`` wrote: nothing is checked again."""
-        return _build(members)
-
-    @classmethod
     def load(cls, octets: bytes) -> Document:
         """The document that ``encode`` wrote. For bytes from a store of ours: nothing is checked again."""
         return _build(orjson.loads(octets))

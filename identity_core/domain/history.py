@@ -131,13 +131,6 @@ def unexpired(spent: tuple[SpentChallenge, ...], at: datetime) -> tuple[SpentCha
     return tuple(challenge for challenge in spent if challenge.expires_at > at)
 
 
-def in_force(states: Sequence[DidState], time: datetime) -> DidState | None:
-    """The version of a gapless history that ``time`` selects: the highest whose printed second is not later. None before the
-    creation."""
-    second = time.astimezone(UTC).replace(microsecond=0)
-    return next((state for state in reversed(states) if state.updated_at.replace(microsecond=0) <= second), None)
-
-
 def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
     """The multikeys that may sign a DIDAuth challenge at ``at``: those in ``authentication``, in grace or not."""
     related = state.document.related(keys.AUTHENTICATION)

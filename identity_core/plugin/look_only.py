@@ -28,7 +28,6 @@ class LookOnly:
     def build(
         self, offer: Offer, socket: Socket, tables: PluginTables, context: BuildContext, bulkhead: Bulkhead
     ) -> Built:
-        """See ``build.build``."""
         try:
             if offer.provider.looks:
                 return building.build(offer, socket, tables, replace(context, read_only=True), bulkhead)

@@ -190,7 +190,6 @@ class PluginManager:
                 await settle(built.processes, named=self._settings.prover.backend is not None, logger=self._logger)
 
     def verify_bearer(self, token: str, now: datetime) -> Caller | None:
-        """See ``BearerChain``."""
         return self._bearers(token, now)
 
     def installed(self) -> list[InstalledPlugin]:

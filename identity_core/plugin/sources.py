@@ -51,11 +51,6 @@ def module_source(name: str) -> PluginSource:
     return PluginSource(name, "setting plugins.modules", "", lambda: importlib.import_module(name), name)
 
 
-def object_source(plugin: object, name: str) -> PluginSource:
-    """An object with hook implementations, handed over by the program itself."""
-    return PluginSource(name, "in this process", "", lambda: plugin)
-
-
 class ImportFailed(Exception):
     """The plugin could not be imported; the text says why."""
 

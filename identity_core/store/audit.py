@@ -40,7 +40,7 @@ _READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after OR
 
 
 class AuditLines:
-    """See ``AuditLog``."""
+    """The port ``AuditLog`` on the tables of the store."""
 
     def __init__(self, database: Database, secret: bytes) -> None:
         self._database = database
@@ -51,7 +51,6 @@ class AuditLines:
         self._last, self._is_ours = KeyedHead(ChainHead(), 1), False
 
     def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
-        """See ``AuditLog.write``."""
         with translated:
             return settled(self._database.write(lambda transaction: self._append(transaction, row), durable=durable))
 
@@ -81,7 +80,6 @@ class AuditLines:
         return KeyedHead(_last_of(transaction), 0), False
 
     async def key_from_here(self) -> int:
-        """See ``AuditLog.key_from_here``."""
         with translated:
             return await self._database.write(self._key_from_here)
 
@@ -99,13 +97,11 @@ class AuditLines:
         return kept if self._mac.holds(kept.encode(), row[3]) else None
 
     async def head(self) -> KeyedHead | None:
-        """See ``AuditLog.head``."""
         with translated:
             row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
         return self._kept(row)
 
     async def is_whole(self) -> bool:
-        """See ``AuditLog.is_whole``."""
         with translated:
             row, last = await self._database.read(
                 lambda transaction: (transaction.execute(_HEAD).fetchone(), transaction.execute(_LAST).fetchone())
@@ -114,14 +110,12 @@ class AuditLines:
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
-        """See ``AuditLog.read``."""
         parameters = {"after": after, "limit": limit}
         with translated:
             rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
         return [(sequence, from_line(bytes(line))) for sequence, line, _ in rows]
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        """See ``AuditLog.chain``."""
         parameters = {"after": after, "limit": limit}
         with translated:
             rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())

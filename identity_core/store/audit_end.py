@@ -19,19 +19,17 @@ _BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1
 
 
 class StoredAuditEnd:
-    """See ``AuditEnd``."""
+    """The port ``AuditEnd`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def settled(self) -> tuple[int, bytes]:
-        """See ``AuditEnd.settled``."""
         with translated:
             written = self._database.write(_settle)
         return await settled(written)
 
     def require_in_place(self) -> None:
-        """See ``AuditEnd.require_in_place``."""
         with translated:
             self._database.require_in_place()
 

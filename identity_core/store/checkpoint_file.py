@@ -16,12 +16,11 @@ MOST_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFile:
-    """See ``CheckpointMemory``."""
+    """The port ``CheckpointMemory`` in a file of its own."""
 
     path: Path
 
     def load(self) -> Remembered | None:
-        """See ``CheckpointMemory.load``."""
         try:
             with self.path.open("rb") as file:
                 octets = file.read(MOST_BYTES + 1)
@@ -30,7 +29,6 @@ class CheckpointFile:
         return Remembered.parse(octets)
 
     def save(self, remembered: Remembered) -> None:
-        """See ``CheckpointMemory.save``."""
         try:
             known = self.load()
         except Malformed:

@@ -33,14 +33,13 @@ SCHEMAS_KEPT: Final = 1024
 
 
 class StoredCredentialSchemas:
-    """See ``CredentialSchemas``."""
+    """The port ``CredentialSchemas`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[str, RegisteredSchema] = {}
 
     async def get(self, schema_id: str) -> RegisteredSchema | None:
-        """See ``CredentialSchemas.get``."""
         known = self._known.get(schema_id)
         if known is not None:
             return known
@@ -57,7 +56,6 @@ class StoredCredentialSchemas:
         return schema
 
     async def add(self, schema: RegisteredSchema) -> bool:
-        """See ``CredentialSchemas.add``."""
         parameters = {
             "id": schema.definition.schema.id,
             "attributes": orjson.dumps(schema_json.to_json(schema.definition)["attributes"]),
@@ -68,7 +66,6 @@ class StoredCredentialSchemas:
             return await self._database.write(lambda transaction: transaction.execute(_INSERT, parameters).rowcount) > 0
 
     async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
-        """See ``CredentialSchemas.list``."""
         start = {"after": (after or "").replace("\0", "\1"), "limit": limit}
 
         def page(transaction: Transaction) -> SchemaPage:

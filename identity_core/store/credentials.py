@@ -59,18 +59,16 @@ _SAYS = {StatusPurpose.REVOCATION: CredentialStatus.REVOKED, StatusPurpose.SUSPE
 
 
 class StoredCredentials:
-    """See ``Credentials``."""
+    """The port ``Credentials`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def get(self, credential_id: str) -> Credential | None:
-        """See ``Credentials.get``."""
         row = await self._one(_GET, {"id": _text(credential_id)})
         return None if row is None else _credential(row)
 
     async def sealed(self, credential_id: str) -> bytes | None:
-        """See ``Credentials.sealed``."""
         row = await self._one(_SEALED, {"id": _text(credential_id)})
         return None if row is None else bytes(row[0])
 
@@ -83,7 +81,6 @@ class StoredCredentials:
             return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
 
     async def list(self, wanted: CredentialFilter, *, after: Position | None, limit: int) -> Sequence[Credential]:
-        """See ``Credentials.list``."""
         statement, parameters = _page(wanted, after)
         parameters["limit"] = limit
         with translated:
@@ -93,7 +90,6 @@ class StoredCredentials:
     async def set_status(
         self, credential: Credential, status: CredentialStatus, reason: str | None, now: datetime
     ) -> Credential | None:
-        """See ``Credentials.set_status``."""
         number = credential.status_index // status_list.ENTRIES
         parameters = {
             "id": credential.id,
@@ -114,8 +110,6 @@ class StoredCredentials:
         return None if row is None else _credential(row)
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
-        """See ``Credentials.status_list``."""
-
         def read(transaction: Transaction) -> StatusList | None:
             # The version first: bits that are newer than their version are read again, older ones would stay.
             found = transaction.execute(_LIST, {"id": list_id}).fetchone()
@@ -131,7 +125,6 @@ class StoredCredentials:
             return await self._database.read(read)
 
     async def status_list_version(self, list_id: str) -> int | None:
-        """See ``Credentials.status_list_version``."""
         row = await self._one(_LIST_VERSION, {"id": list_id})
         return None if row is None else int(row[0])
 

@@ -76,24 +76,21 @@ AND ((kind = 'id' AND digest = :id) OR (kind = 'nonce' AND digest = :nonce)) LIM
 
 
 class StoredDelegations:
-    """See ``Delegations``."""
+    """The port ``Delegations`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def chain(self, delegation_id: str) -> DelegationChain | None:
-        """See ``Delegations.chain``."""
         with translated:
             return await self._database.read(lambda transaction: read_chain(transaction, delegation_id))
 
     async def add(self, delegation: Delegation) -> None:
-        """See ``Delegations.add``."""
         row = _row(delegation)
         with translated:
             await settled(self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount))
 
     async def list(self, wanted: DelegationFilter, *, after: Position | None, limit: int) -> Sequence[DelegationChain]:
-        """See ``Delegations.list``."""
         sql, parameters = _page(wanted, after, limit)
 
         def page(transaction: Transaction) -> list[DelegationChain]:
@@ -108,15 +105,12 @@ class StoredDelegations:
             return await self._database.read(page)
 
     async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
-        """See ``Delegations.revoke``."""
         return await self._changed(_REVOKE, {"id": delegation_id, "by": by, "reason": reason, "now": micros(now)})
 
     async def suspend(self, delegation_id: str, now: datetime) -> bool:
-        """See ``Delegations.suspend``."""
         return await self._changed(_SUSPEND, {"id": delegation_id, "now": micros(now)})
 
     async def resume(self, delegation_id: str, now: datetime) -> bool:
-        """See ``Delegations.resume``."""
         parameters = {"id": delegation_id, "now": micros(now)}
 
         def resume(transaction: Transaction) -> bool:
@@ -132,7 +126,6 @@ class StoredDelegations:
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
     ) -> datetime:
-        """See ``Delegations.revoke_ibct``."""
         parameters = {
             "invoker": str(invoker),
             "kind": member,
@@ -150,7 +143,6 @@ class StoredDelegations:
             return await settled(self._database.write(revoke))
 
     async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
-        """See ``Delegations.ibct_revoked``."""
         with translated:
             return await self._database.read(lambda transaction: is_ibct_revoked(transaction, str(invoker), id, nonce))
 

@@ -51,7 +51,7 @@ WHERE projections.sequence < excluded.sequence OR :replace
 
 
 class Documents:
-    """See ``DocumentIndex``."""
+    """The port ``DocumentIndex`` on the tables of the store."""
 
     def __init__(
         self, database: Database, secret: bytes, quarantine: QuarantinedDids, *, heads_kept: int = HEADS_KEPT
@@ -65,7 +65,6 @@ class Documents:
         self._foreign = database.foreign_changes()
 
     async def head(self, did: str) -> IndexedVersion | None:
-        """See ``DocumentIndex.head``."""
         known = self._known(did)
         if known is not None:
             return known
@@ -75,22 +74,18 @@ class Documents:
         return found
 
     async def version(self, did: str, version_id: int) -> IndexedVersion | None:
-        """See ``DocumentIndex.version``."""
         return await self._one(_VERSION, {"did": did, "version_id": version_id})
 
     async def version_at(self, did: str, second: datetime) -> IndexedVersion | None:
-        """See ``DocumentIndex.version_at``."""
         return await self._one(_AT, {"did": did, "second": micros(second) // 1_000_000})
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
-        """See ``DocumentIndex.versions``."""
         if descending:
             below = after if after > 0 else 2**62
             return await self._all(_DESCENDING, {"did": did, "after": below, "limit": limit})
         return await self._all(_ASCENDING, {"did": did, "after": after, "limit": limit})
 
     async def owned(self, owner: str, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
-        """See ``DocumentIndex.owned``."""
         found: list[IndexedVersion] = []
         last: object = after or ""
         while len(found) < limit:
@@ -106,7 +101,6 @@ class Documents:
         return found
 
     async def events(self, *, after: int, limit: int) -> Sequence[IndexedVersion]:
-        """See ``DocumentIndex.events``."""
         while rows := await self._read(_EVENTS, {"after": after, "limit": limit}):
             if found := [version_of(row) for row in rows if self._is_ours(row)]:
                 return found
@@ -114,7 +108,6 @@ class Documents:
         return ()
 
     def generation(self, did: str) -> int | None:
-        """See ``DocumentIndex.generation``."""
         known = self._known(did)
         return None if known is None else known.state.version_id
 
@@ -158,7 +151,6 @@ class Documents:
         return not await self._read(_EVENTS, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
-        """See ``DocumentIndex.pass_over``."""
         with translated:
             await self._keep_cursor(sequence, replace=False)
 

@@ -37,7 +37,7 @@ _ABANDON = "DELETE FROM idempotency_keys WHERE key_hash = :key_hash AND status I
 
 
 class StoredIdempotencyKeys:
-    """See ``IdempotencyKeys``."""
+    """The port ``IdempotencyKeys`` on the tables of the store."""
 
     def __init__(self, database: Database, *, lease: timedelta = LEASE, retention: timedelta = RETENTION) -> None:
         self._database = database
@@ -45,7 +45,6 @@ class StoredIdempotencyKeys:
         self._retention = retention
 
     async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
-        """See ``IdempotencyKeys.begin``."""
         parameters = {
             "key_hash": key_hash,
             "fingerprint": fingerprint,
@@ -69,7 +68,6 @@ class StoredIdempotencyKeys:
             return await self._database.write(reserve, durable=False)
 
     async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
-        """See ``IdempotencyKeys.complete``."""
         parameters = {
             "key_hash": key_hash,
             "status": answer.status,
@@ -81,7 +79,6 @@ class StoredIdempotencyKeys:
             await self._database.write(lambda transaction: transaction.execute(_COMPLETE, parameters).rowcount)
 
     async def abandon(self, key_hash: str) -> None:
-        """See ``IdempotencyKeys.abandon``."""
         parameters = {"key_hash": key_hash}
         with translated:
             await self._database.write(
@@ -89,7 +86,6 @@ class StoredIdempotencyKeys:
             )
 
     async def forget(self, now: datetime, *, limit: int) -> int:
-        """See ``IdempotencyKeys.forget``."""
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}
         with translated:
             job = self._database.write(

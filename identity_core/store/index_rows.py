@@ -29,20 +29,18 @@ _DIDS = "SELECT DISTINCT did FROM did_versions WHERE did > :after ORDER BY did L
 
 
 class StoredIndexRows:
-    """See ``IndexRows``."""
+    """The port ``IndexRows`` on the tables of the store."""
 
     def __init__(self, database: Database, secret: bytes) -> None:
         self._database = database
         self._mac = RowMac(secret, VERSIONS)
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """See ``IndexRows.compare``."""
         with translated:
             stored = await self._database.read(lambda transaction: _rows(transaction, did))
         return [f"version {number} {what}" for number, what in self._differences(stored, folded)]
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """See ``IndexRows.seal``."""
         with translated:
             return await self._database.write(lambda transaction: self._seal(transaction, did, folded), durable=False)
 
@@ -62,7 +60,6 @@ class StoredIndexRows:
         return []
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        """See ``IndexRows.rebuild``."""
         with translated:
             return await self._database.write(lambda transaction: self._rebuild(transaction, did, folded))
 
@@ -103,11 +100,9 @@ class StoredIndexRows:
         return found + [(number, NOT_ON_LEDGER) for number in by_number]
 
     async def unsealed(self, *, after: str, limit: int) -> Sequence[str]:
-        """See ``IndexRows.unsealed``."""
         return await self._names(_UNSEALED, after, limit)
 
     async def dids(self, *, after: str, limit: int) -> Sequence[str]:
-        """See ``IndexRows.dids``."""
         return await self._names(_DIDS, after, limit)
 
     async def _names(self, sql: str, after: str, limit: int) -> Sequence[str]:

@@ -77,14 +77,12 @@ class StoredInvocations:
         self._random = random
 
     async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
-        """See ``Invocations.find``."""
         with translated:
             return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
 
     async def consume(
         self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
     ) -> Lease | Refused | Earlier:
-        """See ``Invocations.consume``."""
         lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
         # Durable whatever the answer: the disk must not tell what the limits keep.
         return await settled(self._database.write(lambda transaction: self._consume(transaction, lease, holds, now)))
@@ -112,7 +110,6 @@ class StoredInvocations:
         return lease if satisfied else refused
 
     async def refuse(self, invocation: Invocation, refused: Refused, now: datetime) -> Refused | Earlier:
-        """See ``Invocations.refuse``."""
         token = self._random(_LEASE_OCTETS)
 
         def refuse(transaction: Transaction) -> Refused | Earlier:
@@ -145,7 +142,6 @@ class StoredInvocations:
         return False
 
     async def finish(self, lease: Lease, proof: StoredProof) -> None:
-        """See ``Invocations.finish``."""
         refusal = await settled(self._database.write(lambda transaction: self._finish(transaction, lease, proof)))
         if refusal is not None:
             raise refusal
@@ -165,11 +161,9 @@ class StoredInvocations:
         return None
 
     async def release(self, lease: Lease) -> None:
-        """See ``Invocations.release``."""
         await self._update(_RELEASE, _key(lease.invocation, lease.token))
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:
-        """See ``Invocations.amend``."""
         await self._update(_AMEND, _key(lease.invocation, lease.token) | {"details": _anchor_json(anchor)})
 
     async def _update(self, sql: str, parameters: dict[str, object]) -> None:

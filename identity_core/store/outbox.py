@@ -82,8 +82,6 @@ class StoredOutbox:
         self._dice = _DICE[database.dialect]
 
     async def work(self, ledger: str) -> Work:
-        """See ``AnchorOutbox.work``."""
-
         def read(transaction: Transaction) -> Work:
             waiting, oldest = transaction.execute(_WAITING).fetchone()
             undecided, trouble = transaction.execute(_UNDECIDED, {"ledger": ledger}).fetchone()
@@ -94,7 +92,6 @@ class StoredOutbox:
             return await self._database.read(read)
 
     async def hold(self, now: datetime) -> bool:
-        """See ``AnchorOutbox.hold``."""
         longest = micros(now + LEASE)
         row = {"holder": self._holder, "now": micros(now), "until": longest, "longest": longest}
         with translated:
@@ -102,25 +99,21 @@ class StoredOutbox:
         return await settled(held) == 1
 
     async def release(self) -> None:
-        """See ``AnchorOutbox.release``."""
         row = {"holder": self._holder}
         with translated:
             done = self._database.write(lambda transaction: transaction.execute(_RELEASE, row).rowcount, durable=False)
         await settled(done)
 
     async def queued(self, limit: int) -> Sequence[Leaf]:
-        """See ``AnchorOutbox.queued``."""
         with translated:
             rows = await self._database.read(lambda reading: reading.execute(_QUEUED, {"limit": limit}).fetchall())
         return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
 
     async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
-        """See ``AnchorOutbox.revoking``."""
         with translated:
             return await self._database.read(lambda reading: anchor_revocations.revoking(reading, ledger, limit))
 
     async def seal(self, sealing: Sealing, now: datetime) -> Batch:
-        """See ``AnchorOutbox.seal``."""
         checkpoint, details = sealing.checkpoint or (None, None)
         row = {"ledger": sealing.ledger, "root": sealing.root, "size": sealing.size, "now": micros(now)}
         row |= {"checkpoint": checkpoint, "checkpoint_details": None if details is None else details.encode()}
@@ -139,11 +132,9 @@ class StoredOutbox:
             return await self._database.write(seal)
 
     async def undecided(self, ledger: str) -> Sequence[Batch]:
-        """See ``AnchorOutbox.undecided``."""
         return await self._batches(_BATCHES, {"ledger": ledger})
 
     async def confirmed(self, ledger: str, below: Batch | None, limit: int) -> Sequence[Batch]:
-        """See ``AnchorOutbox.confirmed``."""
         place = (
             {"block": anchor_revocations.LAST_BLOCK, "id": 0}
             if below is None
@@ -157,7 +148,6 @@ class StoredOutbox:
         return [_batch(*row) for row in rows]
 
     async def advance(self, before: Batch, after: Batch, now: datetime) -> None:
-        """See ``AnchorOutbox.advance``."""
         if after.anchor.status is not before.anchor.status:
             before.anchor.status.to(after.anchor.status)
         row = _shown(after) | {"id": after.id, "state": after.state.value, "before": before.state.value}
@@ -177,8 +167,6 @@ class StoredOutbox:
             await self._database.write(advance)
 
     async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
-        """See ``AnchorOutbox.revoked``."""
-
         def revoked(transaction: Transaction) -> None:
             self._check_lease(transaction)
             anchor_revocations.revoked(transaction, leaf, block_number)
@@ -188,14 +176,12 @@ class StoredOutbox:
             await self._database.write(revoked)
 
     async def revoked_leaves(self, ledger: str, below: RevokedLeaf | None, limit: int) -> Sequence[RevokedLeaf]:
-        """See ``AnchorOutbox.revoked_leaves``."""
         with translated:
             return await self._database.read(
                 lambda reading: anchor_revocations.all_revoked(reading, ledger, below, limit)
             )
 
     async def revocation_undone(self, before: RevokedLeaf, block_number: int | None, now: datetime) -> None:
-        """See ``AnchorOutbox.revocation_undone``."""
         leaf = before.leaf
         which = {"proof_id": leaf.proof_id}
 
@@ -212,23 +198,19 @@ class StoredOutbox:
             await self._database.write(undone)
 
     async def receipt(self, proof_id: str) -> Anchor | None:
-        """See ``AnchorOutbox.receipt``."""
         with translated:
             found = await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))
         return found.get(proof_id)
 
     async def anchored_checkpoint(self, ledger: str) -> AnchoredCheckpoint | None:
-        """See ``AnchorOutbox.anchored_checkpoint``."""
         with translated:
             return await self._database.read(lambda reading: anchor_checkpoints.newest(reading, ledger))
 
     async def retry(self, now: datetime) -> int:
-        """See ``AnchorOutbox.retry``."""
         with translated:
             return await self._database.write(lambda transaction: anchor_retries.retry(transaction, now))
 
     async def backfill(self, now: datetime, limit: int) -> int:
-        """See ``AnchorOutbox.backfill``."""
         with translated:
             return await self._database.write(lambda transaction: anchor_retries.backfill(transaction, now, limit))
 

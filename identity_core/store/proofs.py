@@ -60,13 +60,12 @@ UPDATE proofs SET revoked_at = :at, revoked_by = :by, revocation_reason = :reaso
 
 
 class StoredProofs:
-    """See ``Proofs``."""
+    """The port ``Proofs`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def get(self, proof_id: str) -> StoredProof | None:
-        """See ``Proofs.get``."""
         with translated:
             return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
 
@@ -78,7 +77,6 @@ class StoredProofs:
         before: tuple[datetime, str] | None = None,
         limit: int,
     ) -> Sequence[StoredProof]:
-        """See ``Proofs.list``."""
         wanted: dict[str, object] = {"holder": holder, "agent": agent}
         wanted = {name: did for name, did in wanted.items() if did is not None}
         where = [f"{name} = :{name}" for name in wanted]
@@ -92,7 +90,6 @@ class StoredProofs:
         return [_proof(row) for row in rows]
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
-        """See ``Proofs.revoke``."""
         parameters = {
             "id": proof_id,
             "at": micros(revocation.at),
@@ -109,8 +106,6 @@ class StoredProofs:
             return await self._database.write(revoke)
 
     async def bring_in(self, proofs: Sequence[StoredProof]) -> int:
-        """See ``Proofs.bring_in``."""
-
         def bring_in(transaction: Transaction) -> int:
             new = [proof for proof in proofs if find_proof(transaction, proof.id) is None]
             # One id twice in a file is one proof.

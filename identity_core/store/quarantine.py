@@ -27,19 +27,17 @@ _RELEASE = "DELETE FROM quarantined_dids WHERE did = :did"
 
 
 class QuarantinedDids:
-    """See ``Quarantine``."""
+    """The port ``Quarantine`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._noted: dict[str, str] = {}
 
     def suspect(self, did: str, reason: str) -> None:
-        """See ``Quarantine.suspect``."""
         if did not in self._noted and len(self._noted) < NOTED:
             self._noted[did] = reason
 
     async def unknown(self, now: datetime) -> Sequence[Suspicion]:
-        """See ``Quarantine.unknown``."""
         if not self._noted:
             return ()
         noted = dict(self._noted)
@@ -50,27 +48,23 @@ class QuarantinedDids:
         return [Suspicion(did, reason, now) for did, reason in noted.items() if did not in stored]
 
     async def add(self, found: Sequence[Suspicion]) -> None:
-        """See ``Quarantine.add``."""
         with translated:
             await self._database.write(lambda transaction: _add(transaction, found))
         for one in found:
             self._noted.pop(one.did, None)
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
-        """See ``Quarantine.list``."""
         parameters = {"after": after, "limit": limit}
         with translated:
             rows = await self._database.read(lambda transaction: transaction.execute(_LIST, parameters).fetchall())
         return [Suspicion(did, reason, moment(since)) for did, reason, since in rows]
 
     async def count(self) -> int:
-        """See ``Quarantine.count``."""
         with translated:
             stored: int = await self._database.read(lambda transaction: transaction.execute(_COUNT).fetchone()[0])
         return max(stored, len(self._noted))
 
     async def release(self, did: str) -> None:
-        """See ``Quarantine.release``."""
         self._noted.pop(did, None)
         with translated:
             await self._database.write(lambda transaction: transaction.execute(_RELEASE, {"did": did}).rowcount)

@@ -24,14 +24,12 @@ DELETE FROM spent_challenges WHERE digest IN
 
 
 class StoredSpentChallenges:
-    """See ``SpentChallenges``."""
+    """The port ``SpentChallenges`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
-        """See ``SpentChallenges.numbers``."""
-
         def read(transaction: Transaction) -> list[list[int]]:
             rows = (transaction.execute(_NUMBERS, {"saying": one, "limit": limit}).fetchall() for one in sayings)
             return [[row[0] for row in found] for found in rows]
@@ -40,7 +38,6 @@ class StoredSpentChallenges:
             return await self._database.read(read)
 
     async def spend(self, spent: SpentChallenge) -> bool:
-        """See ``SpentChallenges.spend``."""
         row = {
             "digest": spent.digest,
             "saying": spent.saying,
@@ -53,7 +50,6 @@ class StoredSpentChallenges:
             )
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        """See ``SpentChallenges.forget``."""
         parameters = {"until": micros(until), "limit": limit}
         with translated:
             job = self._database.write(

@@ -33,7 +33,6 @@ class StoredTimeline:
         self._random = random
 
     def record(self, entry: TimelineEntry, *, durable: bool = False) -> Awaitable[None]:
-        """See ``Timeline.record``."""
         row = {
             "id": row_id(entry.at, self._random),
             "at": micros(entry.at),
@@ -52,7 +51,6 @@ class StoredTimeline:
             return settled(self._database.write(lambda transaction: _insert(transaction, row), durable=durable))
 
     async def list(self, wish: TimelineWish) -> Sequence[TimelineRow]:
-        """See ``Timeline.list``."""
         if wish.dids is not None and not wish.dids:
             return []
         since, before = bounds(wish.since, wish.until, wish.before)

@@ -40,7 +40,7 @@ _PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER
 
 
 class TransparencyTree:
-    """See ``StoredTree``."""
+    """The port ``StoredTree`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -56,12 +56,10 @@ class TransparencyTree:
             )
 
     async def frontier(self) -> Frontier:
-        """See ``StoredTree.frontier``."""
         with translated:
             return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))
 
     async def append(self, size: int, growth: Growth) -> Frontier:
-        """See ``StoredTree.append``."""
         with translated:
             written = self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
         return await settled(written)
@@ -80,12 +78,10 @@ class TransparencyTree:
         return after
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
-        """See ``StoredTree.tiles``."""
         with translated:
             return await self._database.read(lambda transaction: _tiles(transaction, wanted))
 
     async def places(self, transaction: bytes) -> Sequence[int]:
-        """See ``StoredTree.places``."""
         parameters = {"prefix": _prefix(transaction)}
         with translated:
             rows = await self._database.read(lambda reading: reading.execute(_PLACES, parameters).fetchall())

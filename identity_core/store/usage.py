@@ -29,13 +29,12 @@ DELETE FROM usage WHERE (owner, day) IN (SELECT owner, day FROM usage WHERE day 
 
 
 class StoredUsage:
-    """See ``Usage``."""
+    """The port ``Usage`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def charge(self, charges: Sequence[Charge]) -> None:
-        """See ``Usage.charge``."""
         if not charges:
             return
         with translated:
@@ -58,7 +57,6 @@ class StoredUsage:
                 raise QuotaExceeded(details={"quota": charge.name, **limits})
 
     async def refund(self, charge: Charge) -> None:
-        """See ``Usage.refund``."""
         row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
 
         def refund(transaction: Transaction) -> int:
@@ -70,7 +68,6 @@ class StoredUsage:
             await settled(self._database.write(refund, durable=False))
 
     async def forget(self, before_day: int, *, limit: int) -> int:
-        """See ``Usage.forget``."""
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}
         with translated:
             job = self._database.write(

@@ -33,7 +33,6 @@ class StoredVerifications:
         self._random = random
 
     def record(self, verification: Verification) -> Awaitable[None]:
-        """See ``Verifications.record``."""
         row = {
             "id": row_id(verification.at, self._random),
             "at": micros(verification.at),
@@ -53,7 +52,6 @@ class StoredVerifications:
             return settled(self._database.write(lambda transaction: _insert(transaction, row), durable=False))
 
     async def list(self, wish: VerificationWish) -> Sequence[VerificationRow]:
-        """See ``Verifications.list``."""
         parts, parameters = _parts(wish, before=wish.before)
         # A page of each role along its own index is enough for the page of all.
         pages = [f"SELECT * FROM (SELECT {_COLUMNS} FROM verifications{part}{_LAST}) AS page" for part in parts]  # noqa: S608
@@ -64,7 +62,6 @@ class StoredVerifications:
             )
 
     async def counts(self, wish: VerificationWish) -> VerificationCounts:
-        """See ``Verifications.counts``."""
         parts, parameters = _parts(wish, before=None)
         seen = " UNION ".join(f"SELECT id, verified, codes FROM verifications{part}" for part in parts)  # noqa: S608
         sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608

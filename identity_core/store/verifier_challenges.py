@@ -36,14 +36,13 @@ UPDATE verifier_challenges SET spent = 1 WHERE digest = :digest AND spent = 0 AN
 
 
 class StoredVerifierChallenges:
-    """See ``VerifierChallenges``."""
+    """The port ``VerifierChallenges`` on the tables of the store."""
 
     def __init__(self, database: Database, *, live_per_owner: int = LIVE_PER_OWNER) -> None:
         self._database = database
         self._most = live_per_owner
 
     async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
-        """See ``VerifierChallenges.add``."""
         row = {
             "digest": _digest(text),
             "owner": challenge.owner,
@@ -64,14 +63,12 @@ class StoredVerifierChallenges:
         transaction.execute(_INSERT, row)
 
     async def find(self, text: str) -> VerifierChallenge | None:
-        """See ``VerifierChallenges.find``."""
         parameters = {"digest": _digest(text)}
         with translated:
             row = await self._database.read(lambda transaction: transaction.execute(_FIND, parameters).fetchone())
         return None if row is None else VerifierChallenge(row[0], row[1], moment(row[2]), bool(row[3]))
 
     async def spend(self, text: str, now: datetime) -> bool:
-        """See ``VerifierChallenges.spend``."""
         parameters = {"digest": _digest(text), "now": micros(now)}
         with translated:
             row = await self._database.write(lambda transaction: transaction.execute(_SPEND, parameters).fetchone())

@@ -32,7 +32,6 @@ class MemoryLedger:
         self._closed = False
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
-        """See ``LedgerBackend.append``."""
         self._check_open()
         known = self._of_did.get(did, [])
         if len(known) != expected_version:
@@ -51,27 +50,22 @@ class MemoryLedger:
         return receipt
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend.entries``."""
         self._check_open()
         return tuple(self._of_did.get(did, [])[after : None if limit is None else after + limit])
 
     async def log_size(self, did: str) -> LogSize:
-        """See ``LedgerBackend.log_size``."""
         self._check_open()
         lines = self._of_did.get(did, [])
         return LogSize(len(lines), sum(len(line.entry) for line in lines))
 
     async def newest(self, did: str) -> LedgerEntry | None:
-        """See ``NewestEntries.newest``."""
         return next(iter((await self.entries(did))[-1:]), None)
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend.entries_after``."""
         self._check_open()
         return tuple(self._lines[sequence : sequence + limit])
 
     async def head(self) -> LedgerHead:
-        """See ``LedgerBackend.head``."""
         self._check_open()
         return LedgerHead(len(self._lines), self._block)
 
@@ -80,7 +74,6 @@ class MemoryLedger:
         return self._record("anchor", root, b"%d" % size)
 
     async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
-        """See ``AnchoringLedger.anchor_status``."""
         self._check_open()
         return self._anchors.get(("anchor", root))
 
@@ -89,7 +82,6 @@ class MemoryLedger:
         return self._record("revocation", leaf, b"")
 
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
-        """See ``AnchoringLedger.revocation_status``."""
         self._check_open()
         return self._anchors.get(("revocation", leaf))
 

@@ -4,8 +4,6 @@ Its traps, each closed here: ``multiexp_unchecked`` cuts unequal lists in silenc
 overflows, and the identity is accepted in encodings that are not canonical.
 """
 
-# ruff: noqa: D102 -- the methods are documented once, at ``Curve``.
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -74,9 +72,6 @@ class ArkworksCurve:
 
     def octets_to_g1(self, octets: bytes, /) -> Any:
         return _decoded(G1Point, octets, G1_OCTETS)
-
-    def g2_add(self, a: Any, b: Any, /) -> Any:
-        return a + b
 
     def g2_mul(self, a: Any, k: int, /) -> Any:
         return a * _scalar(k)

@@ -120,10 +120,6 @@ class Curve(Protocol):
         """The point of a canonical encoding. Raises ``InvalidPoint``."""
         ...
 
-    def g2_add(self, a: G2, b: G2, /) -> G2:
-        """The sum, for equal points and the identity too."""
-        ...
-
     def g2_mul(self, a: G2, k: int, /) -> G2:
         """``k`` times ``a``; no tables."""
         ...

@@ -74,7 +74,6 @@ class WindowedBases:
     def msm(
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[G1, int]] = ()
     ) -> G1:
-        """See ``FixedBases.msm``."""
         chosen = range(len(self._points)) if indexes is None else indexes
         if len(chosen) != len(scalars):
             raise ValueError(f"{len(chosen)} points and {len(scalars)} scalars")

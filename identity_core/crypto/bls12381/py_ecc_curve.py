@@ -5,8 +5,6 @@ four times what it must, and decoding checks no subgroup. All products are made 
 multiplication (Straus), so that the doublings are shared.
 """
 
-# ruff: noqa: D102 -- the methods are documented once, at ``Curve``.
-
 from __future__ import annotations
 
 import hashlib
@@ -82,9 +80,6 @@ class PyEccCurve:
         except ValueError as fault:
             raise InvalidPoint("the octets encode no point of the curve") from fault
         return _checked(point, self.g1_to_octets(point) == octets)
-
-    def g2_add(self, a: Any, b: Any, /) -> Any:
-        return add(a, b)
 
     def g2_mul(self, a: Any, k: int, /) -> Any:
         return _interleaved(Z2, [_Term(Z2, a, k, _WINDOW)])

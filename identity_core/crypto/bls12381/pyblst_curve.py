@@ -3,8 +3,6 @@
 It has no multi-scalar multiplication: sums of products of points that are not fixed are plain sums.
 """
 
-# ruff: noqa: D102 -- the methods are documented once, at ``Curve``.
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -77,9 +75,6 @@ class PyblstCurve:
 
     def octets_to_g1(self, octets: bytes, /) -> Any:
         return _decoded(self._g1_identity, octets, G1_OCTETS)
-
-    def g2_add(self, a: Any, b: Any, /) -> Any:
-        return a + b
 
     def g2_mul(self, a: Any, k: int, /) -> Any:
         return a.scalar_mul(k % ORDER)

@@ -126,7 +126,6 @@ class Pool:
             await self._all_gone.wait()
 
     def heard(self, worker: Worker, kind: bytes, body: bytes) -> None:
-        """See ``Keeper``."""
         if kind == frames.LOG:
             self._log(body)
         elif kind == frames.READY and worker.state == "starting":
@@ -146,7 +145,6 @@ class Pool:
             worker.kill("spoke out of turn")
 
     def ended(self, worker: Worker) -> None:
-        """See ``Keeper``."""
         self._workers.discard(worker)
         with contextlib.suppress(ValueError):
             self._idle.remove(worker)

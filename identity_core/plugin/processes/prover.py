@@ -67,28 +67,23 @@ class ProverProcesses:
 
     @property
     def suite(self) -> str:
-        """See ``ProofWorkers.suite``."""
         self._must_be_known()
         return self._suite
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        """See ``ProofWorkers.predicate_types``."""
         self._must_be_known()
         return self._predicate_types
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
-        """See ``Prover.prove``."""
         proof: ZkProof = await self._ask("prove", wire.prove_call(statement, witness, context))
         return proof
 
     async def read(self, proof: str) -> Presented:
-        """See ``Prover.read``."""
         presented: Presented = await self._ask("read", wire.read_call(proof))
         return presented
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """See ``Prover.verify``."""
         await self._ask("verify", wire.verify_call(statement, proof, context, now))
 
     async def close(self) -> None:

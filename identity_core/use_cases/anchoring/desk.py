@@ -33,7 +33,6 @@ class AnchorDesk:
     _waiting: int = field(default=0)
 
     async def request(self, proof_id: str, wait_ms: int) -> Anchor:
-        """See ``Anchoring.request``."""
         self.called.ring()
         if wait_ms <= 0:
             return _PENDING
@@ -46,7 +45,6 @@ class AnchorDesk:
         return found or _PENDING
 
     async def revoke(self, proof_id: str, wait_ms: int) -> Anchor | None:
-        """See ``AnchorRevocation.revoke``."""
         self.called.ring()
         over = {AnchorStatus.REVOKED, AnchorStatus.FAILED, AnchorStatus.PRE_PHASE7}
         return await self._wait(proof_id, wait_ms, lambda status: status in over)

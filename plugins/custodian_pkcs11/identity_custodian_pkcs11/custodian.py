@@ -41,17 +41,14 @@ class Pkcs11Custodian:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """See ``Custodian``."""
         return CAPABILITIES
 
     def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
-        """See ``Custodian``."""
         label = Label(name, key_type, did, purpose)
         label.check()
         return self._found_or_made(label, lambda session: keys.generate(session, label, self._curve)).public_key
 
     def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
-        """See ``Custodian``."""
         label = Label(name, key_type, did, purpose)
         label.check()
         if len(secret) != keys.SECRET_BYTES:
@@ -63,11 +60,9 @@ class Pkcs11Custodian:
         return key.public_key
 
     def public_key(self, name: str) -> str:
-        """See ``Custodian``."""
         return self._with(name, _shown)
 
     def sign(self, name: str, message: bytes) -> bytes:
-        """See ``Custodian``."""
         return self._with(name, lambda key: key.sign(message))
 
     def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
@@ -76,7 +71,6 @@ class Pkcs11Custodian:
         raise KeyRefused("A key token makes no BBS signatures.", details={"supported": [*CAPABILITIES]})
 
     def destroy(self, name: str) -> None:
-        """See ``Custodian``."""
         if not keys.is_printable(name, 200):
             return
 

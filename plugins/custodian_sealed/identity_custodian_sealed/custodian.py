@@ -41,11 +41,9 @@ class SealedCustodian:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """See ``Custodian``."""
         return CAPABILITIES
 
     async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
-        """See ``Custodian``."""
         label = Label(name, key_type, did, purpose)
         label.check()
         held = await self._find(name)
@@ -56,7 +54,6 @@ class SealedCustodian:
         return held.public_key
 
     async def import_key(self, name: str, key_type: str, secret: bytes, *, did: str, purpose: str) -> str:
-        """See ``Custodian``."""
         label = Label(name, key_type, did, purpose)
         label.check()
         key = HeldKey.of(label, bytes(secret))
@@ -70,15 +67,12 @@ class SealedCustodian:
         return (await self._get(name)).public_key
 
     async def sign(self, name: str, message: bytes) -> bytes:
-        """See ``Custodian``."""
         return (await self._get(name)).sign(message)
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
-        """See ``Custodian``."""
         return (await self._get(name)).sign_bbs(header, messages)
 
     async def destroy(self, name: str) -> None:
-        """See ``Custodian``."""
         with _translated():
             await self._database.write(lambda transaction: transaction.execute(_DELETE, {"name": name}).rowcount)
         self._held.pop(name, None)

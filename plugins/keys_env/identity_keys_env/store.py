@@ -98,7 +98,6 @@ class EnvironmentKeys:
         return bool(self._by_digest)
 
     async def find(self, digest: str) -> ApiKey | None:
-        """See ``KeyStore``."""
         return self._by_digest.get(digest)
 
 

@@ -54,7 +54,6 @@ class FileKeys:
         return bool(self._by_digest)
 
     async def find(self, digest: str) -> ApiKey | None:
-        """See ``KeyStore``."""
         if self._now() != self._seen:
             try:
                 self._read()

@@ -25,28 +25,23 @@ class SqlKeys:
         self._database = database
 
     async def find(self, digest: str) -> ApiKey | None:
-        """See ``KeyStore``."""
         return await self._one(_BY_DIGEST, {"digest": digest})
 
     async def get(self, key_id: str) -> ApiKey | None:
-        """See ``WritableKeyStore``."""
         return await self._one(_BY_ID, {"id": key_id})
 
     async def list(self, *, after: str | None, limit: int) -> Sequence[ApiKey]:
-        """See ``WritableKeyStore``."""
         parameters = {"after": (after or "").replace("\0", "\1"), "limit": limit}
         with _translated():
             rows = await self._database.read(lambda transaction: transaction.execute(_PAGE, parameters).fetchall())
         return [from_record(row[0]) for row in rows]
 
     async def create(self, key: ApiKey) -> None:
-        """See ``WritableKeyStore``."""
         parameters = {"id": key.id, "digest": key.digest, "record": to_record(key)}
         with _translated():
             await self._database.write(lambda transaction: transaction.execute(_INSERT, parameters).rowcount)
 
     async def replace(self, key: ApiKey, *, expected: ApiKey) -> None:
-        """See ``WritableKeyStore``."""
         parameters = {"id": key.id, "digest": key.digest, "record": to_record(key), "expected": to_record(expected)}
 
         def swap(transaction: Transaction) -> None:

@@ -25,7 +25,6 @@ _INSERT = """
 INSERT INTO evm_appends (did, expected, entry, deadline, state, reason)
 VALUES (:did, :expected, :entry, :deadline, 'waiting', '') RETURNING id
 """
-_STATE = "SELECT state FROM evm_appends WHERE id = :id"
 _ALL_WAITING = "SELECT id FROM evm_appends WHERE state = 'waiting'"
 _DECIDED = """
 SELECT p.id, p.state, p.found, p.reason, e.transaction_hash, e.block_number, e.sequence, e.recorded_at
@@ -87,12 +86,6 @@ def add(transaction: Transaction, item: Item, deadline: int) -> int:
     row = {"did": item.did, "expected": item.expected, "entry": item.entry, "deadline": deadline}
     number: int = transaction.execute(_INSERT, row).fetchone()[0]
     return number
-
-
-def state_of(transaction: Transaction, number: int) -> State | None:
-    """How far a row is; None when it is gone."""
-    row = transaction.execute(_STATE, {"id": number}).fetchone()
-    return None if row is None else row[0]
 
 
 def decided(transaction: Transaction) -> list[Decided]:

@@ -153,14 +153,6 @@ class Chain:
         """How many entries the contract has after this block."""
         return await self._read(call("count"), number)
 
-    async def anchored_in(self, root: bytes) -> int:
-        """The block that anchored ``root``; 0 when none did."""
-        return await self._read(call("anchored", root))
-
-    async def revoked_in(self, leaf: bytes) -> int:
-        """The block that revoked ``leaf``; 0 when none did."""
-        return await self._read(call("revoked", leaf))
-
     async def owner(self) -> str:
         """The address that the contract obeys."""
         return hexed(word(await self._read(call("owner")))[12:])

@@ -141,23 +141,23 @@ def receipt(transaction_hash: bytes, block_number: int, sequence: int, recorded_
 
 
 def of_did(transaction: Transaction, did: str, behind: int, limit: int | None) -> tuple[LedgerEntry, ...]:
-    """See ``LedgerBackend.entries``."""
+    """A page of the log of a DID, as ``LedgerBackend.entries`` promises it."""
     page = {"did": did, "after": behind, "limit": _ALL if limit is None else limit}
     return tuple(map(_line, transaction.execute(_OF_DID, page).fetchall()))
 
 
 def size_of(transaction: Transaction, did: str) -> LogSize:
-    """See ``LedgerBackend.log_size``."""
+    """How long the log of a DID is."""
     return LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone())
 
 
 def after(transaction: Transaction, sequence: int, limit: int) -> tuple[LedgerEntry, ...]:
-    """See ``LedgerBackend.entries_after``."""
+    """The entries that follow a sequence number, in their order."""
     return tuple(map(_line, transaction.execute(_AFTER, {"sequence": sequence, "limit": limit}).fetchall()))
 
 
 def head(transaction: Transaction) -> LedgerHead:
-    """See ``LedgerBackend.head``."""
+    """Where the ledger ends."""
     row = transaction.execute(_HEAD).fetchone()
     return LedgerHead(0, 0) if row is None else LedgerHead(*row)
 

@@ -67,7 +67,6 @@ class EvmLedger:
             thread.submit(lambda: asyncio.run(self._worker.prepare())).result()
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
-        """See ``LedgerBackend.append``."""
         self._run()
         item = Item(did, expected_version, bytes(entry))
         if len(item.entry) + len(did.encode()) > MOST_OCTETS:
@@ -112,39 +111,31 @@ class EvmLedger:
         raise LedgerUnavailable("The entry was sent, and is not confirmed yet.", details=details)
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend.entries``."""
         self._run()
         return await self._read(lambda transaction: index.of_did(transaction, did, after, limit))
 
     async def log_size(self, did: str) -> LogSize:
-        """See ``LedgerBackend.log_size``."""
         self._run()
         return await self._read(lambda transaction: index.size_of(transaction, did))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend.entries_after``."""
         self._run()
         return await self._read(lambda transaction: index.after(transaction, sequence, limit))
 
     async def head(self) -> LedgerHead:
-        """See ``LedgerBackend.head``."""
         self._run()
         return await self._read(index.head)
 
     async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
-        """See ``AnchoringLedger.submit_anchor``."""
         return await self._submit("anchor", root, size)
 
     async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
-        """See ``AnchoringLedger.anchor_status``."""
         return await self._status("anchor", root)
 
     async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
-        """See ``AnchoringLedger.revoke_leaf``."""
         return await self._submit("revocation", leaf, 0)
 
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
-        """See ``AnchoringLedger.revocation_status``."""
         return await self._status("revocation", leaf)
 
     async def find_transaction(self, transaction_hash: bytes) -> Outgoing | None:

@@ -93,7 +93,6 @@ class SqlLedger:
         return cls(database, clock)
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
-        """See ``LedgerBackend.append``."""
         transaction_hash = chain.transaction_hash(did, expected_version + 1, entry)
         details: dict[str, JsonValue] = {"did": did, "transactionHash": transaction_hash.hex()}
         try:
@@ -188,7 +187,6 @@ class SqlLedger:
         return await self._record("anchor", root, size)
 
     async def anchor_status(self, root: bytes) -> AnchorTransaction | None:
-        """See ``AnchoringLedger.anchor_status``."""
         return await self._read(lambda transaction: anchors.find(transaction, "anchor", root))
 
     async def revoke_leaf(self, leaf: bytes) -> AnchorTransaction:
@@ -196,7 +194,6 @@ class SqlLedger:
         return await self._record("revocation", leaf, 0)
 
     async def revocation_status(self, leaf: bytes) -> AnchorTransaction | None:
-        """See ``AnchoringLedger.revocation_status``."""
         return await self._read(lambda transaction: anchors.find(transaction, "revocation", leaf))
 
     async def _record(self, kind: anchors.Kind, digest: bytes, size: int) -> AnchorTransaction:
@@ -215,21 +212,17 @@ class SqlLedger:
         )
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend.entries``."""
         page = {"did": did, "after": after, "limit": _ALL if limit is None else limit}
         return await self._read(lambda transaction: _lines(transaction, _OF_DID, page))
 
     async def log_size(self, did: str) -> LogSize:
-        """See ``LedgerBackend.log_size``."""
         return await self._read(lambda transaction: LogSize(*transaction.execute(_SIZE, {"did": did}).fetchone()))
 
     async def newest(self, did: str) -> LedgerEntry | None:
-        """See ``NewestEntries.newest``."""
         found = await self._read(lambda transaction: _lines(transaction, _NEWEST, {"did": did}))
         return found[0] if found else None
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend.entries_after``."""
         return await self._read(lambda transaction: _lines(transaction, _AFTER, {"sequence": sequence, "limit": limit}))
 
     async def head(self) -> LedgerHead:

@@ -37,15 +37,12 @@ class BbsProver:
         self._verifying = Verifying(curve)
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
-        """See ``ports.prover.Prover.prove``."""
         return self._proving.prove(statement, witness, context)
 
     def read(self, proof: str) -> Presented:
-        """See ``ports.prover.Prover.read``."""
         return Envelope.decode(proof).presented
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """See ``ports.prover.Prover.verify``."""
         self._verifying.verify(statement, proof, context, now)
 
 

@@ -71,7 +71,6 @@ class Proving:
         self._lock = Lock()
 
     def prove(self, statement: Statement, witness: Witness, context: Context) -> ZkProof:
-        """See ``ports.prover.Prover.prove``."""
         relation = Relation.of(statement)
         credential = self._credential(relation, witness)
         dice = Dice(self._random, sha256(frame(labels.CREDENTIAL, self._about(relation, credential, context))).digest())

@@ -34,7 +34,6 @@ class Verifying:
         self._generators: Final[Generators] = generators(curve)
 
     def verify(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> None:
-        """See ``ports.prover.Prover.verify``."""
         try:
             relation = Relation.of(statement)
         except PredicateUnsupported as unsupported:

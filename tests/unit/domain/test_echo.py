@@ -9,7 +9,7 @@ import pytest
 
 from identity_core.codec import multikey
 from identity_core.domain import endpoint, key_text, keys
-from identity_core.domain.did import Did, split_did_url
+from identity_core.domain.did import Did
 from identity_core.domain.echo import DID, MOST, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
 from identity_core.domain.errors import IdentityError
 
@@ -23,7 +23,6 @@ SECRETS = [
 ]
 ASKS: dict[str, Callable[[str], object]] = {
     "did": Did.parse,
-    "key id": split_did_url,
     "key type": keys.key_type,
     "purposes": lambda text: keys.check_purposes("Ed25519", [text]),
     "public key": lambda text: keys.PublicKey.parse("Ed25519", text),

@@ -83,26 +83,6 @@ def test_what_a_deactivation_changes() -> None:
     assert history.changes(state, after) == (f"keyRemoved #{FIRST.multibase}", "serviceRemoved #a", "deactivated")
 
 
-def test_the_version_in_force_is_chosen_by_printed_seconds() -> None:
-    second = AT.replace(microsecond=0)
-    states = [
-        replace(create(), version_id=number, updated_at=second + timedelta(microseconds=micros))
-        for number, micros in ((1, 999_999), (2, 1_000_000), (3, 1_000_001), (4, 3_500_000))
-    ]
-    chosen = {
-        -1: None,
-        0: 1,
-        0.5: 1,
-        1: 3,
-        2.9: 3,
-        3: 4,
-        10**6: 4,
-    }
-    for seconds, number in chosen.items():
-        found = history.in_force(states, second + timedelta(seconds=seconds))
-        assert (found.version_id if found else None) == number
-
-
 def test_a_state_goes_to_the_index_and_back() -> None:
     state = update(create(), AddVerificationMethod(HANA.new_key("Bls12381G2Key2020")))
     at = state.updated_at + timedelta(minutes=1)

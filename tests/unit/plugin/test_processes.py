@@ -28,7 +28,7 @@ from identity_core.plugin.errors import PluginError
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module
 from identity_core.plugin.processes import worker as worker_module
-from identity_core.plugin.sources import module_source, object_source
+from identity_core.plugin.sources import PluginSource, module_source
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import SettingsError, load
 from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, WITNESS, alive, context, crew, until
@@ -565,7 +565,7 @@ def test_what_lives_in_one_process_only_cannot_be_built_in_another() -> None:
     import tests.fault.vicious_prover as vicious
 
     async def scenario() -> None:
-        plugins = manager(object_source(vicious, "here"))
+        plugins = manager(PluginSource("here", "in this process", "", lambda: vicious))
         with pytest.raises(PluginError, match="lives in this process only"):
             plugins.proof_workers("vicious", workers=1, deadline_seconds=1.0)
 

@@ -111,7 +111,7 @@ def test_identities(curve: Curve):
     zero = curve.g2_mul(curve.g2_generator(), 0)
     assert curve.g2_is_identity(zero)
     assert curve.g2_to_octets(zero) == g2(COMPRESSED | INFINITY, 0)
-    assert curve.g2_to_octets(curve.g2_add(zero, curve.g2_generator())) == G2_GENERATOR
+    assert curve.g2_to_octets(curve.g2_generator()) == G2_GENERATOR
 
 
 @pytest.mark.parametrize("k", EDGE_SCALARS)
