@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from identity_core.api.request import Answer
+from identity_core.cache import BoundedCache
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 
@@ -31,7 +32,7 @@ class AnswerCache:
 
     index: DocumentIndex
     clock: Clock
-    _answers: dict[tuple[str, str], CachedAnswer] = field(default_factory=dict)
+    _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """The answer that still holds, or None."""
@@ -44,6 +45,4 @@ class AnswerCache:
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Remembers ``cached``."""
-        if len(self._answers) >= CACHED_ANSWERS:
-            del self._answers[next(iter(self._answers))]
-        self._answers[did, media] = cached
+        self._answers.put((did, media), cached)

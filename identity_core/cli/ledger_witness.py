@@ -6,6 +6,7 @@ put a proxy before it for anything larger. Left out: bastions, ``sign-subtree``,
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -33,6 +34,7 @@ from identity_core.cli.ledger_sources import (
 from identity_core.cli.output import as_json, fail, show
 from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto import ed25519
+from identity_core.database.files import durable_draft
 from identity_core.domain.merkle.checkpoint import Checkpoint, cosignature_line, cosignature_message
 from identity_core.domain.merkle.note import MAX_NOTE, WITNESS, VerifierKey
 from identity_core.domain.merkle.proofs import consistency_spans, span_hash
@@ -171,16 +173,11 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
 
 def _own_key(path: Path) -> ed25519.KeyPair:
     """The witness's own key, made at the first start."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        seed = path.read_bytes()
-    else:
-        seed = secrets.token_bytes(32)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(seed)
-            file.flush()
-            os.fsync(file.fileno())
+    if not path.exists():
+        # A link fails where another process was first; then its key holds.
+        with durable_draft(path, secrets.token_bytes(32)) as draft, contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
+    seed = path.read_bytes()
     if len(seed) != 32:
         fail("the witness's key has not 32 octets", str(path), "put the right file there; a new key is a new witness")
     return ed25519.generate(seed)

@@ -10,12 +10,9 @@ Left out: a passphrase around the file, and a lock against two commands on one f
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,7 +76,7 @@ class Wallet:
         if self.path == STANDARD_INPUT:
             fail("the new keys have no file to go to", "standard input", "name a keys file with --keys", status=2)
         value = {"did": self.did, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
-        with _draft(self.path, (json.dumps(value, indent=2) + "\n").encode()) as draft:
+        with durable_draft(self.path, (json.dumps(value, indent=2) + "\n").encode()) as draft:
             if new:
                 self.path.hardlink_to(draft)
             else:
@@ -187,23 +184,3 @@ def make_key(kind: str, did: str | None = None) -> dict[str, Any]:
     pair = keys.generate(kind, os.urandom)
     filed = {"type": pair.type, "publicKey": pair.public, "privateKey": pair.secret}
     return filed if did is None else {"keyId": f"{did}#{pair.public}"} | filed
-
-
-@contextlib.contextmanager
-def _draft(path: Path, octets: bytes) -> Iterator[Path]:
-    """A file beside ``path`` with these octets on disk (0600), and the folder on disk when it has got its name."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(octets)
-            file.flush()
-            os.fsync(file.fileno())
-        yield draft
-    finally:
-        draft.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable
-from identity_core.database.file_lock import FileLock
+from identity_core.database.files import FileLock
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
 from identity_core.database.in_place import InPlace
 from identity_core.database.interface import Dialect, Job, T

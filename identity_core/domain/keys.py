@@ -7,12 +7,12 @@ update, rotation, recovery, import.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
 from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
@@ -166,17 +166,11 @@ def generate(type_name: str, random: Callable[[int], bytes]) -> KeyPair:
 
 # Point checks cost more than everything else about a document. A key is checked when it first comes in; the fold that follows
 # in the same process, and each later version that still lists the key, need not do it again.
-_checked: dict[str, PublicKey] = {}
-_checking = threading.Lock()
-_CHECKED_KEYS: Final = 8192
+_checked: BoundedCache[str, PublicKey] = BoundedCache(8192)
 
 
 def _remember(key: PublicKey) -> PublicKey:
-    with _checking:
-        while len(_checked) >= _CHECKED_KEYS:
-            del _checked[next(iter(_checked))]
-        _checked[key.multibase] = key
-    return key
+    return _checked.put(key.multibase, key)
 
 
 def _check(multibase: str) -> PublicKey:

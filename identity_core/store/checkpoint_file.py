@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from identity_core.database.files import durable_draft
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.remembered import Remembered
 
@@ -39,19 +38,5 @@ class CheckpointFile:
 
     def replace(self, remembered: Remembered) -> None:
         """The same, whatever is there."""
-        folder = self.path.parent
-        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=folder)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(remembered.encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+        with durable_draft(self.path, remembered.encode()) as draft:
+            draft.replace(self.path)

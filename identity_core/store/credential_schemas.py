@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from identity_core.cache import BoundedCache
 from identity_core.database import Database, Transaction
 from identity_core.domain import schema_json
 from identity_core.domain.credential_schema import CredentialSchema
@@ -37,7 +38,7 @@ class StoredCredentialSchemas:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known: dict[str, RegisteredSchema] = {}
+        self._known: BoundedCache[str, RegisteredSchema] = BoundedCache(SCHEMAS_KEPT)
 
     async def get(self, schema_id: str) -> RegisteredSchema | None:
         known = self._known.get(schema_id)
@@ -47,13 +48,7 @@ class StoredCredentialSchemas:
         parameters = {"id": schema_id.replace("\0", "\1")}
         with translated:
             row = await self._database.read(lambda transaction: transaction.execute(_GET, parameters).fetchone())
-        return None if row is None else self._keep(_registered(row))
-
-    def _keep(self, schema: RegisteredSchema) -> RegisteredSchema:
-        if len(self._known) >= SCHEMAS_KEPT:
-            del self._known[next(iter(self._known))]
-        self._known[schema.definition.schema.id] = schema
-        return schema
+        return None if row is None else self._known.put(schema_id, _registered(row))
 
     async def add(self, schema: RegisteredSchema) -> bool:
         parameters = {

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from identity_core.cache import BoundedCache
 from identity_core.database import Database, Transaction
 from identity_core.domain.errors import DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
@@ -60,8 +61,7 @@ class Documents:
         self._rows = RowMac(secret, VERSIONS)
         self._cursors = RowMac(secret, b"identity projections v1")
         self._quarantine = quarantine
-        self._heads_kept = heads_kept
-        self._heads: dict[str, IndexedVersion] = {}
+        self._heads: BoundedCache[str, IndexedVersion] = BoundedCache(heads_kept)
         self._foreign = database.foreign_changes()
 
     async def head(self, did: str) -> IndexedVersion | None:
@@ -172,12 +172,10 @@ class Documents:
 
     def _keep(self, version: IndexedVersion) -> None:
         did = version.state.did.text
-        known = self._heads.pop(did, None)
+        known = self._heads.get(did)
         if known is not None and known.state.version_id > version.state.version_id:
             version = known
-        elif len(self._heads) >= self._heads_kept:
-            del self._heads[next(iter(self._heads))]
-        self._heads[did] = version
+        self._heads.put(did, version)
 
     def _recorded(self, written: asyncio.Future[list[IndexedVersion]]) -> None:
         if written.cancelled() or written.exception() is not None:

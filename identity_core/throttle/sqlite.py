@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from identity_core.database.file_lock import FileLock
+from identity_core.database.files import FileLock
 from identity_core.throttle.token_bucket import Decision, Spending, TokenBucketStorage
 
 _NANOSECONDS = 1_000_000_000

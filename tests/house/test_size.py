@@ -10,7 +10,7 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (3, 2),
+    ".": (40, 3),
     "api": (4_000, 54),
     "bootstrap": (880, 25),
     "cli": (5_000, 72),
@@ -27,7 +27,7 @@ LIMITS = {
     "throttle": (630, 9),
     "use_cases": (4_020, 113),
 }
-ALL = (30_350, 532)
+ALL = (30_200, 533)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -7,10 +7,10 @@ after those two seconds at the latest. Unknown, expired and revoked keys take th
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from identity_core.cache import BoundedCache
 from identity_core.domain import key_text
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.errors import AuthFailed
@@ -30,8 +30,8 @@ class KnownKeys:
     def __init__(self, clock: Clock) -> None:
         self.writes = 0
         self._clock = clock
-        self._found: OrderedDict[str, tuple[float, ApiKey]] = OrderedDict()
-        self._missing: OrderedDict[str, float] = OrderedDict()
+        self._found: BoundedCache[str, tuple[float, ApiKey]] = BoundedCache(CAPACITY)
+        self._missing: BoundedCache[str, float] = BoundedCache(CAPACITY)
 
     def recall(self, digest: str) -> tuple[bool, ApiKey | None]:
         """Whether the answer is known, and the answer."""
@@ -54,12 +54,9 @@ class KnownKeys:
         until = self._clock.monotonic() + LIFETIME_SECONDS
         self._drop(digest)
         if key is None:
-            self._missing[digest] = until
+            self._missing.put(digest, until)
         else:
-            self._found[digest] = until, key
-        for kept in (self._found, self._missing):
-            if len(kept) > CAPACITY:
-                kept.popitem(last=False)
+            self._found.put(digest, (until, key))
 
     def forget(self, digest: str) -> None:
         """The next question about ``digest`` goes to the stores: it has just been written."""
@@ -67,8 +64,8 @@ class KnownKeys:
         self._drop(digest)
 
     def _drop(self, digest: str) -> None:
-        self._found.pop(digest, None)
-        self._missing.pop(digest, None)
+        self._found.forget(digest)
+        self._missing.forget(digest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.crypto.jws import SignatureInvalid, VerificationKey
 from identity_core.domain import history, token
 from identity_core.domain.caller import ApiKey, Caller
@@ -43,7 +44,7 @@ class AuthenticateBearer:
     clock: Clock
     plugins: Callable[[str, datetime], Caller | None]
     issuer: str
-    genuine: dict[bytes, Envelope] = field(default_factory=dict, repr=False)
+    genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
 
     async def __call__(self, text: str) -> Caller:
         """The caller, alive. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token broke."""
@@ -88,9 +89,7 @@ class AuthenticateBearer:
         if digest in self.genuine:
             return
         key.verify(text)
-        if len(self.genuine) >= GENUINE_KEPT:
-            del self.genuine[next(iter(self.genuine))]
-        self.genuine[digest] = envelope
+        self.genuine.put(digest, envelope)
 
     async def _caller(self, found: AccessToken, now: datetime) -> Caller:
         try:

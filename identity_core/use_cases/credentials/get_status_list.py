@@ -11,6 +11,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.domain import status_list, times
 from identity_core.domain.errors import StatusListNotFound
 from identity_core.domain.log import entry
@@ -35,7 +36,7 @@ class GetStatusList:
     credentials: Credentials
     signer: LogSigner
     base_url: str
-    kept: dict[str, SignedStatusList] = field(default_factory=dict)
+    kept: BoundedCache[str, SignedStatusList] = field(default_factory=lambda: BoundedCache(KEPT))
 
     async def __call__(self, public_id: str) -> SignedStatusList:
         try:
@@ -63,10 +64,4 @@ class GetStatusList:
         config = {"@context": document["@context"], **entry.proof_config(signer, times.printed(found.changed_at))}
         signature = await self.signer.custodian.sign(self.signer.name, entry.proof_input(config, document))
         document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
-        return self._keep(public_id, SignedStatusList(found.version, entry.canonical(document)))
-
-    def _keep(self, public_id: str, made: SignedStatusList) -> SignedStatusList:
-        while len(self.kept) >= KEPT:
-            del self.kept[next(iter(self.kept))]
-        self.kept[public_id] = made
-        return made
+        return self.kept.put(public_id, SignedStatusList(found.version, entry.canonical(document)))

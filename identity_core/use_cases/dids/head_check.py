@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.domain import history
 from identity_core.domain.did import Did
 from identity_core.domain.errors import (
@@ -52,7 +53,7 @@ class HeadCheck:
     ledger: LedgerBackend
     index: DocumentIndex
     quarantine: Quarantine
-    _checked: dict[str, Checked] = field(default_factory=dict, init=False)
+    _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """The newest version on ledger and index, or None for a DID that neither has.
@@ -151,15 +152,12 @@ class HeadCheck:
         return entries[-1] if entries else None
 
     def _differs(self, did: str, reason: str) -> DidQuarantined:
-        self._checked.pop(did, None)
+        self._checked.forget(did)
         self.quarantine.suspect(did, reason)
         return DidQuarantined(details={"did": did})
 
     def _keep(self, head: IndexedVersion, *, is_folded: bool) -> None:
-        did = head.state.did.text
-        if self._checked.pop(did, None) is None and len(self._checked) >= HEADS_KEPT:
-            del self._checked[next(iter(self._checked))]
-        self._checked[did] = Checked(head, is_folded)
+        self._checked.put(head.state.did.text, Checked(head, is_folded))
 
 
 def _is_same(one: IndexedVersion, other: IndexedVersion) -> bool:

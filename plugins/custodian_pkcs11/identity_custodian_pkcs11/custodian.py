@@ -14,7 +14,7 @@ import pkcs11
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.database.file_lock import FileLock
+from identity_core.database.files import FileLock
 from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_core.domain.errors import PluginUnavailable
 from identity_custodian_pkcs11 import keys
@@ -24,7 +24,6 @@ from identity_custodian_pkcs11.token import Connection, Token
 T = TypeVar("T")
 
 CAPABILITIES = frozenset({multikey.ED25519})
-MOST_IN_MEMORY = 4_096
 # What a handle says whose object another process destroyed.
 _GONE = (pkcs11.ObjectHandleInvalid, pkcs11.KeyHandleInvalid)
 
@@ -76,7 +75,7 @@ class Pkcs11Custodian:
 
         def job(connection: Connection) -> None:
             connection.check()
-            connection.keys.pop(name, None)
+            connection.keys.forget(name)
             keys.destroy(connection.session, name)
 
         with self._alone():
@@ -140,14 +139,11 @@ def _shown(key: TokenKey) -> str:
 
 def _find(connection: Connection, name: str) -> TokenKey | None:
     connection.check()
-    connection.keys.pop(name, None)
+    connection.keys.forget(name)
     try:
         key = keys.find(connection.session, name)
     except KeyDamaged as error:
         raise PluginUnavailable(f"A key on the token cannot be used: {error}.") from error
     if key is None:
         return None
-    while len(connection.keys) >= MOST_IN_MEMORY:
-        del connection.keys[next(iter(connection.keys))]
-    connection.keys[name] = key
-    return key
+    return connection.keys.put(name, key)

@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 import pkcs11
 
+from identity_core.cache import BoundedCache
 from identity_core.domain.errors import PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_custodian_pkcs11.keys import TokenKey
@@ -52,6 +53,8 @@ _LOST: Final = (
     pkcs11.KeyHandleInvalid,
 )
 
+MOST_IN_MEMORY = 4_096
+
 
 @dataclass(frozen=True, slots=True)
 class Connection:
@@ -59,7 +62,7 @@ class Connection:
 
     session: pkcs11.Session
     generation: int
-    keys: dict[str, TokenKey] = field(default_factory=dict)
+    keys: BoundedCache[str, TokenKey] = field(default_factory=lambda: BoundedCache(MOST_IN_MEMORY))
 
     def check(self) -> None:
         """Raises ``PKCS11Error`` when the token is gone or the session no longer logged in.

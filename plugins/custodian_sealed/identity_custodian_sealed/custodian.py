@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseError, DatabaseOverloaded
 from identity_core.domain.custody import KeyNameTaken, KeyNotHeld
@@ -36,7 +37,7 @@ class SealedCustodian:
         self._data_key = data_key
         self._clock = clock
         self._random = random
-        self._held: dict[str, HeldKey] = {}
+        self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
 
     @property
@@ -75,7 +76,7 @@ class SealedCustodian:
     async def destroy(self, name: str) -> None:
         with _translated():
             await self._database.write(lambda transaction: transaction.execute(_DELETE, {"name": name}).rowcount)
-        self._held.pop(name, None)
+        self._held.forget(name)
 
     async def close(self) -> None:
         """Forgets what is in memory and closes the database."""
@@ -108,7 +109,7 @@ class SealedCustodian:
             secret = sealing.unseal(self._data_key, bytes(box), label.octets(public_key))
         except (sealing.BoxInvalid, UnicodeEncodeError) as error:
             raise PluginUnavailable("A sealed key cannot be opened: its row was changed.") from error
-        return self._keep(HeldKey.of(label, secret))
+        return self._held.put(name, HeldKey.of(label, secret))
 
     async def _store(self, key: HeldKey) -> HeldKey:
         """The key that is stored under the name: this one, or that of whoever was first."""
@@ -125,14 +126,8 @@ class SealedCustodian:
         with _translated():
             inserted = await self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount)
         if inserted:
-            return self._keep(key)
+            return self._held.put(label.name, key)
         return await self._get(label.name)
-
-    def _keep(self, key: HeldKey) -> HeldKey:
-        while len(self._held) >= MOST_IN_MEMORY:
-            del self._held[next(iter(self._held))]
-        self._held[key.label.name] = key
-        return key
 
 
 def _named(name: str) -> dict[str, object]:

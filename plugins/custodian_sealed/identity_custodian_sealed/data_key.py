@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
+from identity_core.database.files import durable_draft
 
 _PURPOSE = b"identity-service custodian data key v1"
 _PASSPHRASE, _FILE = "passphrase", "file"
@@ -154,27 +154,13 @@ class Seal:
         path = self.master_key_file
         if path.exists():
             return self._master_key()
-        draft = path.with_name(f"{path.name}.{os.getpid()}.new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self.random(sealing.KEY_BYTES))
-                file.flush()
-                os.fsync(file.fileno())
-            # A link fails where another process was first; then its key holds.
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(draft)
-                self.logger.warning(
-                    "made a random master key in %s (mode 0600): keep a copy of it apart from the database, or set a passphrase",
-                    path,
-                )
-        finally:
-            draft.unlink()
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        # A link fails where another process was first; then its key holds.
+        with durable_draft(path, self.random(sealing.KEY_BYTES)) as draft, contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
+            self.logger.warning(
+                "made a random master key in %s (mode 0600): keep a copy of it apart from the database, or set a passphrase",
+                path,
+            )
         return self._master_key()
 
 

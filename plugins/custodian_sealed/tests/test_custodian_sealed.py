@@ -292,7 +292,7 @@ def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert len(custodian._held) == 3
         assert {name: await custodian.public_key(name) for name in keys} == keys
         await custodian.close()
-        assert custodian._held == {}
+        assert len(custodian._held) == 0
 
     asyncio.run(scenario())
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn, Protocol
 
+from identity_core.cache import BoundedCache
 from identity_core.domain import foreign
 from identity_core.domain.change import Change
 from identity_core.domain.did import Did
@@ -48,8 +49,7 @@ class DidWeb:
         self._fetch = fetch
         self._clock = clock
         self._cache_seconds = cache_seconds
-        self._cache_entries = cache_entries
-        self._kept: dict[str, _Kept] = {}
+        self._kept: BoundedCache[str, _Kept] = BoundedCache(cache_entries)
 
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier names a place in the web."""
@@ -75,8 +75,7 @@ class DidWeb:
             return None
         kept = self._kept.get(str(did))
         if kept is None or kept.until <= self._clock.monotonic():
-            kept = await self._ask(self._fetch, did, location)
-            self._keep(str(did), kept)
+            kept = self._kept.put(str(did), await self._ask(self._fetch, did, location))
         return kept.give()
 
     async def _ask(self, fetch: Fetches, did: Did, location: Location) -> _Kept:
@@ -91,12 +90,6 @@ class DidWeb:
                 seconds = min(seconds, 5.0)
             return _Kept(self._clock.monotonic() + seconds, _raising(type(error), str(error), error.details))
         return _Kept(self._clock.monotonic() + seconds, lambda: state)
-
-    def _keep(self, did: str, kept: _Kept) -> None:
-        self._kept.pop(did, None)
-        while len(self._kept) >= self._cache_entries:
-            del self._kept[next(iter(self._kept))]
-        self._kept[did] = kept
 
     def close(self) -> None:
         """Ends the threads of the look-ups."""

@@ -6,13 +6,12 @@ signed messages is the BBS responses themselves.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from threading import Lock
 from typing import Final
 
+from identity_core.cache import BoundedCache
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.ciphersuite import Ciphersuite, ciphersuite
 from identity_core.crypto.bbs.elements import PublicKey, RandomScalars, Signature, SignatureInvalid
@@ -67,8 +66,7 @@ class Proving:
         self._suite: Final[Ciphersuite] = ciphersuite(curve)
         self._generators: Final[Generators] = generators(curve)
         self._random = random
-        self._checked: OrderedDict[bytes, None] = OrderedDict()
-        self._lock = Lock()
+        self._checked: BoundedCache[bytes, None] = BoundedCache(_REMEMBERED)
 
     def prove(self, statement: Statement, witness: Witness, context: Context) -> ZkProof:
         relation = Relation.of(statement)
@@ -141,15 +139,9 @@ class Proving:
 
     def _check_signature(self, credential: _Credential, header: bytes) -> None:
         """Checks each credential once; remembered is a digest that only its holder can compute."""
-        with self._lock:
-            if credential.digest in self._checked:
-                self._checked.move_to_end(credential.digest)
-                return
-        core.core_verify(self._suite, credential.key, credential.signature, header, credential.messages)
-        with self._lock:
-            self._checked[credential.digest] = None
-            if len(self._checked) > _REMEMBERED:
-                self._checked.popitem(last=False)
+        if credential.digest not in self._checked:
+            core.core_verify(self._suite, credential.key, credential.signature, header, credential.messages)
+            self._checked.put(credential.digest, None)
 
     @staticmethod
     def _about(relation: Relation, credential: _Credential, context: Context) -> list[bytes]:

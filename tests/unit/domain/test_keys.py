@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from identity_core.cache import BoundedCache
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain import keys
@@ -26,7 +27,7 @@ def test_a_generated_key_parses_as_its_type(name: str) -> None:
 @pytest.mark.parametrize("name", TYPES)
 def test_generated_keys_pass_the_check_that_generation_skips(name: str) -> None:
     pair = keys.generate(name, os.urandom)
-    keys._checked.pop(pair.public)
+    keys._checked.forget(pair.public)
     assert PublicKey.parse(name, pair.public).multibase == pair.public
 
 
@@ -62,8 +63,7 @@ def test_weak_keys_are_refused_whatever_the_cache_holds() -> None:
 
 
 def test_the_memory_of_checked_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keys, "_CHECKED_KEYS", 10)
-    monkeypatch.setattr(keys, "_checked", {})
+    monkeypatch.setattr(keys, "_checked", BoundedCache(10))
     pairs = [keys.generate("X25519KeyAgreementKey2020", os.urandom) for _ in range(30)]
     assert len(keys._checked) == 10
     for pair in pairs:

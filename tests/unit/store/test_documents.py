@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from identity_core.cache import BoundedCache
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document, ServiceEntry, VerificationMethod
 from identity_core.domain.errors import PluginUnavailable
@@ -265,7 +266,7 @@ class TestGeneration:
 
     def test_it_forgets_the_oldest(self, store: Store) -> None:
         async def scenario() -> None:
-            store.documents._heads_kept = 3
+            store.documents._heads = BoundedCache(3)
             for n in range(5):
                 await store.documents.record([version(f"d{n}", 1, n + 1)])
             assert [store.documents.generation(f"did:ids:d{n}") for n in range(5)] == [None, None, 1, 1, 1]

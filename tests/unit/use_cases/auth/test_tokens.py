@@ -29,7 +29,7 @@ from identity_core.domain.errors import AuthFailed, AuthRequired, DidDeactivated
 from identity_core.domain.keys import generate
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
-from identity_core.use_cases.auth.authenticate_bearer import GENUINE_KEPT, AuthenticateBearer
+from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
 from identity_core.use_cases.auth.issue_token import IssuedToken, IssueToken, TokenWish
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.recover import Recovery
@@ -474,8 +474,8 @@ async def test_a_token_that_was_accepted_dies_with_the_key_of_the_service_and_wi
 async def test_only_so_many_genuine_tokens_are_remembered(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     text = (await desk.of_did(created.version.state.did, secret_of(created))).text
-    strangers = {number.to_bytes(32): token.Envelope({}, {}) for number in range(GENUINE_KEPT)}
-    desk.bearer.genuine.update(strangers)
+    for number in range(1_024):
+        desk.bearer.genuine.put(number.to_bytes(32), token.Envelope({}, {}))
     await desk.bearer(text)
-    assert len(desk.bearer.genuine) == GENUINE_KEPT
+    assert len(desk.bearer.genuine) == 1_024
     assert hashlib.sha256(text.encode()).digest() in desk.bearer.genuine

@@ -1,0 +1,63 @@
+"""Files: one that is durable and whole or not there at all, and a lock.
+
+The lock is the queue of the processes that write to one SQLite file. SQLite's own waiting is polling, and a busy neighbour starves the
+others for seconds; ``flock`` wakes the one who waits. It also keeps two processes from checkpointing at one time, which SQLite before
+3.51.3 can answer with a corrupt file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class FileLock:
+    """An exclusive ``flock`` on ``path``. The operating system frees it when the process dies."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def try_acquire(self) -> bool:
+        """Takes the lock when it is free."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def acquire(self) -> None:
+        """Takes the lock, waiting for it."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def release(self) -> None:
+        """Gives the lock back; no error when it is not held."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Releases and closes."""
+        os.close(self._descriptor)
+
+
+@contextlib.contextmanager
+def durable_draft(path: Path, octets: bytes) -> Iterator[Path]:
+    """A file beside ``path`` (mode 0600) with these octets on disk. Whoever gives it its name, by ``replace`` or ``hardlink_to``, does
+    so inside; the folder is on disk afterwards, and no draft is left."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(octets)
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
