@@ -6,12 +6,12 @@ later format cannot be passed off as this one. Nonces come from the caller's dic
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable
 from typing import Final
 
 import nacl.exceptions
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from nacl import bindings, pwhash
 
 KEY_BYTES: Final = 32
@@ -50,14 +50,7 @@ def derive_key(secret: bytes, *, info: bytes, salt: bytes = b"", length: int = K
     """
     if not 0 < length <= 255 * 32:
         raise ValueError("HKDF-SHA256 gives 1 to 8160 bytes")
-    pseudorandom_key = hmac.digest(salt or bytes(32), secret, hashlib.sha256)
-    block, output = b"", b""
-    counter = 0
-    while len(output) < length:
-        counter += 1
-        block = hmac.digest(pseudorandom_key, block + info + bytes([counter]), hashlib.sha256)
-        output += block
-    return output[:length]
+    return HKDF(SHA256(), length, salt or None, info).derive(secret)
 
 
 def key_from_passphrase(passphrase: bytes, salt: bytes, *, operations: int, memory_bytes: int) -> bytes:

@@ -31,7 +31,7 @@ ROOMS = {
     "pyblst": ("identity_core/crypto/",),
     "py_arkworks_bls12381": ("identity_core/crypto/",),
     "py_ecc": ("identity_core/crypto/",),
-    "base58": ("identity_core/codec/",),
+    "cryptography": ("identity_core/crypto/",),
     "rfc8785": ("identity_core/codec/",),
     "pkcs11": ("plugins/custodian_pkcs11/",),
     "web3": ("plugins/",),
