@@ -20,7 +20,7 @@ from identity_core.plugin.provider import Provider
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.plugin.sources import ImportFailed, PluginSource, described, load_within
 from identity_core.settings import Settings, SettingsError
-from identity_core.settings.tables import did_you_mean
+from identity_core.settings.sources import did_you_mean
 from identity_core.settings.tree import PLUGIN_NAME, Plugins
 
 

@@ -7,14 +7,11 @@ value remembers its origin. A wrong configuration is a ``SettingsError``: what i
 Left out on purpose: reloading. A setting changes with a restart.
 """
 
-from identity_core.settings.callers import Challenges, Quota, Tokens
-from identity_core.settings.errors import Origin, SettingsError, StartError
-from identity_core.settings.extras import buckets_of, require_extras
-from identity_core.settings.fields import as_toml, places_of, setting
+from identity_core.settings.fields import Origin, SettingsError, StartError, as_toml, places_of, setting
 from identity_core.settings.load import load
-from identity_core.settings.server import Server
-from identity_core.settings.show import ShownSetting, show, shown_hosts
-from identity_core.settings.tables import PluginTables
+from identity_core.settings.server import Challenges, Quota, Server, Tokens
+from identity_core.settings.show import ShownSetting, buckets_of, require_extras, show, shown_hosts
+from identity_core.settings.sources import PluginTables
 from identity_core.settings.tree import (
     Anchoring,
     CustodianChoice,

@@ -15,9 +15,37 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from identity_core.settings.errors import Origin, SettingsError
-
 T = TypeVar("T")
+
+
+class StartError(Exception):
+    """The start-up stops here. The text is complete: the command line prints it as it is, without a traceback. Whoever knows place
+    and remedy gives them too: what is wrong, where it stands, what to do."""
+
+    def __init__(self, what: str, where: str = "", fix: str = "") -> None:
+        super().__init__(f"{what}\n  where: {where}\n  fix:   {fix}" if where else what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+
+
+class SettingsError(StartError):
+    """A wrong configuration, always with its place and remedy. Never holds a secret's value."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value came from. ``place`` is ``identity.toml:3``, ``IDENTITY_SERVER_PORT``, ``--port``, or empty for a
+    default."""
+
+    kind: Literal["default", "file", "environment", "command line"]
+    place: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.place}" if self.place else self.kind
+
+
+DEFAULT = Origin("default")
 
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", Path: "a path"}
 _TRUTH = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}

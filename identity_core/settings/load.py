@@ -9,11 +9,17 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from identity_core.settings.environment import PREFIX, candidates, value_of
-from identity_core.settings.errors import Origin, SettingsError
-from identity_core.settings.fields import Given, build, is_table, keys_of, public_fields, variable
-from identity_core.settings.lines import line_numbers
-from identity_core.settings.tables import PluginTables, did_you_mean
+from identity_core.settings.fields import (
+    Given,
+    Origin,
+    SettingsError,
+    build,
+    is_table,
+    keys_of,
+    public_fields,
+    variable,
+)
+from identity_core.settings.sources import PREFIX, PluginTables, candidates, did_you_mean, line_numbers, value_of
 from identity_core.settings.tree import Settings
 
 DEFAULT_FILE = "identity.toml"

@@ -1,16 +1,16 @@
-"""What is in force and where it came from: the rows of ``identity config show --origin``."""
+"""What is in force and where it came from, the rows of ``identity config show --origin``; and what it needs installed."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections.abc import Iterator
+from importlib import util
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from identity_core.settings.errors import DEFAULT, Origin
-from identity_core.settings.fields import is_table, public_fields
-from identity_core.settings.tree import Settings
+from identity_core.settings.fields import DEFAULT, Origin, SettingsError, is_table, public_fields
+from identity_core.settings.tree import Settings, Throttle
 
 MASKED = "***"
 _HOST = r"(\[[0-9A-Fa-f:.%]+\]|[\w.%-]*)(:\d*)?"
@@ -66,3 +66,25 @@ def _masked(value: object) -> object:
     user = f"{parts.username}:{MASKED}@" if parts.password else f"{parts.username}@" if parts.username else ""
     # A query may hold a password too.
     return urlunsplit((parts.scheme, user + place, parts.path, MASKED if parts.query else "", ""))
+
+
+def buckets_of(throttle: Throttle, processes: int) -> str:
+    """What ``throttle.store`` means: ``memory``, ``sql`` or ``redis``."""
+    if throttle.store != "auto":
+        return throttle.store
+    return "redis" if throttle.redis_url is not None else "sql" if processes > 1 else "memory"
+
+
+def require_extras(settings: Settings) -> None:
+    """Raises ``SettingsError`` for the first library that the settings need and that is not installed."""
+    if settings.database_url is not None:
+        _require("psycopg", "postgresql", "database_url", settings)
+    if buckets_of(settings.throttle, settings.server.workers) == "redis":
+        key = "throttle.store" if settings.throttle.store == "redis" else "throttle.redis_url"
+        _require("redis", "redis", key, settings)
+
+
+def _require(module: str, extra: str, key: str, settings: Settings) -> None:
+    if util.find_spec(module) is None:
+        what = f"{key} needs the library {module}, which is not installed."
+        raise SettingsError(what, f"{settings.origin(key)} ({key})", f"pip install 'identity-service[{extra}]'")

@@ -12,12 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from identity_core.settings.callers import Challenges, Quota, Tokens
-from identity_core.settings.environment import may_be_handed_on
-from identity_core.settings.errors import DEFAULT, Origin
-from identity_core.settings.fields import setting
-from identity_core.settings.server import Server
-from identity_core.settings.tables import PluginTables
+from identity_core.settings.fields import DEFAULT, Origin, setting
+from identity_core.settings.server import Challenges, Quota, Server, Tokens
+from identity_core.settings.sources import PluginTables, may_be_handed_on
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from identity_core.settings import Settings, SettingsError, load, setting, show
 from identity_core.settings.fields import keys_of, variable
-from identity_core.settings.lines import line_numbers
+from identity_core.settings.sources import line_numbers
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import Final, Literal, Protocol
 from identity_core.plugin.processes import frames
 from identity_core.plugin.processes.frames import FrameReader, FrameRefused, frame
 from identity_core.plugin.processes.order import Order
-from identity_core.settings.environment import handed_on
+from identity_core.settings.sources import handed_on
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0

@@ -84,7 +84,7 @@ def test_a_library_that_is_not_installed_is_told_before_anything_is_made(
 ) -> None:
     find = util.find_spec
     absent: Any = lambda name, package=None: None if name == module else find(name, package)  # noqa: E731
-    monkeypatch.setattr("identity_core.settings.extras.find_spec", absent)
+    monkeypatch.setattr(util, "find_spec", absent)
     monkeypatch.chdir(tmp_path)
     given = Commands(environment | {"IDENTITY_DATA_DIR": str(tmp_path / "data")})
     what, where, remedy = given.refused("serve", "--port", "0", status=2)

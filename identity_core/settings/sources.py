@@ -1,0 +1,218 @@
+"""What was written, and where: environment variables, the lines of a TOML file, and the tables of plugins."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from identity_core.settings.fields import Given, Origin, SettingsError, build, keys_of, variable
+
+T = TypeVar("T")
+
+PREFIX = "IDENTITY_"
+
+# Variables with the prefix that are no settings: the settings file itself, what the command line reads as a client, and what the
+# project's tests read.
+_NOT_SETTINGS = re.compile("IDENTITY_(?:CONFIG|URL|ORIGIN|API_KEY|KEYS|TOKEN|LEDGER_KEY|VECTORS|ROUNDS|TEST_.*)")
+
+# Kubernetes and Docker links put these into every container beside a service that is called "identity" or "identity-…".
+_SERVICE_LINK = re.compile(
+    "IDENTITY_(?:[A-Z0-9_]+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
+)
+
+
+def candidates(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that must be settings. An empty one counts as unset, as container files often leave them."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(PREFIX)
+        and value
+        and _NOT_SETTINGS.fullmatch(name) is None
+        and not _is_service_link(name, value)
+    }
+
+
+def _is_service_link(name: str, value: str) -> bool:
+    if name.endswith("_PORT") and re.match("(?:tcp|udp|sctp)://", value):
+        return True
+    return _SERVICE_LINK.fullmatch(name) is not None
+
+
+def value_of(environment: Mapping[str, str], name: str) -> Given | None:
+    """The value of the variable ``name``, or of the file that ``name_FILE`` names; None when neither is set.
+
+    Raises ``SettingsError`` when both are set or the file cannot be read. One newline at the file's end is cut off.
+    """
+    text, path = environment.get(name) or None, environment.get(f"{name}_FILE") or None
+    if path is None:
+        return None if text is None else Given(text, Origin("environment", name), is_text=True)
+    if text is not None:
+        raise SettingsError(
+            f"{name} and {name}_FILE are both set.", f"environment {name}, {name}_FILE", "Unset one of them."
+        )
+    try:
+        content = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise SettingsError(
+            f"The file that {name}_FILE names cannot be read: {reason}.",
+            f"environment {name}_FILE, file {path}",
+            "Name a readable file that holds the value and nothing else.",
+        ) from error
+    return Given(content.removesuffix("\n").removesuffix("\r"), Origin("environment", f"{name}_FILE"), is_text=True)
+
+
+_INHERITED: Final = (
+    "PATH",
+    "HOME",
+    "TMPDIR",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "LD_LIBRARY_PATH",
+    "PYTHONHOME",
+    "PYTHONUTF8",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONPYCACHEPREFIX",
+)
+"""What an interpreter and its libraries look at before anything else runs. None of it holds a secret."""
+
+
+def handed_on(named: Sequence[str]) -> dict[str, str]:
+    """The environment of a prover's process: nothing of the server's but what every program needs, and the variables ``named``."""
+    return {name: os.environ[name] for name in (*_INHERITED, *named) if name in os.environ}
+
+
+def may_be_handed_on(variable: str) -> None:
+    """Raises ``ValueError`` for what is no name, and for the service's own variables, which hold its secrets."""
+    if re.fullmatch("[A-Za-z_][A-Za-z0-9_]{0,127}", variable) is None:
+        raise ValueError("it is not the name of a variable")
+    if variable == "API_KEY" or (variable.startswith("IDENTITY_") and not variable.startswith("IDENTITY_TEST_")):
+        raise ValueError("it is the service's own; what a prover needs stands in its own table")
+
+
+def line_numbers(text: str) -> dict[str, int]:
+    """Dotted keys to line numbers (from 1) of a text that ``tomllib`` accepts.
+
+    Lines are gathered until ``tomllib`` takes them as one statement: a statement goes on over a line's end only inside
+    a string or an array, and half of those never parses. So there is no second TOML grammar here.
+    """
+    lines: dict[str, int] = {}
+    table: tuple[str, ...] = ()
+    statement = ""
+    start = 1
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if not statement:
+            start = number
+        statement += line + "\n"
+        try:
+            parsed = tomllib.loads(statement)
+        except tomllib.TOMLDecodeError:
+            continue
+        if statement.lstrip().startswith("["):
+            table = max(_paths(parsed), key=len)
+            lines.setdefault(".".join(table), start)
+        else:
+            for path in _paths(parsed):
+                lines.setdefault(".".join(table + path), start)
+        statement = ""
+    return lines
+
+
+def _paths(value: object) -> Iterator[tuple[str, ...]]:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        value = value[0]
+    if not isinstance(value, dict):
+        return
+    for key, member in value.items():
+        yield (key,)
+        for path in _paths(member):
+            yield (key, *path)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginTables:
+    """What was written for plugins. Values may be secret, so nothing of it shows in ``repr``.
+
+    ``file`` and ``command_line`` map dotted keys to values; ``environment`` holds the variables ``IDENTITY_PLUGINS_*``
+    as they are, because a variable's name does not tell where the plugin's name ends and the key begins: the plugin's
+    fields do. ``aliases`` are keys that a variable with a name of its own sets (``API_KEY``).
+    """
+
+    file: Mapping[str, Given] = field(default_factory=dict, repr=False)
+    aliases: Mapping[str, Given] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    command_line: Mapping[str, Given] = field(default_factory=dict, repr=False)
+
+    def read(self, name: str, table: type[T], origins: dict[str, Origin] | None = None) -> T:
+        """The settings of the plugin ``name``, of the dataclass that it declares. Raises ``SettingsError``."""
+        at = f"plugins.{name}"
+        given: dict[str, Given] = {}
+        for key in keys_of(table, at):
+            value = (
+                self.command_line.get(key)
+                or value_of(self.environment, variable(key))
+                or self.aliases.get(key)
+                or self.file.get(key)
+            )
+            if value is not None:
+                given[key] = value
+        return build(table, given, at, origins)
+
+    def only(self, name: str, table: type[Any]) -> PluginTables:
+        """What was written for this dataclass of the plugin ``name``, and nothing of any other."""
+        keys = set(keys_of(table, f"plugins.{name}"))
+        variables = {form for key in keys for form in (variable(key), f"{variable(key)}_FILE")}
+        return PluginTables(
+            file={key: value for key, value in self.file.items() if key in keys},
+            aliases={key: value for key, value in self.aliases.items() if key in keys},
+            environment={one: text for one, text in self.environment.items() if one in variables},
+            command_line={key: value for key, value in self.command_line.items() if key in keys},
+        )
+
+    def refuse_unknown(self, known: Mapping[str, Iterable[type[Any]]], *, all_loaded: bool = True) -> None:
+        """Raises ``SettingsError`` for the first key that no plugin has. ``known`` maps each plugin's name to its
+        dataclasses: several plugins of different kinds may share a name, and each takes its own keys from the one
+        table. Unless all plugins are loaded, a table or variable that nobody claims may belong to one of the others and
+        is let be."""
+        keys = {
+            name: {key for table in tables for key in keys_of(table, f"plugins.{name}")}
+            for name, tables in known.items()
+        }
+        for key, given in {**self.file, **self.command_line}.items():
+            name = key.split(".")[1]
+            if key not in keys.get(name, ()) and (all_loaded or name in keys):
+                raise _unknown(key, name, given.origin, keys)
+        every = {variable(key) for own in keys.values() for key in own}
+        for one in self.environment if all_loaded else ():
+            if one not in every and one.removesuffix("_FILE") not in every:
+                what = f"{one} is no setting of any installed plugin."
+                raise SettingsError(what, f"environment {one}", did_you_mean(one, every, "Unset the variable."))
+
+
+def _unknown(key: str, name: str, origin: Origin, keys: Mapping[str, set[str]]) -> SettingsError:
+    where = f"{origin} ({key})"
+    if name not in keys:
+        what = f"[plugins.{name}]: no plugin of this name is installed."
+        return SettingsError(what, where, did_you_mean(name, keys, "Install it, or remove the table."))
+    what = f"{key} is no setting of the plugin {name}."
+    return SettingsError(what, where, did_you_mean(key, keys[name], "Remove it."))
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
+    """A proposal for a misspelt name, else ``otherwise`` with the names that there are."""
+    from difflib import get_close_matches
+
+    known = sorted(known)
+    close = get_close_matches(word, known, n=1, cutoff=0.7)
+    if close:
+        return f"Did you mean {close[0]}?"
+    return f"{otherwise} Known: {', '.join(known[:12])}{' …' if len(known) > 12 else ''}." if known else otherwise
