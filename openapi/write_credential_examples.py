@@ -19,8 +19,8 @@ from identity_core.api import credential_render
 from identity_core.api.request import Answer
 from identity_core.codec import multibase
 from identity_core.crypto import ed25519
-from identity_core.crypto.bbs import core, utilities
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import secret_scalar
 from identity_core.domain import possession, schema_json, status_list, times
@@ -152,10 +152,10 @@ class CredentialTelling:
         schema = self.schema.definition.schema
         suite = ciphersuite(select())
         public = PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
-        scalars = utilities.mixed_messages_to_scalars(messages(schema, VALUES))
-        key = utilities.octets_to_public_key(suite, public)
+        scalars = octets.mixed_messages_to_scalars(messages(schema, VALUES))
+        key = octets.octets_to_public_key(suite, public)
         made = core.core_sign(suite, secret_scalar(self.key.secret_raw), key, schema.header, scalars)
-        signature = utilities.signature_to_octets(suite, made)
+        signature = octets.signature_to_octets(suite, made)
         check_signature(public, signature, schema, VALUES)
         credential = Credential(
             id="urn:uuid:8f4c0f52-0f5e-4d1e-9d0b-5f6d1c7a2b11",

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from identity_core.crypto.bbs import core, utilities
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain import keys, schema_json
@@ -65,10 +65,10 @@ def sign(schema: Schema, values: Mapping[str, Any], pair: KeyPair | None = None)
 def sign_messages(header: bytes, signed: Any, pair: KeyPair) -> bytes:
     """A BBS signature on whatever is given, which need not make sense."""
     suite = ciphersuite(select())
-    public = utilities.octets_to_public_key(suite, raw(pair))
-    scalars = utilities.mixed_messages_to_scalars(signed)
+    public = octets.octets_to_public_key(suite, raw(pair))
+    scalars = octets.mixed_messages_to_scalars(signed)
     made = core.core_sign(suite, bls.secret_scalar(pair.secret_raw), public, header, scalars)
-    return utilities.signature_to_octets(suite, made)
+    return octets.signature_to_octets(suite, made)
 
 
 def a_credential(**changed: Any) -> Credential:

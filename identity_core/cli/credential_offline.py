@@ -86,8 +86,8 @@ def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single
 
 def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: bytes) -> tuple[dict[str, Any], bytes]:
     """The values in canonical form, and the signature (80 octets) by the raw ``secret``. Raises ``InvalidCredential``."""
-    from identity_core.crypto.bbs import core, utilities
-    from identity_core.crypto.bbs.ciphersuite import ciphersuite
+    from identity_core.crypto.bbs import core, octets
+    from identity_core.crypto.bbs.suite import ciphersuite
     from identity_core.crypto.bls12381 import keys as bls
     from identity_core.crypto.bls12381 import select
     from identity_core.domain.credential_signature import canonical_values, messages
@@ -95,10 +95,10 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
     schema = definition.schema
     canonical = canonical_values(schema, values)
     suite = ciphersuite(select())
-    scalars = utilities.mixed_messages_to_scalars(messages(schema, canonical))
-    public = utilities.octets_to_public_key(suite, bls.public_key(secret))
+    scalars = octets.mixed_messages_to_scalars(messages(schema, canonical))
+    public = octets.octets_to_public_key(suite, bls.public_key(secret))
     made = core.core_sign(suite, bls.secret_scalar(secret), public, schema.header, scalars)
-    return dict(canonical), utilities.signature_to_octets(suite, made)
+    return dict(canonical), octets.signature_to_octets(suite, made)
 
 
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
-from identity_core.crypto.bbs.utilities import (
+from identity_core.crypto.bbs.octets import (
     mixed_messages_to_scalars,
     octets_to_public_key,
     signature_to_octets,
 )
+from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import Curve, keys, select
 from identity_core.domain.attributes import Attribute, AttributeType
 from identity_core.domain.errors import JsonValue

@@ -14,13 +14,12 @@ from typing import Any
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
-from identity_core.crypto.bbs.elements import SignatureInvalid
-from identity_core.crypto.bbs.utilities import (
+from identity_core.crypto.bbs.octets import (
     mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
 )
+from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import InvalidKey
 from identity_core.domain.attributes import ValueRefused

@@ -60,16 +60,15 @@ def parse_signature(text: str) -> bytes:
 def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:
     """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this schema and these values."""
     # The curve backends are slow to load, and most processes of the command line never need them.
-    from identity_core.crypto.bbs import core, utilities
-    from identity_core.crypto.bbs.ciphersuite import ciphersuite
-    from identity_core.crypto.bbs.elements import SignatureInvalid
+    from identity_core.crypto.bbs import core, octets
+    from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
     from identity_core.crypto.bls12381 import select
 
     suite = ciphersuite(select())
     try:
-        scalars = utilities.mixed_messages_to_scalars(messages(schema, canonical))
-        key = utilities.octets_to_public_key(suite, public_key)
-        core.core_verify(suite, key, utilities.octets_to_signature(suite, signature), schema.header, scalars)
+        scalars = octets.mixed_messages_to_scalars(messages(schema, canonical))
+        key = octets.octets_to_public_key(suite, public_key)
+        core.core_verify(suite, key, octets.octets_to_signature(suite, signature), schema.header, scalars)
     except (SignatureInvalid, ValueError):
         raise InvalidCredential(details={"reason": "the signature is not the issuer's on these values"}) from None
 

@@ -36,7 +36,7 @@ def header(did: str, multibase: str) -> bytes:
 def prove(did: str, multibase: str, secret: bytes) -> bytes:
     """The proof by the raw 32-octet secret of the key. Raises ``InvalidKey``."""
     from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.ciphersuite import ciphersuite
+    from identity_core.crypto.bbs.suite import ciphersuite
     from identity_core.crypto.bls12381 import select
 
     public = multikey.decode_public(multibase)[1]
@@ -93,8 +93,7 @@ _BY_UPDATE: Final = (
 @lru_cache(maxsize=1024)
 def _is_good(did: str, multibase: str, proof: bytes) -> bool:
     from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.ciphersuite import ciphersuite
-    from identity_core.crypto.bbs.elements import SignatureInvalid
+    from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
     from identity_core.crypto.bls12381 import select
 
     public = multikey.decode_public(multibase)[1]

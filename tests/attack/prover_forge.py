@@ -19,15 +19,14 @@ from identity_prover_bbs.relation import Relation
 
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
-from identity_core.crypto.bbs.elements import RandomScalars
-from identity_core.crypto.bbs.utilities import (
+from identity_core.crypto.bbs.octets import (
     calculate_challenge,
     mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
     proof_to_octets,
 )
+from identity_core.crypto.bbs.suite import RandomScalars, ciphersuite
 from identity_core.crypto.bls12381 import ORDER, select
 from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.proof import Presented, ZkProof, public_signals

@@ -13,9 +13,8 @@ from identity_prover_bbs.envelope import Envelope
 
 from identity_core.api.negotiation import negotiate
 from identity_core.codec import jcs, multibase, multikey, strict_json
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
-from identity_core.crypto.bbs.elements import ProofInvalid, SignatureInvalid
-from identity_core.crypto.bbs.utilities import octets_to_proof, octets_to_public_key, octets_to_signature
+from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
+from identity_core.crypto.bbs.suite import ProofInvalid, SignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381.choice import select
 from identity_core.domain import challenge, endpoint, status_list, times, token, verifiable_credential
 from identity_core.domain.action import Action, Grant, literal_of

@@ -1,6 +1,6 @@
 """BBS signatures and proofs, suite BLS12-381-SHA-256, byte-exact to draft-irtf-cfrg-bbs-signatures.
 
 Files follow the draft's sections: ``interface`` (octets in, octets out), ``core`` (scalars; what a prover builds upon),
-``utilities`` and ``ciphersuite``; ``elements`` holds the values that pass between them and the two refusals.
+``octets`` (the draft's utility operations) and ``suite``, which has the values that pass between them and the two refusals too.
 Left out on purpose: the SHAKE-256 suite, blind signatures, pseudonyms.
 """

@@ -14,8 +14,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from identity_core.crypto.bbs.ciphersuite import API_ID, HASH_TO_SCALAR_DST, MAX_MESSAGES, Ciphersuite
-from identity_core.crypto.bbs.elements import (
+from identity_core.crypto.bbs.octets import (
+    calculate_challenge,
+    calculate_domain,
+    hash_to_scalar,
+    scalar_to_octets,
+)
+from identity_core.crypto.bbs.suite import (
+    API_ID,
+    HASH_TO_SCALAR_DST,
+    MAX_MESSAGES,
+    Ciphersuite,
     InitResult,
     Proof,
     ProofInvalid,
@@ -23,12 +32,6 @@ from identity_core.crypto.bbs.elements import (
     RandomScalars,
     Signature,
     SignatureInvalid,
-)
-from identity_core.crypto.bbs.utilities import (
-    calculate_challenge,
-    calculate_domain,
-    hash_to_scalar,
-    scalar_to_octets,
 )
 from identity_core.crypto.bls12381 import ORDER
 from identity_core.crypto.bls12381.backend import G1_OCTETS

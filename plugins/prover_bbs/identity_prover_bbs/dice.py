@@ -12,7 +12,7 @@ from hashlib import shake_256
 from typing import Final
 
 from identity_core.crypto.bls12381 import ORDER
-from identity_core.crypto.bls12381.hashing import EXPAND_OCTETS
+from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
 from identity_prover_bbs import labels
 from identity_prover_bbs.transcript import frame, number
 

@@ -13,14 +13,20 @@ from typing import Final
 
 from identity_core.cache import BoundedCache
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.ciphersuite import Ciphersuite, ciphersuite
-from identity_core.crypto.bbs.elements import PublicKey, RandomScalars, Signature, SignatureInvalid
-from identity_core.crypto.bbs.utilities import (
+from identity_core.crypto.bbs.octets import (
     calculate_challenge,
     mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
     proof_to_octets,
+)
+from identity_core.crypto.bbs.suite import (
+    Ciphersuite,
+    PublicKey,
+    RandomScalars,
+    Signature,
+    SignatureInvalid,
+    ciphersuite,
 )
 from identity_core.crypto.bls12381 import Curve
 from identity_core.crypto.bls12381.keys import InvalidKey

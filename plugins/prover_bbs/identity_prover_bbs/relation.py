@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
-from identity_core.crypto.bbs.ciphersuite import MAX_MESSAGES
-from identity_core.crypto.bbs.utilities import mixed_messages_to_scalars
+from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
+from identity_core.crypto.bbs.suite import MAX_MESSAGES
 from identity_core.domain.errors import PredicateUnsupported
 from identity_core.domain.predicate import Equals, Goal, InRange, MemberOf, PredicateType, normalise
 from identity_core.domain.proof import Context, Statement

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.ciphersuite import Ciphersuite, ciphersuite
-from identity_core.crypto.bbs.elements import ProofInvalid as BbsProofInvalid
-from identity_core.crypto.bbs.utilities import octets_to_proof, octets_to_public_key
+from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
+from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
+from identity_core.crypto.bbs.suite import ProofInvalid as BbsProofInvalid
 from identity_core.crypto.bls12381 import ORDER, Curve
 from identity_core.crypto.bls12381.keys import InvalidKey
 from identity_core.domain.errors import PredicateUnsupported, ProofInvalid

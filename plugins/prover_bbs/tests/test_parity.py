@@ -12,7 +12,7 @@ from identity_prover_bbs.generators import generator_message, generators
 from identity_prover_bbs.relation import Relation
 
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
-from identity_core.crypto.bbs.ciphersuite import P1, ciphersuite
+from identity_core.crypto.bbs.suite import P1, ciphersuite
 from identity_core.crypto.bls12381 import select
 
 BACKENDS = ["pyblst", "arkworks", "py_ecc"]

@@ -15,9 +15,8 @@ from identity_prover_bbs.set_argument import check_value as set_check_value
 
 from identity_core.conformance.credentials import HANA, IVO, SCHEMA, BbsIssuer, statement
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
-from identity_core.crypto.bbs.elements import Proof, RandomScalars
-from identity_core.crypto.bbs.utilities import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
+from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
+from identity_core.crypto.bbs.suite import Proof, RandomScalars, ciphersuite
 from identity_core.crypto.bls12381 import ORDER, keys, select
 
 CURVE = select()

@@ -7,7 +7,7 @@ import pytest
 from identity_core.codec import multikey
 from identity_core.conformance.controller import Controller
 from identity_core.crypto.bbs import interface
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain import possession

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.crypto.bbs.ciphersuite import ciphersuite
+from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import BackendUnavailable, select
 
 _CHECKOUT = Path(__file__).parents[4]

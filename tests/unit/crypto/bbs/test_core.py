@@ -6,23 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from identity_core.crypto.bbs import core, interface, utilities
-from identity_core.crypto.bbs.ciphersuite import MAX_MESSAGES
-from identity_core.crypto.bbs.elements import ProofInvalid, RandomScalars, Signature, SignatureInvalid
+from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs.suite import MAX_MESSAGES, ProofInvalid, RandomScalars, Signature, SignatureInvalid
 from identity_core.crypto.bls12381 import ORDER, keys
+from tests.vectors import bbs_proofs
 
 HEADER = b"header"
 PAIR = keys.generate_key_pair(bytes(range(32)))
 SECRET = keys.secret_scalar(PAIR.secret)
 TEXTS = [b"Hana", b"Oslo"]
-MESSAGES = [*utilities.messages_to_scalars(TEXTS), (1 << 63) + 41, 0, ORDER - 1]
+MESSAGES = [*octets.messages_to_scalars(TEXTS), (1 << 63) + 41, 0, ORDER - 1]
 SHOWN = {1: MESSAGES[1]}
 HIDDEN = [0, 2, 3, 4]
 
 
 @pytest.fixture
 def key(suite):
-    return utilities.octets_to_public_key(suite, PAIR.public)
+    return octets.octets_to_public_key(suite, PAIR.public)
 
 
 @pytest.fixture
@@ -31,18 +31,18 @@ def signature(suite, key):
 
 
 def dice(*masks: int) -> RandomScalars:
-    return RandomScalars.of([*utilities.calculate_random_scalars(5), *masks])
+    return RandomScalars.of([*bbs_proofs.calculate_random_scalars(5), *masks])
 
 
 def prove(suite, key, signature, given: RandomScalars, presentation_header: bytes = b""):
     init = core.proof_init(suite, key, signature, HEADER, MESSAGES, [*SHOWN], given)
-    challenge = utilities.calculate_challenge(init, SHOWN, presentation_header)
+    challenge = octets.calculate_challenge(init, SHOWN, presentation_header)
     hidden = [MESSAGES[index] for index in HIDDEN]
     return init, core.proof_finalize(init, challenge, signature.e, given, hidden)
 
 
-def judge(suite, key, octets: bytes, presentation_header: bytes = b""):
-    proof = utilities.octets_to_proof(suite, octets)
+def judge(suite, key, encoded: bytes, presentation_header: bytes = b""):
+    proof = octets.octets_to_proof(suite, encoded)
     init = core.proof_verify_init(suite, key, proof, HEADER, SHOWN)
     core.check_challenge(init, proof, SHOWN, presentation_header)
     core.check_pairing(suite, key, proof)
@@ -59,7 +59,7 @@ def test_numbers_are_messages(suite, key, signature):
 
 
 def test_both_forms_of_message_make_one_vector():
-    assert utilities.mixed_messages_to_scalars([TEXTS[0], 7, TEXTS[1], 0]) == [MESSAGES[0], 7, MESSAGES[1], 0]
+    assert octets.mixed_messages_to_scalars([TEXTS[0], 7, TEXTS[1], 0]) == [MESSAGES[0], 7, MESSAGES[1], 0]
 
 
 @pytest.mark.parametrize("message", [-1, ORDER, ORDER + 1])
@@ -81,23 +81,23 @@ def test_the_presentation_header_may_depend_on_the_first_message(suite, key, sig
     given = dice(11, 22, 33, 44)
     init = core.proof_init(suite, key, signature, HEADER, MESSAGES, [*SHOWN], given)
     late = b"hash of " + init.points_octets[144:]
-    challenge = utilities.calculate_challenge(init, SHOWN, late)
+    challenge = octets.calculate_challenge(init, SHOWN, late)
     proof = core.proof_finalize(init, challenge, signature.e, given, [MESSAGES[index] for index in HIDDEN])
-    octets = utilities.proof_to_octets(proof)
-    recomputed = judge(suite, key, octets, late)
+    encoded = octets.proof_to_octets(proof)
+    recomputed = judge(suite, key, encoded, late)
     assert recomputed.points_octets == init.points_octets
     assert recomputed.domain == init.domain
     # The same octets pass the draft's own interface: nothing about the proof is special.
-    interface.proof_verify(suite, PAIR.public, octets, HEADER, late, [TEXTS[1]], [1])
+    bbs_proofs.proof_verify(suite, PAIR.public, encoded, HEADER, late, [TEXTS[1]], [1])
     with pytest.raises(ProofInvalid):
-        interface.proof_verify(suite, PAIR.public, octets, HEADER, b"hash of other points", [TEXTS[1]], [1])
+        bbs_proofs.proof_verify(suite, PAIR.public, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])
 
 
 def test_responses_are_mask_plus_challenge_times_message(suite, key, signature):
     """The equation on which range, set and equality arguments hang; a mask of 1 shows a number to be public."""
     masks = (5, 1, 7, ORDER - 2)
     _, proof = prove(suite, key, signature, dice(*masks))
-    judge(suite, key, utilities.proof_to_octets(proof))
+    judge(suite, key, octets.proof_to_octets(proof))
     expected = [(mask + MESSAGES[i] * proof.challenge) % ORDER for mask, i in zip(masks, HIDDEN, strict=True)]
     assert [*proof.m_hats] == expected
     assert proof.m_hats[1] == (MESSAGES[2] * proof.challenge + 1) % ORDER
@@ -118,13 +118,13 @@ def test_first_messages_that_are_the_identity_are_refused(suite, key, signature,
     with pytest.raises(ProofInvalid, match="does not match"):
         core.proof_verify_init(suite, key, proof, HEADER, SHOWN)
     with pytest.raises(ProofInvalid):
-        judge(suite, key, utilities.proof_to_octets(proof))
+        judge(suite, key, octets.proof_to_octets(proof))
 
 
 def test_without_the_pairing_anybody_could_sign(suite, key):
     forged = Signature(suite.curve.g1_generator(), 12345)
     _, proof = prove(suite, key, forged, dice(1, 2, 3, 4))
-    decoded = utilities.octets_to_proof(suite, utilities.proof_to_octets(proof))
+    decoded = octets.octets_to_proof(suite, octets.proof_to_octets(proof))
     init = core.proof_verify_init(suite, key, decoded, HEADER, SHOWN)
     core.check_challenge(init, decoded, SHOWN, b"")
     with pytest.raises(ProofInvalid):
@@ -137,7 +137,7 @@ def test_pieces_of_two_proofs_do_not_fit(suite, key, signature):
     for name in ("e_hat", "r1_hat", "r3_hat", "m_hats", "challenge"):
         mixed = replace(first, **{name: getattr(second, name)})
         with pytest.raises(ProofInvalid):
-            judge(suite, key, utilities.proof_to_octets(mixed))
+            judge(suite, key, octets.proof_to_octets(mixed))
 
 
 @pytest.mark.parametrize("given", [{-1: 5}, {5: 5}, {1: 5, 6: 5}])
@@ -170,9 +170,7 @@ def test_the_pairing_is_not_spent_on_a_wrong_challenge(suite, key, signature, mo
 
     monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", spent)
     with pytest.raises(ProofInvalid):
-        interface.proof_verify(
-            suite, PAIR.public, utilities.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1]
-        )
+        bbs_proofs.proof_verify(suite, PAIR.public, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
 
 
 def test_nothing_secret_is_printed(signature):
@@ -182,7 +180,7 @@ def test_nothing_secret_is_printed(signature):
 
 
 def test_signing_blinds_the_inversion_and_changes_nothing(suite, key, signature):
-    domain = utilities.calculate_domain(suite, key, len(MESSAGES), HEADER)
+    domain = octets.calculate_domain(suite, key, len(MESSAGES), HEADER)
     plain = suite.curve.g1_mul(suite.commitment(domain, MESSAGES), pow(SECRET + signature.e, -1, ORDER))
     assert suite.curve.g1_equal(plain, signature.a)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.crypto.bbs import core, interface, utilities
-from identity_core.crypto.bbs.ciphersuite import API_ID, MAP_MESSAGE_DST, P1
-from identity_core.crypto.bbs.elements import ProofInvalid, RandomScalars, SignatureInvalid
+from identity_core.crypto.bbs import core, interface, octets
+from identity_core.crypto.bbs.suite import API_ID, MAP_MESSAGE_DST, P1, ProofInvalid, RandomScalars, SignatureInvalid
 from identity_core.crypto.bls12381 import ORDER, keys
-from identity_core.crypto.bls12381.hashing import expand_message_xmd, hash_to_scalar
+from identity_core.crypto.bls12381.keys import expand_message_xmd, hash_to_scalar
+from tests.vectors import bbs_proofs
 
 
-def octets(*texts: str) -> list[bytes]:
+def unhexed(*texts: str) -> list[bytes]:
     return [bytes.fromhex(text) for text in texts]
 
 
@@ -27,7 +27,7 @@ MOCK_DST = API_ID + b"MOCK_RANDOM_SCALARS_DST_"
 
 def test_key_pair(suite, vector):
     pair = vector("keypair")
-    secret = keys.generate_secret(*octets(pair["keyMaterial"], pair["keyInfo"]))
+    secret = keys.generate_secret(*unhexed(pair["keyMaterial"], pair["keyInfo"]))
     assert keys.KEY_DST.hex() == pair["keyDst"]
     assert secret.hex() == pair["keyPair"]["secretKey"]
     point = suite.curve.g2_mul(suite.curve.g2_generator(), keys.secret_scalar(secret))
@@ -51,13 +51,13 @@ def test_p1_is_hashed_like_the_others(suite):
 
 def test_hash_to_scalar(vector):
     case = vector("h2s")
-    assert hash_to_scalar(*octets(case["message"], case["dst"])) == int(case["scalar"], 16)
+    assert hash_to_scalar(*unhexed(case["message"], case["dst"])) == int(case["scalar"], 16)
 
 
 def test_message_mapping(vector):
     mapping = vector("MapMessageToScalarAsHash")
     assert mapping["dst"] == MAP_MESSAGE_DST.hex()
-    scalars = utilities.messages_to_scalars([bytes.fromhex(case["message"]) for case in mapping["cases"]])
+    scalars = octets.messages_to_scalars([bytes.fromhex(case["message"]) for case in mapping["cases"]])
     assert scalars == [int(case["scalar"], 16) for case in mapping["cases"]]
 
 
@@ -70,49 +70,49 @@ def test_mocked_random_scalars(vector):
 @pytest.mark.parametrize("number", range(1, 11))
 def test_signature(suite, vector, number):
     case = vector(f"signature/signature{number:03}")
-    secret, public, header, signature = octets(
+    secret, public, header, signature = unhexed(
         case["signerKeyPair"]["secretKey"],
         case["signerKeyPair"]["publicKey"],
         case.get("header", ""),
         case["signature"],
     )
-    messages = octets(*case["messages"])
+    messages = unhexed(*case["messages"])
     if not case["result"]["valid"]:
         with pytest.raises(SignatureInvalid):
             interface.verify(suite, public, signature, header, messages)
         return
     interface.verify(suite, public, signature, header, messages)
     assert interface.sign(suite, secret, public, header, messages) == signature
-    key = utilities.octets_to_public_key(suite, public)
-    domain = utilities.calculate_domain(suite, key, len(messages), header)
+    key = octets.octets_to_public_key(suite, public)
+    domain = octets.calculate_domain(suite, key, len(messages), header)
     assert domain == int(case["trace"]["domain"], 16)
-    b = suite.commitment(domain, utilities.messages_to_scalars(messages))
+    b = suite.commitment(domain, octets.messages_to_scalars(messages))
     assert suite.curve.g1_to_octets(b).hex() == case["trace"]["B"]
 
 
 @pytest.mark.parametrize("number", range(1, 16))
 def test_proof_is_judged(suite, vector, number):
     case = vector(f"proof/proof{number:03}")
-    public, proof, header, presentation_header = octets(
+    public, proof, header, presentation_header = unhexed(
         case["signerPublicKey"], case["proof"], case.get("header", ""), case.get("presentationHeader", "")
     )
     indexes = case["disclosedIndexes"]
-    shown = octets(*(case["messages"][index] for index in indexes))
+    shown = unhexed(*(case["messages"][index] for index in indexes))
     if case["result"]["valid"]:
-        interface.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
+        bbs_proofs.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
     else:
         with pytest.raises(ProofInvalid):
-            interface.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
+            bbs_proofs.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 14, 15])
 def test_proof_is_made_again(suite, vector, number):
     case = vector(f"proof/proof{number:03}")
-    public, signature, header, presentation_header = octets(
+    public, signature, header, presentation_header = unhexed(
         case["signerPublicKey"], case["signature"], case.get("header", ""), case.get("presentationHeader", "")
     )
-    messages, indexes = octets(*case["messages"]), case["disclosedIndexes"]
-    proof = interface.proof_gen(
+    messages, indexes = unhexed(*case["messages"]), case["disclosedIndexes"]
+    proof = bbs_proofs.proof_gen(
         suite, public, signature, header, presentation_header, messages, indexes,
         lambda count: mocked_scalars(PI_SEED, MOCK_DST, count),
     )  # fmt: skip
@@ -123,19 +123,19 @@ def test_proof_is_made_again(suite, vector, number):
 def test_trace_of_a_proof(suite, vector, number):
     case = vector(f"proof/proof{number:03}")
     trace, indexes = case["trace"], case["disclosedIndexes"]
-    public, signature, header, presentation_header = octets(
+    public, signature, header, presentation_header = unhexed(
         case["signerPublicKey"], case["signature"], case.get("header", ""), case.get("presentationHeader", "")
     )
-    scalars = utilities.messages_to_scalars(octets(*case["messages"]))
+    scalars = octets.messages_to_scalars(unhexed(*case["messages"]))
     given = trace["random_scalars"]
     names = ("r1", "r2", "e_tilde", "r1_tilde", "r3_tilde")
     dice = RandomScalars.of([int(text, 16) for text in (*(given[name] for name in names), *given["m_tilde_scalars"])])
-    key = utilities.octets_to_public_key(suite, public)
-    signed = utilities.octets_to_signature(suite, signature)
+    key = octets.octets_to_public_key(suite, public)
+    signed = octets.octets_to_signature(suite, signature)
     init = core.proof_init(suite, key, signed, header, scalars, indexes, dice)
     assert init.points_octets.hex() == "".join(trace[name] for name in ("A_bar", "B_bar", "D", "T1", "T2"))
     assert init.domain == int(trace["domain"], 16)
     shown = {index: scalars[index] for index in indexes}
-    assert utilities.calculate_challenge(init, shown, presentation_header) == int(trace["challenge"], 16)
-    proof = utilities.octets_to_proof(suite, bytes.fromhex(case["proof"]))
+    assert octets.calculate_challenge(init, shown, presentation_header) == int(trace["challenge"], 16)
+    proof = octets.octets_to_proof(suite, bytes.fromhex(case["proof"]))
     assert core.proof_verify_init(suite, key, proof, header, shown).points_octets == init.points_octets

@@ -1,33 +1,35 @@
-"""The draft's utility operations: hashing to scalars, domain and challenge, random scalars, octets in and out.
+"""The draft's utility operations: hashing to scalars, domain and challenge, octets in and out.
 
 Decoding is strict: exact lengths, canonical points that are not the identity, scalars from 1 to r - 1.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from identity_core.crypto.bbs.ciphersuite import (
+from identity_core.crypto.bbs.suite import (
     API_ID,
     HASH_TO_SCALAR_DST,
     MAP_MESSAGE_DST,
     MAX_MESSAGES,
     MAX_OCTETS,
     Ciphersuite,
+    InitResult,
+    Proof,
+    ProofInvalid,
+    PublicKey,
+    Signature,
+    SignatureInvalid,
 )
-from identity_core.crypto.bbs.elements import InitResult, Proof, ProofInvalid, PublicKey, Signature, SignatureInvalid
 from identity_core.crypto.bls12381 import ORDER, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.hashing import EXPAND_OCTETS, expand_message_xmd, hash_to_scalar
-from identity_core.crypto.bls12381.keys import InvalidKey
+from identity_core.crypto.bls12381.keys import InvalidKey, expand_message_xmd, hash_to_scalar
 
 __all__ = [
     "calculate_challenge",
     "calculate_domain",
-    "calculate_random_scalars",
     "check_octets",
     "expand_message_xmd",
     "hash_to_scalar",
@@ -60,16 +62,6 @@ def mixed_messages_to_scalars(messages: Sequence[bytes | int]) -> list[int]:
     """For ``core``, which checks their range: integers are scalars as they are, octets are hashed. See above."""
     hashed = iter(messages_to_scalars([message for message in messages if not isinstance(message, int)]))
     return [message if isinstance(message, int) else next(hashed) for message in messages]
-
-
-def calculate_random_scalars(count: int) -> list[int]:
-    """``count`` scalars from 1 to r - 1 of the system's dice, within 2^-128 of uniform; ``OSError`` without."""
-    scalars: list[int] = []
-    while len(scalars) < count:
-        scalar = int.from_bytes(secrets.token_bytes(EXPAND_OCTETS), "big") % ORDER
-        if scalar:
-            scalars.append(scalar)
-    return scalars
 
 
 def calculate_domain(suite: Ciphersuite, public_key: PublicKey, count: int, header: bytes) -> int:

@@ -1,0 +1,83 @@
+"""ProofGen and ProofVerify of the draft, for its vectors: the service makes its proofs of the core operations."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.octets import (
+    calculate_challenge,
+    check_octets,
+    messages_to_scalars,
+    octets_to_proof,
+    octets_to_public_key,
+    octets_to_signature,
+    proof_to_octets,
+)
+from identity_core.crypto.bbs.suite import MAX_MESSAGES, Ciphersuite, ProofInvalid, RandomScalars
+from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
+
+
+def calculate_random_scalars(count: int) -> list[int]:
+    """``count`` scalars from 1 to r - 1 of the system's dice, within 2^-128 of uniform; ``OSError`` without."""
+    scalars: list[int] = []
+    while len(scalars) < count:
+        scalar = int.from_bytes(secrets.token_bytes(EXPAND_OCTETS), "big") % ORDER
+        if scalar:
+            scalars.append(scalar)
+    return scalars
+
+
+def proof_gen(
+    suite: Ciphersuite,
+    public_key: bytes,
+    signature: bytes,
+    header: bytes,
+    presentation_header: bytes,
+    messages: Sequence[bytes],
+    disclosed_indexes: Sequence[int],
+    random_scalars: Callable[[int], Sequence[int]],
+) -> bytes:
+    """A proof of 272 + 32·U octets that shows the messages at ``disclosed_indexes`` (0-based, strictly ascending).
+
+    ``random_scalars`` is ``calculate_random_scalars``. The signature is not verified, as in the draft.
+    Raises ``InvalidKey``, ``SignatureInvalid`` for octets that are no signature, ``ValueError`` for the rest.
+    """
+    check_octets("header", header)
+    check_octets("presentation header", presentation_header)
+    scalars = messages_to_scalars(messages)
+    hidden = core.undisclosed_indexes(len(messages), disclosed_indexes)
+    key = octets_to_public_key(suite, public_key)
+    signed = octets_to_signature(suite, signature)
+    dice = RandomScalars.of(random_scalars(5 + len(hidden)))
+    init = core.proof_init(suite, key, signed, header, scalars, disclosed_indexes, dice)
+    shown = {index: scalars[index] for index in disclosed_indexes}
+    challenge = calculate_challenge(init, shown, presentation_header)
+    return proof_to_octets(core.proof_finalize(init, challenge, signed.e, dice, [scalars[index] for index in hidden]))
+
+
+def proof_verify(
+    suite: Ciphersuite,
+    public_key: bytes,
+    proof: bytes,
+    header: bytes,
+    presentation_header: bytes,
+    disclosed_messages: Sequence[bytes],
+    disclosed_indexes: Sequence[int],
+) -> None:
+    """Raises ``ProofInvalid`` or ``InvalidKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
+    try:
+        check_octets("header", header)
+        check_octets("presentation header", presentation_header)
+        scalars = messages_to_scalars(disclosed_messages)
+        core.undisclosed_indexes(MAX_MESSAGES, disclosed_indexes)
+        disclosed = dict(zip(disclosed_indexes, scalars, strict=True))
+    except ValueError as fault:
+        raise ProofInvalid(str(fault)) from fault
+    key = octets_to_public_key(suite, public_key)
+    decoded = octets_to_proof(suite, proof)
+    init = core.proof_verify_init(suite, key, decoded, header, disclosed)
+    core.check_challenge(init, decoded, disclosed, presentation_header)
+    core.check_pairing(suite, key, decoded)
