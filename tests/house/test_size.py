@@ -17,7 +17,7 @@ LIMITS = {
     "client": (250, 5),
     "codec": (225, 5),
     "conformance": (1_920, 22),
-    "crypto": (1_060, 18),
+    "crypto": (1_030, 18),
     "database": (830, 13),
     "domain": (4_950, 67),
     "plugin": (2_010, 31),
@@ -27,7 +27,7 @@ LIMITS = {
     "throttle": (630, 9),
     "use_cases": (4_000, 113),
 }
-ALL = (30_220, 525)
+ALL = (30_200, 525)
 
 
 def test_no_room_outgrows_its_limit() -> None:
