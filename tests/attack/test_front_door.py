@@ -119,6 +119,14 @@ def test_a_body_in_small_chunks_is_not_counted_as_a_head(door: Address) -> None:
     assert (answer.status, answer.code) == (401, "AUTH_REQUIRED")
 
 
+def test_a_target_of_8192_octets_passes_and_one_more_does_not(door: Address) -> None:
+    """With a query: what lies behind the door counts without the question mark, and would take the longer one."""
+    start = "/nowhere?"
+    assert exchange(door, request("GET", start + "a" * (8192 - len(start)))).status == 404
+    refused = exchange(door, request("GET", start + "a" * (8193 - len(start))))
+    assert (refused.status, refused.code) == (400, "INVALID_REQUEST")
+
+
 def test_a_hundred_fields_pass_and_one_more_does_not(door: Address) -> None:
     for count, status in ((99, 200), (100, 431)):
         lines = [b"X-%d: x" % number for number in range(count)]

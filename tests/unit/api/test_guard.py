@@ -90,8 +90,15 @@ def test_http_0_9_is_refused() -> None:
     assert sent[0]["status"] == 400
 
 
-def test_a_long_target_is_refused() -> None:
-    assert ask(build_toy(), target="/api/v1/dids/" + "x" * 9000).error["code"] == "INVALID_REQUEST"
+@pytest.mark.parametrize("between", ["", "?"])
+def test_a_target_has_at_most_8192_octets(between: str) -> None:
+    """Path and query together, without the question mark."""
+    start = f"/api/v1/nowhere{between}"
+    longest = start + "x" * (8192 + len(between) - len(start))
+    assert ask(build_toy(), target=longest).status == 404
+    refused = ask(build_toy(), target=longest + "x")
+    assert (refused.status, refused.error["code"]) == (400, "INVALID_REQUEST")
+    assert refused.error["details"]["maxBytes"] == 8192
 
 
 def test_repeated_headers_reach_the_gate_one_by_one() -> None:

@@ -499,6 +499,24 @@ def test_the_challenge_of_a_change(walk: Walk) -> None:
             evolve(walk.state, Update((AddService(A),), authorization), at, rules=RULES)
 
 
+def test_the_challenge_of_a_change_ends_at_its_end(walk: Walk) -> None:
+    """Expiries are whole seconds, so that a change falls on one only where its own time is a whole second."""
+    at = (AT + DAY).replace(microsecond=0)
+    change = AddService(A)
+    for lifetime in (timedelta(seconds=1), timedelta(seconds=86_400)):
+        evolve(walk.state, Update((change,), walk.by(at, lifetime=lifetime)), at, rules=RULES)
+    for lifetime in (timedelta(0), timedelta(seconds=86_401)):
+        with pytest.raises(AuthFailed):
+            evolve(walk.state, Update((change,), walk.by(at, lifetime=lifetime)), at, rules=RULES)
+
+
+def test_a_spent_challenge_is_forgotten_at_its_end() -> None:
+    end = AT.replace(microsecond=0)
+    spent = (history.SpentChallenge("x", end),)
+    assert history.unexpired(spent, end - timedelta(microseconds=1)) == spent
+    assert history.unexpired(spent, end) == ()
+
+
 def test_a_challenge_is_spent_until_it_expires(walk: Walk) -> None:
     at = AT + DAY
     authorization = walk.by(at)

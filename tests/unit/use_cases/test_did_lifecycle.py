@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,14 @@ from identity_core.domain.errors import (
     InvalidRequest,
     LedgerUnavailable,
     PluginUnavailable,
+    RateLimited,
     VersionConflict,
 )
 from identity_core.domain.log import verify
 from identity_core.use_cases.dids.create import KeyWish
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
+from identity_core.use_cases.dids.update import UpdateDid
 from identity_core.use_cases.events.list import ListEvents
 from tests.rooms import Rooms, secret_of
 
@@ -67,6 +70,24 @@ async def test_a_created_did_resolves_to_its_document(rooms: Rooms) -> None:
     assert found.version == created.version
     assert [key.purpose for key in created.keys] == ["authentication", "keyAgreement", "recovery"]
     assert all(key.secret for key in created.keys)
+
+
+@on_rooms
+async def test_a_did_changes_so_often_in_an_hour(rooms: Rooms) -> None:
+    """Three versions; the first of them leaves the hour at its end, to the microsecond."""
+    rooms.update = UpdateDid(replace(rooms.writer, writes_per_hour=3))
+    created = await rooms.new_did()
+    did, secret = created.version.state.did, secret_of(created)
+    for number in (1, 2):
+        rooms.clock.move(minutes=10)
+        service = AddService(NewService("A", "https://hana.example/", f"s{number}"))
+        await add_service(rooms, did, secret, service)
+    rooms.clock.move(minutes=40, microseconds=-1)
+    with pytest.raises(RateLimited) as refused:
+        await add_service(rooms, did, secret)
+    assert refused.value.details["retryAfter"] == 1
+    rooms.clock.move(microseconds=1)
+    assert (await add_service(rooms, did, secret)).state.version_id == 4
 
 
 @on_rooms
