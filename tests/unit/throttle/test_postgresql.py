@@ -88,6 +88,43 @@ def test_buckets_that_are_full_again_are_forgotten(postgres_url, monkeypatch):  
         assert connection.execute("SELECT key FROM throttle_buckets").fetchall() == [("new",)]
 
 
+def test_a_connection_is_given_up_in_seconds_and_its_statement_prepared_at_once(postgres_url):  # noqa: F811
+    async def scenario():
+        storage = open_storage(postgres_url)
+        await storage.acquire_token_bucket("a", 1.0, 10)
+        prepared = await storage._ask("SELECT count(*) FROM pg_prepared_statements", {})
+        connection = await storage._places.get()
+        storage._places.put_nowait(connection)
+        settings = connection.info.get_parameters()
+        await storage.close()
+        return prepared, settings, connection.closed
+
+    prepared, settings, is_closed = run(scenario())
+    assert prepared[0] >= 1
+    given = {name: settings[name] for name in ("connect_timeout", "tcp_user_timeout", "keepalives_idle")}
+    assert given == {"connect_timeout": "2", "tcp_user_timeout": "3000", "keepalives_idle": "5"}
+    assert is_closed
+
+
+def test_a_connection_without_a_table_is_not_kept(postgres_url):  # noqa: F811
+    async def scenario():
+        storage = open_storage(f"{postgres_url}?options=-cdefault_transaction_read_only%3Don")
+        with pytest.raises(storage.base_exceptions, match="read-only"):
+            await storage.acquire_token_bucket("a", 1.0, 10)
+        places = [storage._places.get_nowait() for _ in range(4)]
+        await storage.close()
+        return places
+
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS throttle_buckets")
+        assert run(scenario()) == [None] * 4
+        others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        end = time.monotonic() + 30
+        while connection.execute(others).fetchone() != (0,):
+            assert time.monotonic() < end, "a connection was left open"
+            time.sleep(0.05)
+
+
 def test_a_connection_that_was_cut_is_replaced(postgres_url):  # noqa: F811
     async def scenario():
         storage = open_storage(postgres_url)

@@ -87,6 +87,37 @@ def test_flushed_scripts_are_loaded_again(clean):
     assert run(scenario()) == [True, False]
 
 
+def test_the_script_is_loaded_once(clean):
+    async def scenario():
+        storage = open_storage(clean)
+        await storage._client.config_resetstat()
+        for _ in range(3):
+            await storage.acquire_token_bucket("a", 0.001, 5)
+        counts = await storage._client.info("commandstats")
+        await storage.close()
+        return counts["cmdstat_script|load"]["calls"], counts["cmdstat_evalsha"]["calls"]
+
+    assert run(scenario()) == (1, 3)
+
+
+def test_who_stops_waiting_leaves_the_others_their_answers(clean):
+    async def scenario():
+        storage = open_storage(clean)
+        await storage.acquire_token_bucket("z", 0.001, 5)
+        waiting = [asyncio.create_task(storage.acquire_token_bucket("a", 0.001, 2)) for _ in range(4)]
+        while storage._sender is None or storage._waiting:
+            await asyncio.sleep(0)
+        waiting[0].cancel()
+        answers = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 30)
+        await storage.close()
+        return answers
+
+    gone, *others = run(scenario())
+    assert isinstance(gone, asyncio.CancelledError)
+    # The first token is spent all the same.
+    assert [each.allowed for each in others] == [True, False, False]
+
+
 def test_a_debt_that_nobody_can_owe_is_an_empty_bucket(clean):
     async def scenario():
         storage = open_storage(clean)

@@ -87,6 +87,35 @@ def test_the_file_forgets_buckets_that_are_full_again(tmp_path):
     run(storage.close())
 
 
+def test_every_32_decisions_64_keys_are_looked_at(tmp_path):
+    clock = Ticking()
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    counted = sqlite3.connect(tmp_path / "limits.sqlite")
+
+    def rows() -> int:
+        return counted.execute("SELECT count(*) FROM bucket").fetchone()[0]
+
+    for number in range(96):
+        acquire(storage, f"old {number:02}", 0.1, 1)
+    clock.now += 10
+    left = []
+    for _ in range(96):
+        acquire(storage, "zz", 1e6, 1)
+        clock.now += 1
+        left.append(rows())
+    assert left[:31] == [97] * 31
+    assert left[31:63] == [33] * 32
+    assert left[63:] == [1] * 33
+    counted.close()
+    run(storage.close())
+
+
+def test_it_waits_40_milliseconds_for_a_lock(tmp_path):
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    assert storage._connection.execute("PRAGMA busy_timeout").fetchone() == (40,)
+    run(storage.close())
+
+
 def test_a_file_that_somebody_holds_is_an_error_after_a_moment(tmp_path):
     storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
     holder = sqlite3.connect(tmp_path / "limits.sqlite", isolation_level=None)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage
@@ -41,6 +43,38 @@ def test_an_item_without_a_burst_may_spend_its_amount_at_once():
         return [await bucket.hit(item, "a") for _ in range(3)]
 
     assert run(scenario()) == [True, True, False]
+
+
+def test_what_is_not_said_is_one():
+    """A bucket fills once a second, and one request costs one token."""
+    item = TokenBucketItem(2, burst=3)
+    assert item.get_expiry() == 1
+
+    async def scenario():
+        bucket = limiter()
+        assert (await bucket.acquire(item, "a")).remaining == 2
+        assert await bucket.hit(item, "a")
+        assert await bucket.test(item, "a")
+        assert await bucket.hit(item, "a")
+        assert not await bucket.test(item, "a")
+        seen = await bucket.get_window_stats(item, "a")
+        return seen.remaining, seen.reset_time - time.time()
+
+    remaining, seconds = run(scenario())
+    assert remaining == 0
+    assert 0 < seconds <= 1.5
+
+
+def test_times_are_those_until_a_token_and_until_full():
+    spending = Spending.of(2.0, 3, 1, 1_000)
+    assert spending == (500, 1_500, 500, 1_000)
+    assert spending.allowed(500) == (True, 2, 0.0, 0.5)
+    assert spending.allowed(1_001) == (True, 0, 0.0, 1.001)
+    assert spending.refused(1_500) == (False, 0, 0.5, 1.5)
+    assert spending.refused(1_001) == (False, 0, 0.001, 1.001)
+    # Read a moment later it looks payable.
+    assert spending.refused(1_000) == (False, 1, 0.001, 1.0)
+    assert Spending.of(0.5, 1, 0, 1_000).cost == 0
 
 
 def test_items_with_different_bursts_are_different_buckets():
