@@ -107,7 +107,7 @@ def expiries(moment: datetime, lifetime: timedelta) -> Sequence[datetime]:
     half = timedelta(seconds=_half(lifetime))
     last = expiry_for(moment, lifetime)
     ahead = expiry_for(moment + min(SKEW, half / 5), lifetime)
-    return [end for end in dict.fromkeys((ahead, last, last - half)) if moment < end]
+    return list(dict.fromkeys((ahead, last, last - half)))
 
 
 def open_numbers(spent: Sequence[int], most: int) -> list[int]:
