@@ -510,6 +510,21 @@ def test_the_challenge_of_a_change_ends_at_its_end(walk: Walk) -> None:
             evolve(walk.state, Update((change,), walk.by(at, lifetime=lifetime)), at, rules=RULES)
 
 
+def test_a_signature_is_one_of_its_key_over_the_challenge(walk: Walk) -> None:
+    good = walk.by(AT)
+    evidence.verify(good)
+    for bad in (
+        replace(good, signature=good.signature[:-1] + bytes([good.signature[-1] ^ 1])),
+        replace(good, signature=b""),
+        replace(good, challenge=good.challenge + " "),
+        replace(good, key=walk.hana.key().public),
+        replace(good, key=walk.hana.key("X25519KeyAgreementKey2020").public),
+        replace(good, key="z6Mk"),
+    ):
+        with pytest.raises(AuthFailed):
+            evidence.verify(bad)
+
+
 def test_a_spent_challenge_is_forgotten_at_its_end() -> None:
     end = AT.replace(microsecond=0)
     spent = (history.SpentChallenge("x", end),)

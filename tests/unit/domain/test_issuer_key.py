@@ -9,7 +9,7 @@ import pytest
 
 from identity_core.codec import multikey
 from identity_core.domain.errors import InvalidDid
-from identity_core.domain.issuer_key import assertion_key, controller_of
+from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DID = "did:ids:ivo"
@@ -66,3 +66,12 @@ def test_a_method_that_nobody_can_look_up(text: str) -> None:
 
 def test_the_controller() -> None:
     assert str(controller_of(METHOD)) == DID
+
+
+def test_keys_in_force_are_counted_once() -> None:
+    end = "2026-01-01T00:00:00Z"
+    assert signing_keys(document(), NOW) == 1
+    assert signing_keys(document() | {"assertionMethod": [METHOD, METHOD, f"#{KEY}", "#x", 1]}, NOW) == 2
+    assert signing_keys(document(revoked=end), NOW) == 0
+    assert signing_keys(document() | {"assertionMethod": "x"}, NOW) == 0
+    assert MANY_KEYS == 4

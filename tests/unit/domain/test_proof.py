@@ -47,6 +47,31 @@ def test_contexts_that_are_refused(change):
         replace(CONTEXT, **change)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"audience": "a"},
+        {"audience": "a" * 512},
+        {"nonce": b"n" * 16},
+        {"nonce": b"n" * 256},
+        {"proof_id": "p"},
+        {"agent": "a" * 512},
+        {"capability": bytes(32)},
+        {"expires_at": ISSUED + timedelta(seconds=1)},
+    ],
+)
+def test_contexts_at_their_limits(change):
+    replace(CONTEXT, **change)
+
+
+def test_the_name_of_a_method_has_1_to_1024_characters():
+    for name in ("x", "x" * 1024):
+        IssuerKey(name, bytes(96))
+    for name in ("", "x" * 1025, "x\n"):
+        with pytest.raises(ValueError, match="1 to 1024"):
+            IssuerKey(name, bytes(96))
+
+
 def test_every_field_of_a_context_is_said():
     assert not [field.name for field in fields(Context) if field.default is not field.default_factory]
 

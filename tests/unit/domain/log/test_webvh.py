@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.conformance.controller import Signer
+from identity_core.conformance.controller import Controller, Signer
 from identity_core.domain.log import LogInvalid, entry, webvh
 
 KEY, NEXT, WITNESS = Signer("key"), Signer("next"), Signer("witness")
+X25519 = Controller("x").key("X25519KeyAgreementKey2020").public
 
 
 def sealed(body: dict[str, Any], number: int, signers: tuple[Signer, ...]) -> dict[str, Any]:
@@ -128,6 +129,9 @@ def test_every_proof_of_an_entry_must_be_good() -> None:
         {"witness": {"threshold": 1, "witnesses": [{"id": "did:web:x"}]}},
         {"witness": {"threshold": 1, "witnesses": ["x"]}},
         {"witness": {"threshold": 2, "witnesses": [{"id": WITNESS.multikey}, {"id": f"did:key:{WITNESS.multikey}"}]}},
+        {"witness": {"threshold": 1, "witnesses": [{"id": WITNESS.multikey}, {"id": f"did:key:{WITNESS.multikey}"}]}},
+        {"witness": {"threshold": 0, "witnesses": [{"id": WITNESS.multikey}]}},
+        {"witness": {"threshold": 1, "witnesses": [{"id": X25519}]}},
     ],
     ids=str,
 )  # fmt: skip
@@ -193,6 +197,42 @@ def test_an_approval_holds_for_what_came_before_and_not_for_what_comes_after() -
             verify(one, two, witness_file=json.dumps(approvals).encode())
     with pytest.raises(LogInvalid, match="witnesses"):
         verify(one, witness_file=json.dumps([approval(two)]).encode())
+
+
+def test_as_many_approve_as_the_threshold_says() -> None:
+    witnesses = [{"id": signer.multikey} for signer in (WITNESS, NEXT, KEY)]
+    one = first(witness={"threshold": 2, "witnesses": witnesses})
+    two = following(one)
+    both = [approval(two), approval(two, NEXT)]
+    verify(one, two, witness_file=json.dumps(both).encode())
+    verify(one, two, witness_file=json.dumps([approval(one), *both]).encode())
+    for approvals, line in (([approval(two), approval(two)], 2), ([approval(one), approval(two, NEXT)], 2), ([], 2)):
+        with pytest.raises(LogInvalid, match="Too few witnesses") as refused:
+            verify(one, two, witness_file=json.dumps(approvals).encode())
+        assert refused.value.details == {"line": line}
+    three = following(two, witness={})
+    with pytest.raises(LogInvalid, match="without their"):
+        verify(one, two, three)
+
+
+@pytest.mark.parametrize(
+    "value", [{}, None, 1, [1], [{}], [{"versionId": "1-x"}], [{"versionId": 1, "proof": []}], [{"proof": []}]]
+)
+def test_a_witness_file_is_a_list_of_approvals(value: object) -> None:
+    one = first(witness={"threshold": 1, "witnesses": [{"id": WITNESS.multikey}]})
+    with pytest.raises(LogInvalid, match=r"did-witness\.json"):
+        verify(one, witness_file=json.dumps(value).encode())
+    with pytest.raises(LogInvalid, match=r"did-witness\.json"):
+        verify(one, witness_file=b"[")
+
+
+def test_a_bad_approval_spoils_no_good_one() -> None:
+    one = first(witness={"threshold": 1, "witnesses": [{"id": WITNESS.multikey}]})
+    good = approval(one)
+    bad = {"versionId": good["versionId"], "proof": [1, {}, good["proof"][0] | {"proofValue": "z1"}]}
+    verify(one, witness_file=json.dumps([bad, good]).encode())
+    with pytest.raises(LogInvalid, match="Too few witnesses"):
+        verify(one, witness_file=json.dumps([bad]).encode())
 
 
 def test_witnesses_guard_their_own_dismissal_and_their_appointment() -> None:

@@ -1,0 +1,147 @@
+"""The history of one DID as a stranger checks it: whole, in order, and in the log that somebody signed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from identity_core.conformance.controller import Life
+from identity_core.domain.change import Deactivate
+from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint
+from identity_core.domain.merkle.history import History, Recorded, read_transaction, verify_history
+from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.proofs import verify_inclusion
+from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.merkle.tree import Frontier, leaf_hash, node_hash
+from tests.attack.log_forger import new_life
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+def lived(*, deactivated: bool = False) -> Life:
+    life = new_life("a history")
+    if deactivated:
+        at = life.later()
+        life.change(Deactivate(life.authorize(at)), at)
+    return life
+
+
+def recorded(did: str, entries: list[bytes]) -> tuple[list[Recorded], SignedCheckpoint]:
+    """At most two entries at the places 0 and 2 of a log of three, and the log's checkpoint."""
+    leaves = [
+        Leaf(1 + 2 * n, f"{n:064x}", n + 1, AT + timedelta(hours=n), did, n + 1, entry)
+        for n, entry in enumerate(entries)
+    ]
+    hashes = [leaf_hash(b"another")] * 3
+    for leaf in leaves:
+        hashes[leaf.index] = leaf_hash(leaf.encode())
+    checkpoint = Checkpoint("log.example", 3, Frontier().appended(hashes).root)
+    paths = {0: (hashes[1], hashes[2]), 2: (node_hash(hashes[0], hashes[1]),)}
+    for leaf in leaves:
+        verify_inclusion(leaf_hash(leaf.encode()), leaf.index, 3, paths[leaf.index], checkpoint.root)
+    return [Recorded(leaf, paths[leaf.index]) for leaf in leaves], SignedCheckpoint(checkpoint, b"", {"w": AT})
+
+
+def of(life: Life) -> tuple[str, list[Recorded], SignedCheckpoint]:
+    did = str(life.state.did)
+    return did, *recorded(did, life.entries[:2])
+
+
+def test_a_history_that_holds() -> None:
+    did, entries, signed = of(lived())
+    proven = verify_history(did, entries[:1], signed)
+    assert (proven.did, proven.versions, proven.deactivated) == (did, 1, False)
+    assert proven.first == proven.last == entries[0].leaf
+    did, entries, signed = of(lived(deactivated=True))
+    proven = verify_history(did, entries, signed)
+    assert (proven.versions, proven.deactivated) == (2, True)
+    assert (proven.first, proven.last) == (entries[0].leaf, entries[1].leaf)
+    summary = proven.summary()
+    root = summary.pop("rootHash")
+    assert isinstance(root, str)
+    assert summary == {
+        "did": did,
+        "versions": 2,
+        "deactivated": True,
+        "firstRecorded": "2026-01-02T03:04:05Z",
+        "lastRecorded": "2026-01-02T04:04:05Z",
+        "sequence": 3,
+        "origin": "log.example",
+        "treeSize": 3,
+        "cosigned": {"w": "2026-01-02T03:04:05Z"},
+    }
+
+
+def test_what_does_not_hold() -> None:
+    did, entries, signed = of(lived(deactivated=True))
+    first, second = entries
+    for broken, says in (
+        ([], "no entry"),
+        ([second], "version 1 of .* is missing"),
+        ([second, first], "version 1 of .* is missing"),
+        ([first, replace(second, leaf=replace(second.leaf, version=3))], "version 2 of .* is missing"),
+        ([first, replace(second, leaf=replace(second.leaf, sequence=1))], "version 2 of .* out of its order"),
+        ([first, replace(second, leaf=replace(second.leaf, did="did:ids:x"))], "version 2 of .* is missing"),
+        ([first, replace(second, hashes=first.hashes)], "version 2 of .*: "),
+        ([replace(first, leaf=replace(first.leaf, entry=b"{}")), second], "version 1 of .*: "),
+    ):
+        with pytest.raises(Refuted, match=says):
+            verify_history(did, broken, signed)
+
+
+def test_a_log_of_another_did() -> None:
+    other = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
+    entries, signed = recorded(other, lived().entries[:1])
+    with pytest.raises(Refuted, match="the log is one of did:ids:"):
+        verify_history(other, entries, signed)
+
+
+def test_a_did_that_never_changes_has_no_log() -> None:
+    entries, signed = recorded("did:key:z6Mk", [b"no log"])
+    proven = verify_history("did:key:z6Mk", entries, signed)
+    assert (proven.versions, proven.deactivated) == (1, False)
+
+
+def kept() -> History:
+    did, entries, _ = of(lived(deactivated=True))
+    return History(did, "ä checkpoint\n".encode(), tuple(entries))
+
+
+def test_it_is_read_as_it_was_written() -> None:
+    octets = kept().encode()
+    assert History.parse(octets) == kept()
+    assert octets.endswith(b"}\n")
+    body = json.loads(octets)
+    assert body["format"] == "identity-ledger-history/v1"
+    entry = body["entries"][1]
+    assert (entry["sequence"], entry["versionId"], entry["blockNumber"]) == (3, 2, 2)
+    assert entry["recordedAt"] == "2026-01-02T04:04:05.678901Z"
+    assert read_transaction(entry | {"did": body["did"]}) == kept().entries[1].leaf
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda body: body | {"format": "identity-ledger-history/v2"},
+        lambda body: {name: value for name, value in body.items() if name != "checkpoint"},
+        lambda body: body | {"entries": None},
+        lambda body: body | {"entries": [1]},
+        lambda body: body | {"entries": [{}]},
+        lambda body: body | {"entries": [body["entries"][0] | {"recordedAt": "now"}]},
+        lambda body: body | {"entries": [body["entries"][0] | {"hashes": ["!"]}]},
+        lambda body: body | {"entries": [body["entries"][0] | {"hashes": [1]}]},
+        lambda body: body | {"entries": [body["entries"][0] | {"sequence": "x"}]},
+        lambda body: [body],
+        lambda body: None,
+    ],
+)
+def test_what_is_no_history(spoil: Callable[[Any], Any]) -> None:
+    with pytest.raises(Malformed, match="histor"):
+        History.parse(json.dumps(spoil(json.loads(kept().encode()))).encode())
+    with pytest.raises(Malformed, match="not the history of a DID"):
+        History.parse(b"{")

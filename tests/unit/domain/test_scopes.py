@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from identity_core.domain import scopes
+from identity_core.domain.errors import InvalidRequest
+
+ACTING = {
+    "dids:operate", "credentials:read", "credentials:write", "delegations:read", "delegations:write",
+    "zkp:prove", "zkp:verify",
+}  # fmt: skip
+KNOWN = ACTING | {"dids:create", "dids:list", "audit:read", "service:read"}
+
+
+def test_the_scopes_there_are() -> None:
+    assert scopes.ACTING == ACTING
+    assert scopes.KNOWN == KNOWN
+    scopes.require_known(KNOWN)
+    scopes.require_known(())
+    with pytest.raises(InvalidRequest, match="'a' is no scope") as refused:
+        scopes.require_known(["dids:create", "b", "a"])
+    assert refused.value.details == {"field": "scopes", "supported": sorted(KNOWN)}
+
+
+@pytest.mark.parametrize("scope", sorted(KNOWN))
+def test_a_key_that_acts_names_its_targets(scope: str) -> None:
+    scopes.require_targets({scope}, said=True)
+    scopes.require_targets(None, said=False)
+    scopes.require_targets((), said=False)
+    if scope not in ACTING:
+        scopes.require_targets({scope}, said=False)
+        return
+    with pytest.raises(InvalidRequest) as refused:
+        scopes.require_targets({scope, "audit:read"}, said=False)
+    assert refused.value.details == {"field": "allowedTargets"}

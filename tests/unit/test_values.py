@@ -1,0 +1,30 @@
+"""Values do not change: every dataclass of the rules, the cryptography, the limits and the prover is frozen and has slots."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import is_dataclass
+
+import pytest
+
+PACKAGES = ("identity_core.domain", "identity_core.crypto", "identity_core.throttle", "identity_prover_bbs")
+# The next version while it is made; what comes out of it is frozen.
+CHANGING = {"Revision"}
+
+
+def values() -> list[type]:
+    found = []
+    for name in PACKAGES:
+        package = importlib.import_module(name)
+        names = [name, *(module.name for module in pkgutil.walk_packages(package.__path__, f"{name}."))]
+        for module in map(importlib.import_module, names):
+            own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+            found += [each for each in own if is_dataclass(each) and each.__name__ not in CHANGING]
+    return found
+
+
+@pytest.mark.parametrize("value", values(), ids=lambda value: f"{value.__module__}.{value.__qualname__}")
+def test_it_is_frozen_and_has_slots(value: type) -> None:
+    assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert "__slots__" in vars(value)
