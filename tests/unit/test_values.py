@@ -19,7 +19,9 @@ def values() -> list[type]:
         package = importlib.import_module(name)
         names = [name, *(module.name for module in pkgutil.walk_packages(package.__path__, f"{name}."))]
         for module in map(importlib.import_module, names):
-            own = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+            own = [
+                each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+            ]
             found += [each for each in own if is_dataclass(each) and each.__name__ not in CHANGING]
     return found
 

@@ -19,7 +19,7 @@ GOOD = (
     "urn:uuid:6e8bc430-9c3a-11d9-9669-0800200c9a66",
     "ipfs://bafy/x",
     "tel:+81-3-1234-5678",
-    "https://h/" + "a" * (endpoint.MAX_URI - 10),
+    "https://h/" + "a" * 2_038,
 )
 BAD = (
     "",
@@ -58,7 +58,7 @@ BAD = (
     "about:blank",
     "urn:",
     "1https://host/",
-    "https://h/" + "a" * (endpoint.MAX_URI - 9),
+    "https://h/" + "a" * 2_039,
 )
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from identity_core.conformance.controller import Controller, Signer
-from identity_core.domain import evidence, evolution, history
+from identity_core.domain import evidence, history
 from identity_core.domain.change import (
     AddService,
     AddVerificationMethod,
@@ -149,7 +149,7 @@ def test_services_come_change_and_go_in_one_version(walk: Walk) -> None:
         (RemoveVerificationMethod(f"{DID}#z6Mk"),),
         (RemoveVerificationMethod("z6Mk"),),
         tuple(AddService(NewService("A", "https://a.example/")) for _ in range(21)),
-        tuple(SetAlsoKnownAs(()) for _ in range(evolution.MAX_OPERATIONS + 1)),
+        tuple(SetAlsoKnownAs(()) for _ in range(51)),
     ],
     ids=range(15),
 )
@@ -463,6 +463,15 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
     ):
         with pytest.raises(DidDeactivated):
             walk.then(change, later)
+
+
+def test_a_version_holds_50_operations_and_a_did_10_update_keys(walk: Walk) -> None:
+    assert walk.update(*[SetAlsoKnownAs(())] * 50).version_id == 2
+    good = walk.creation
+    signers = tuple(Signer(str(number)).multikey for number in range(11))
+    evolve(None, replace(good, update_keys=signers[:10]), AT, rules=RULES, did=DID)
+    with pytest.raises(InvalidDocument):
+        evolve(None, replace(good, update_keys=signers), AT, rules=RULES, did=DID)
 
 
 @pytest.mark.parametrize("step", [timedelta(0), -timedelta(microseconds=1), -DAY])

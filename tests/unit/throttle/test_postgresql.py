@@ -118,7 +118,9 @@ def test_a_connection_without_a_table_is_not_kept(postgres_url):  # noqa: F811
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS throttle_buckets")
         assert run(scenario()) == [None] * 4
-        others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        others = (
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
         end = time.monotonic() + 30
         while connection.execute(others).fetchone() != (0,):
             assert time.monotonic() < end, "a connection was left open"

@@ -13,7 +13,7 @@ from identity_core.domain.merkle.audit import Audit, Finding
 from identity_core.domain.merkle.checkpoint import Checkpoint
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.tiles import Tile
-from identity_core.domain.merkle.tree import Frontier
+from identity_core.domain.merkle.tree import Frontier, complete_root
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
@@ -199,6 +199,23 @@ def test_tiles_of_higher_levels_are_compared_with_those_below() -> None:
         ("tile", f"tile {tile.path}", "it is not what the tiles below it make"),
         ("missing", f"tile {tile.path}", "404"),
     ]
+
+
+def test_a_tile_of_the_second_level_is_made_of_65536_entries() -> None:
+    """Two levels are kept apart: of the same number, one has 256 hashes and the other has one."""
+    octets = [leaf.encode() for leaf in honest(65_536)]
+    audit = Audit(signed(octets), ())
+    roots = []
+    for start in range(0, 65_536, 256):
+        hashes = [hashlib.sha256(b"\x00" + leaf).digest() for leaf in octets[start : start + 256]]
+        audit.feed(octets[start : start + 256], b"".join(hashes))
+        roots.append(complete_root(b"".join(hashes)))
+    audit.compare_tile(Tile(1, 0), b"".join(roots))
+    audit.compare_tile(Tile(2, 0, 1), complete_root(b"".join(roots)))
+    audit.close()
+    assert audit.findings == []
+    audit.compare_tile(Tile(2, 0, 1), roots[0])
+    assert len(audit.findings) == 1
 
 
 def test_it_stops_counting_at_a_thousand_findings() -> None:

@@ -141,6 +141,8 @@ def test_every_consistency_of_small_trees(new: int) -> None:
         for wrong in broken(proof):
             with pytest.raises(Refuted):
                 verify_consistency(old, old_root, new, new_root, wrong)
+        with pytest.raises(Refuted, match="too long"):
+            verify_consistency(old, old_root, new, new_root, [*proof, bytes(32)])
         fork = bytes([old_root[0] ^ 1]) + old_root[1:]
         with pytest.raises(Refuted):
             verify_consistency(old, fork, new, new_root, proof)
