@@ -24,9 +24,6 @@ def parse(text: str) -> datetime:
     """An RFC 3339 time with a zone, as aware UTC. Raises ``ValueError``; digits past microseconds are cut off."""
     if _RFC3339.fullmatch(text) is None:
         raise ValueError("not an RFC 3339 time with a zone")
-    fraction = re.search(r"\.[0-9]+", text)
-    if fraction is not None and len(fraction[0]) > 7:
-        text = text.replace(fraction[0], fraction[0][:7])
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except OverflowError as error:

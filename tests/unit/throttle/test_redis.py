@@ -118,6 +118,21 @@ def test_who_stops_waiting_leaves_the_others_their_answers(clean):
     assert [each.allowed for each in others] == [True, False, False]
 
 
+def test_an_error_of_the_server_reaches_who_asked_and_nobody_else(clean):
+    async def scenario():
+        storage = open_storage(clean)
+        await storage._client.lpush("identity:bucket:a", "no number")
+        asked = (storage.acquire_token_bucket(key, 0.001, 5) for key in ("a", "b"))
+        answers = await asyncio.wait_for(asyncio.gather(*asked, return_exceptions=True), 30)
+        errors = storage.base_exceptions
+        await storage.close()
+        return answers, errors
+
+    (broken, decided), errors = run(scenario())
+    assert isinstance(broken, errors)
+    assert decided.allowed
+
+
 def test_a_debt_that_nobody_can_owe_is_an_empty_bucket(clean):
     async def scenario():
         storage = open_storage(clean)
