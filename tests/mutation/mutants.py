@@ -6,80 +6,73 @@ import ast
 import difflib
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
-from cosmic_ray.operators.operator import Example, Operator
+from cosmic_ray.operators.operator import Operator
 from cosmic_ray.plugins import get_operator, operator_names
 from parso.python.tree import Keyword
 
+# Equal small numbers and short texts are one object: these operators change nothing.
 SAME = ("_Eq_Is", "_NotEq_IsNot")
-"""Operators whose mutants are the original: equal small numbers and short texts are one object."""
 
 
 class RemoveCall(Operator):
-    """Replaces a statement that only calls something, such as a check, with `pass`."""
+    """Replaces a statement that only calls something, such as a check, with ``pass``."""
 
-    def mutation_positions(self, node: Any) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-        calls = node.type in ("atom_expr", "power") and node.children[-1].type == "trailer"
-        if calls and node.parent.type == "simple_stmt" and node.children[-1].children[0] == "(":
+    def mutation_positions(self, node: Any) -> Iterator[Any]:
+        is_alone = node.type in ("atom_expr", "power") and node.parent.type == "simple_stmt"
+        if is_alone and node.children[-1].type == "trailer" and node.children[-1].children[0] == "(":
             yield node.start_pos, node.end_pos
 
     def mutate(self, node: Any, index: int) -> Keyword:
         return Keyword("pass", node.start_pos, prefix=node.get_first_leaf().prefix)
 
     @classmethod
-    def examples(cls) -> tuple[Example, ...]:
-        return (Example("check(x)\n", "pass\n"),)
+    def examples(cls) -> tuple[()]:
+        return ()
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """The text of one file after one change."""
+class Mutant(NamedTuple):
+    """The text of one file after one change; ``change`` are the lines taken away (-) and put in (+), from ``line`` on."""
 
     path: Path
     source: str
     text: str
-
-    @property
-    def line(self) -> int:
-        """First line that differs."""
-        pairs = zip(self.source.splitlines(), self.text.splitlines(), strict=False)
-        return next(number for number, (was, now) in enumerate(pairs, 1) if was != now)
-
-    @property
-    def change(self) -> list[str]:
-        """Lines taken away (-) and put in (+), without their indentation."""
-        lines = difflib.unified_diff(self.source.splitlines(), self.text.splitlines(), lineterm="", n=0)
-        return [f"{line[0]} {line[1:].strip()}" for line in list(lines)[2:] if not line.startswith("@@")]
+    line: int
+    change: list[str]
 
 
-def _compiles(text: str) -> bool:
+def _mutant(path: Path, source: str, text: str) -> Mutant | None:
+    """None where the interpreter does the same as before, or nothing: annotations are not evaluated (PEP 563)."""
     try:
-        compile(text, "mutant", "exec", dont_inherit=True)
+        if _meaning(text) == _meaning(source):
+            return None
+        compile(text, path, "exec", dont_inherit=True)
     except SyntaxError:
-        return False
-    return True
+        return None
+    before, after = source.splitlines(), text.splitlines()
+    line = next(number for number, (was, now) in enumerate(zip(before, after, strict=False), 1) if was != now)
+    diff = [one for one in difflib.unified_diff(before, after, n=0) if one[0] in "+-" and one[:3] not in ("+++", "---")]
+    return Mutant(path, source, text, line, [f"{one[0]} {one[1:].strip()}" for one in diff])
 
 
 def _meaning(text: str) -> str:
-    """What the interpreter does with a text. Annotations are not evaluated (PEP 563, which every file asks for)."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         for field in {"annotation", "returns"}.intersection(node._fields):
-            setattr(node, field, ast.Constant(None) if isinstance(node, ast.AnnAssign) else None)
+            setattr(node, field, ast.Constant(None))
     return ast.dump(tree)
 
 
 def sample(folders: list[Path], seed: int) -> Iterator[Mutant]:
-    """One mutant of each place that can be changed, places and changes in an order that the seed decides.
+    """One mutant of each place that can be changed; the seed decides the order of the places, and which change.
 
     By place, because a comparison has eight mutants that nearly any test kills, and a number two that few do.
     """
-    names = (name for name in sorted(operator_names()) if not name.endswith(SAME))
+    names = [name for name in sorted(operator_names()) if not name.endswith(SAME)]
     operators = [kind() for kind in map(get_operator, names) if not kind.arguments()]
     places: dict[tuple[Path, Any], list[tuple[Operator, int]]] = {}
     for path in sorted(file for folder in folders for file in folder.rglob("*.py")):
@@ -91,7 +84,6 @@ def sample(folders: list[Path], seed: int) -> Iterator[Mutant]:
     chance = random.Random(seed)
     for path, place in chance.sample(list(places), len(places)):
         source = path.read_text()
-        operator, occurrence = chance.choice(places[path, place])
-        text = mutate_code(source, operator, occurrence)
-        if _compiles(text) and _meaning(text) != _meaning(source):
-            yield Mutant(path, source, text)
+        found_mutant = _mutant(path, source, mutate_code(source, *chance.choice(places[path, place])))
+        if found_mutant is not None:
+            yield found_mutant
