@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from features.backends import BACKENDS
-from identity_core.cli.local_server import local_server
+from tests.servers import local_server
 
 HERE = Path(__file__).parent
 

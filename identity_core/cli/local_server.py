@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -38,10 +38,13 @@ class LocalServer:
 
 @contextlib.contextmanager
 def local_server(
-    *arguments: str, environment: Mapping[str, str] | None = None, path: Path | None = None
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    path: Path | None = None,
+    popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[LocalServer]:
     """Runs ``identity serve`` with ``arguments`` and further variables; yields when it is ready, stops it afterwards.
-    ``path`` is put before the others that modules are imported from."""
+    ``path`` is put before the others that modules are imported from; ``popen`` begins the process."""
     with tempfile.TemporaryDirectory(prefix="identity-") as folder:
         key = secrets.token_urlsafe(32)
         data_dir, log = Path(folder) / "data", Path(folder) / "server.log"
@@ -52,7 +55,7 @@ def local_server(
         if path is not None:
             inherited["PYTHONPATH"] = os.pathsep.join(filter(None, (str(path), os.environ.get("PYTHONPATH"))))
         with log.open("wb") as output:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=inherited)
+            process = popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=inherited)
             try:
                 url = _await_ready(process, log)
                 yield LocalServer(url, key, data_dir, log, process.pid)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.cli.local_server import local_server
 from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.servers import local_server
 
 
 @dataclass(frozen=True)

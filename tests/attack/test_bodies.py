@@ -17,11 +17,11 @@ from urllib.parse import quote
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.cli.local_server import local_server
 from tests.attack.cpu import cost
 from tests.attack.raw_http import Response, exchange, request
 from tests.attack.stranger import GENEROUS, Stranger, Wire, header
 from tests.attack.worst_bodies import Json, bodies, operations, resolved
+from tests.servers import local_server
 
 MOST_SECONDS = 0.005
 # Where more want the cores than there are, they share their caches too, and the same work takes twice the time on them.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer, local_server
+from identity_core.cli.local_server import LocalServer
 from tests.attack.connections import (
     Address,
     address_of,
@@ -27,6 +27,7 @@ from tests.attack.connections import (
 )
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
+from tests.servers import local_server
 
 MEBIBYTE = 1 << 20
 SHORT = {

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer, local_server
+from identity_core.cli.local_server import LocalServer
 from tests.attack.connections import (
     address_of,
     code_of,
@@ -24,6 +24,7 @@ from tests.attack.connections import (
 )
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
+from tests.servers import local_server
 
 JSON = b"Content-Type: application/json"
 HEALTH = request("GET", "/health")

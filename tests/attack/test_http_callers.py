@@ -10,8 +10,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -23,6 +21,7 @@ from urllib.parse import quote
 import pytest
 from nacl.signing import SigningKey
 
+from tests import servers
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,
@@ -233,9 +232,8 @@ def test_the_shipped_commands_work_through_a_flood(tmp_path: Path) -> None:
 
 
 def identity(running: Running, *words: str) -> str:
-    command = [sys.executable, "-m", "identity_core", *words, "--url", running.wire.url]
     environment = os.environ | {"IDENTITY_API_KEY": running.stranger.api_key}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+    done = servers.run(*words, "--url", running.wire.url, environment=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -155,8 +155,8 @@ def test_many_keys_and_many_challenges_do_not_multiply_without_end(
 
 def test_challenges_are_limited_by_address() -> None:
     """With the limits as they come: a burst, then 429 with Retry-After, and the owner's other requests go on."""
-    from identity_core.cli.local_server import local_server
     from tests.attack.stranger import Stranger, Wire
+    from tests.servers import local_server
 
     with local_server() as server:
         wire = Wire(server.url)

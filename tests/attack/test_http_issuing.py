@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 import pytest
 
-from identity_core.cli.local_server import local_server
 from identity_core.codec import multibase
 from identity_core.domain import keys, schema_json, status_list
 from tests.attack.conftest import Target
@@ -32,6 +31,7 @@ from tests.attack.stranger import (
     header,
 )
 from tests.credentials import sign
+from tests.servers import local_server
 
 ATTRIBUTES: list[dict[str, Any]] = [
     {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},

@@ -12,9 +12,9 @@ import httpx
 import orjson
 import pytest
 
-from identity_core.cli.local_server import local_server
 from tests.attack.raw_http import DIDS, JSON, SECONDS, Case, corpus, exchange, request
 from tests.attack.stranger import GENEROUS
+from tests.servers import local_server
 
 VALID = b'{"method":"ids","keyType":"Ed25519"}'
 # Stand-ins while the cases are collected; the fixture puts the real ones in.

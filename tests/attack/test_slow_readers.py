@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer, local_server
+from identity_core.cli.local_server import LocalServer
 from tests.attack.connections import address_of, connected, resident_octets, until
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
 from tests.long_log import PATH, write_long_log
 from tests.postgres_server import PostgresServer, postgres_server
+from tests.servers import local_server
 
 __all__ = ["postgres_server"]
 

@@ -10,13 +10,13 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from tests import servers
 from tests.attack.stranger import PREFIX, Holder, Stranger
 from tests.fault.service_process import API_KEY, ROOT, Running, eventually, service
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
@@ -35,9 +35,8 @@ def stopped(running: Running) -> None:
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
-    command = [sys.executable, "-m", "identity_core", *map(str, arguments)]
     environment |= {"API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    return servers.run(*arguments, environment=environment)
 
 
 def refusal(data_dir: Path) -> list[str]:

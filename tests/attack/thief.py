@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import servers
 from tests.attack.stranger import Answer, Holder, Stranger, Wire, body_hash, header
 from tests.fault.service_process import API_KEY, Running
 
@@ -54,12 +54,8 @@ class Database:
 
 def identity(database: Database, *words: str) -> subprocess.CompletedProcess[str]:
     """The command of an operator on the installation."""
-    from tests.fault.service_process import ROOT
-
-    command = [sys.executable, "-m", "identity_core", *words, "--data-dir", str(database.folder)]
-    if database.url is not None:
-        command += ["--database-url", database.url]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
+    where = () if database.url is None else ("--database-url", database.url)
+    return servers.run(*words, "--data-dir", database.folder, *where)
 
 
 def moved(holder: Holder, running: Running) -> Holder:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import servers
 from tests.attack.stranger import GENEROUS, Stranger, Wire
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ LISTENING = re.compile(rb"(http://127\.0\.0\.1:[1-9][0-9]*)")
 class Running:
     """A started service. ``seconds`` is the time from the start of the process to its first 200 on /ready."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes] | servers.Forked
     wire: Wire
     stranger: Stranger
     log: Path
@@ -57,7 +58,8 @@ def start(
     began = time.monotonic()
     with log.open("ab") as output:
         earlier = output.tell()
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=inherited, start_new_session=True)
+        begun = subprocess.Popen if before else servers.popen
+        process = begun(command, stdout=output, stderr=output, env=inherited, start_new_session=True)
     while time.monotonic() - began < START_SECONDS and process.poll() is None:
         url = _url(arguments, log.read_bytes()[earlier:])
         wire = Wire(url or "http://127.0.0.1:0")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer, local_server
+from identity_core.cli.local_server import LocalServer
 from tests.attack.stranger import GENEROUS
+from tests.servers import local_server
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from identity_custodian_pkcs11.module import loaded
 from pkcs11 import Attribute, ObjectClass
 
 from identity_core.domain.log import verify
+from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault.service_process import API_KEY, Running, service
 from tests.softhsm import PIN, SoftHsm
@@ -72,9 +72,8 @@ def names_on(softhsm: SoftHsm, token: str) -> set[str]:
 
 
 def identity(environment: Mapping[str, str], *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "identity_core", *map(str, arguments)]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
-    return subprocess.run(command, env={**inherited, **environment}, capture_output=True, text=True, timeout=120)
+    return servers.run(*map(str, arguments), environment={**inherited, **environment})
 
 
 def test_a_service_runs_on_a_token(

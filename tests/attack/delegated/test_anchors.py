@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from identity_core.cli.local_server import local_server
 from tests.attack.conftest import Target
 from tests.attack.delegated.scene import People, Scene
 from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.servers import local_server
 
 DISABLED = (501, "ANCHORING_DISABLED")
 

@@ -104,7 +104,7 @@ def test_a_known_caller_verifies_beside_flooding_strangers(
 
 def test_a_large_proof_empties_the_bucket_of_its_sender() -> None:
     """Rate 0.001 and burst 100: what one address can have verified at once, by size. The numbers are those of the document."""
-    from identity_core.cli.local_server import local_server
+    from tests.servers import local_server
 
     limits = {"IDENTITY_THROTTLE_ADDRESS_PER_SECOND": "0.001", "IDENTITY_THROTTLE_ADDRESS_BURST": "100"}
     with local_server(environment=GENEROUS | limits | {"IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.0/8"}) as server:

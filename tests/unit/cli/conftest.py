@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from identity_core.cli import main
-from identity_core.cli.local_server import LocalServer, local_server
+from identity_core.cli.local_server import LocalServer
+from tests.servers import local_server
 
 GENEROUS = {
     f"IDENTITY_THROTTLE_{bucket}_{limit}": "10000"

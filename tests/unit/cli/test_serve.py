@@ -19,6 +19,7 @@ import pytest
 
 from identity_core.cli.local_server import local_server
 from identity_core.domain import key_text
+from tests import servers
 from tests.unit.cli.conftest import Commands
 
 WAIT_SECONDS = 60.0
@@ -242,9 +243,7 @@ def test_a_port_that_is_taken(identity: Commands) -> None:
 
 def refused(identity: Commands, *arguments: str | Path, environment: Mapping[str, str] | None = None) -> list[str]:
     """The three lines of a start that fails, in a process of its own: it sets up logging."""
-    inherited = bare() | dict(environment or {})
-    command = [sys.executable, "-m", "identity_core", "serve", *map(str, arguments)]
-    done = subprocess.run(command, env=inherited, capture_output=True, text=True, timeout=WAIT_SECONDS)
+    done = servers.run("serve", *arguments, environment=bare() | dict(environment or {}), timeout=WAIT_SECONDS)
     assert done.returncode in (1, 2), done.stderr
     assert done.stdout == ""
     lines = done.stderr.splitlines()

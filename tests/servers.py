@@ -1,0 +1,143 @@
+"""Starts ``identity`` without starting Python: ``server_factory`` has imported the service, and forks when one is asked for.
+
+What is forked has the words, the variables, the output and the session that were asked for, as a process of its own would; its start costs
+a fifth. Tests of the start itself (what is imported when, how workers are replaced) start real processes.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from identity_core.cli import local_server as unforked
+
+PROGRAM = [sys.executable, "-m", "identity_core"]
+FACTORY = Path(__file__).with_name("server_factory.py")
+
+
+class Factory:
+    """The factory's side that asks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._channel, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # Paths of modules are said with each order.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(FACTORY), str(other.fileno())],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[other.fileno()],
+            start_new_session=True,
+        )
+        other.close()
+
+    def ask(self, order: Mapping[str, Any], descriptors: Sequence[int] = ()) -> int:
+        with self._lock:
+            socket.send_fds(self._channel, [json.dumps(order).encode()], descriptors)
+            answer = self._channel.recv(64)
+        if not answer:
+            raise RuntimeError(f"the factory has ended with {self._process.wait(60)}")
+        return int(answer)
+
+
+@functools.cache
+def factory() -> Factory:
+    """One for this process, made when it is first needed. It ends with us: its socket does."""
+    return Factory()
+
+
+class Forked:
+    """What tests use of ``subprocess.Popen``, for a child of the factory."""
+
+    def __init__(self, order: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+        self.returncode: int | None = None
+        self.pid = factory().ask(order, descriptors)
+        self._ended = os.pidfd_open(self.pid)
+        self._lock = threading.Lock()
+
+    def poll(self) -> int | None:
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        status = self._look(timeout)
+        if status is None:
+            raise subprocess.TimeoutExpired(PROGRAM, timeout or 0.0)
+        return status
+
+    def _look(self, seconds: float | None) -> int | None:
+        with self._lock:
+            if self.returncode is None:
+                looking = select.poll()
+                looking.register(self._ended, select.POLLIN)
+                if looking.poll(None if seconds is None else seconds * 1000):
+                    self.returncode = factory().ask({"ended": self.pid})
+                    os.close(self._ended)
+            return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            signal.pidfd_send_signal(self._ended, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def popen(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    stdin: int | IO[bytes] | None = None,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+    start_new_session: bool = False,
+) -> Forked:
+    """``subprocess.Popen`` for ``python -m identity_core``, with files or DEVNULL as its three streams."""
+    if list(command[:3]) != PROGRAM:
+        raise ValueError(f"not a command of this interpreter: {command}")
+    order = {
+        "arguments": [*command[3:]],
+        "environment": dict(os.environ if env is None else env),
+        "folder": os.getcwd(),
+        "session": start_new_session,
+    }
+    with open(os.devnull, "r+b") as nothing:
+        streams = [
+            number if stream is None else nothing.fileno() if stream == subprocess.DEVNULL else stream.fileno()  # type: ignore[union-attr]
+            for number, stream in enumerate((stdin, stdout, stderr))
+        ]
+        return Forked(order, streams)
+
+
+def run(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None, timeout: float = 120.0
+) -> subprocess.CompletedProcess[str]:
+    """``identity`` with ``arguments``, to its end; what it printed is text."""
+    command = [*PROGRAM, *map(str, arguments)]
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+        try:
+            status = process.wait(timeout)
+        finally:
+            process.kill()
+            process.wait()
+        printed = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
+    return subprocess.CompletedProcess(command, status, *printed)
+
+
+local_server = functools.partial(unforked.local_server, popen=popen)
