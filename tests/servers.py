@@ -6,6 +6,7 @@ a fifth. Tests of the start itself (what is imported when, how workers are repla
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
@@ -43,6 +44,11 @@ class Factory:
             start_new_session=True,
         )
         other.close()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        self._channel.close()
+        self._process.wait(60)
 
     def ask(self, order: Mapping[str, Any], descriptors: Sequence[int] = ()) -> int:
         with self._lock:
@@ -55,7 +61,7 @@ class Factory:
 
 @functools.cache
 def factory() -> Factory:
-    """One for this process, made when it is first needed. It ends with us: its socket does."""
+    """One for this process, made when it is first needed. It ends with us, however that is: its socket does."""
     return Factory()
 
 
