@@ -7,6 +7,7 @@ a fifth. Tests of the start itself (what is imported when, how workers are repla
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -24,7 +25,8 @@ from typing import IO, Any
 from identity_core.cli import local_server as unforked
 
 PROGRAM = [sys.executable, "-m", "identity_core"]
-FACTORY = Path(__file__).with_name("server_factory.py")
+ROOT = Path(__file__).resolve().parents[1]
+FACTORY = ROOT / "tests" / "server_factory.py"
 
 
 class Factory:
@@ -35,7 +37,7 @@ class Factory:
         self._channel, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Paths of modules are said with each order.
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-P", str(FACTORY), str(other.fileno())],
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -48,14 +50,14 @@ class Factory:
 
     def close(self) -> None:
         self._channel.close()
-        self._process.wait(60)
+        self.process.wait(60)
 
     def ask(self, order: Mapping[str, Any], descriptors: Sequence[int] = ()) -> int:
         with self._lock:
             socket.send_fds(self._channel, [json.dumps(order).encode()], descriptors)
             answer = self._channel.recv(64)
         if not answer:
-            raise RuntimeError(f"the factory has ended with {self._process.wait(60)}")
+            raise RuntimeError(f"the factory has ended with {self.process.wait(60)}")
         return int(answer)
 
 
@@ -71,31 +73,34 @@ class Forked:
     def __init__(self, order: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         self.returncode: int | None = None
         self.pid = factory().ask(order, descriptors)
-        self._ended = os.pidfd_open(self.pid)
-        self._lock = threading.Lock()
+        # Becomes readable when the process ends, and means no other process of that number.
+        self._process = os.pidfd_open(self.pid)
+        self._reaping = threading.Lock()
+
+    def __del__(self) -> None:
+        os.close(self._process)
 
     def poll(self) -> int | None:
-        return self._look(0)
+        return self._status_within(0)
 
     def wait(self, timeout: float | None = None) -> int:
-        status = self._look(timeout)
+        status = self._status_within(timeout)
         if status is None:
             raise subprocess.TimeoutExpired(PROGRAM, timeout or 0.0)
         return status
 
-    def _look(self, seconds: float | None) -> int | None:
-        with self._lock:
-            if self.returncode is None:
-                looking = select.poll()
-                looking.register(self._ended, select.POLLIN)
-                if looking.poll(None if seconds is None else seconds * 1000):
+    def _status_within(self, seconds: float | None) -> int | None:
+        looking = select.poll()
+        looking.register(self._process, select.POLLIN)
+        if looking.poll(None if seconds is None else seconds * 1000):
+            with self._reaping:
+                if self.returncode is None:
                     self.returncode = factory().ask({"ended": self.pid})
-                    os.close(self._ended)
-            return self.returncode
+        return self.returncode
 
     def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            signal.pidfd_send_signal(self._ended, number)
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._process, number)
 
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
