@@ -76,12 +76,11 @@ def dear(target: Target, octets: bytes, seen: list[Response], *, refused_only: b
     def ask() -> None:
         seen.append(exchange(target.address, octets))
 
-    ask()
-    if refused_only and seen[-1].status < 400:
-        return None
     least = 1.0
-    for times in (1, 5, 5, 5, 15):
+    for times in (1, 1, 5, 5, 5, 15):
         least = min(least, cost(target.pid, ask, times))
+        if refused_only and seen[-1].status < 400:
+            return None
         if least <= (MOST_SECONDS if os.getloadavg()[0] <= (os.cpu_count() or 1) else BUSY_SECONDS):
             return None
     return least
