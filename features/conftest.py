@@ -1,6 +1,6 @@
 """The features speak HTTP through the client that openapi-python-client generates from the document, and nothing else.
 
-The client is built once a session into a temporary folder. Servers are real processes on free ports of loopback: one for
+The client is built once a run into a temporary folder. Servers are real processes on free ports of loopback: one for
 ordinary stories, others (started only when a story asks) with small limits or with the fault plugin loaded.
 """
 
@@ -18,7 +18,8 @@ import pytest
 from features.document import operations
 from features.servers import Servers
 from features.world import World
-from openapi.clients import PACKAGE, build_python_client
+from openapi.clients import PACKAGE, PYTHON_CLIENT, build_python_client
+from tests.once import once
 
 pytest_plugins = [
     "features.steps.anchors",
@@ -60,7 +61,7 @@ def pytest_bdd_apply_tag(tag: str, function: Callable[..., object]) -> bool:
 @pytest.fixture(scope="session")
 def client(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The generated client package."""
-    sys.path.insert(0, str(build_python_client(tmp_path_factory.mktemp("client"))))
+    sys.path.insert(0, str(once(tmp_path_factory, "python-client", build_python_client) / PYTHON_CLIENT))
     return importlib.import_module(PACKAGE)
 
 

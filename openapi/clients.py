@@ -15,6 +15,9 @@ from typing import Final
 HERE: Final = Path(__file__).resolve().parent
 DOCUMENT: Final = HERE.parent / "identity_core" / "api" / "identity.json"
 PACKAGE: Final = "identity_service_client"
+# Where in the folder that they are given to fill.
+PYTHON_CLIENT: Final = "identity-service-client"
+NODE_TOOLS: Final = Path("node_modules", ".bin")
 
 
 def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
@@ -22,7 +25,7 @@ def build_python_client(folder: Path, document: Path = DOCUMENT) -> Path:
 
     Raises ``subprocess.CalledProcessError`` when the generator fails or warns: a warning is a part that it left out.
     """
-    target = folder / "identity-service-client"
+    target = folder / PYTHON_CLIENT
     command = [sys.executable, "-m", "openapi_python_client", "generate", "--path", str(document)]
     command += ["--config", str(HERE / "python-client.yaml"), "--output-path", str(target), "--overwrite"]
     _run([*command, "--fail-on-warning"], folder)
@@ -34,7 +37,7 @@ def install_node_tools(folder: Path) -> Path:
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copy(HERE / name, folder)
     _run([_npm(), "ci"], folder)
-    return folder / "node_modules" / ".bin"
+    return folder / NODE_TOOLS
 
 
 def run_node_tool(tools: Path, name: str, *arguments: str | Path) -> str:

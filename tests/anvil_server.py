@@ -23,6 +23,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.once import once
 from tests.ports import free_port
 
 PACKAGE = Path(__file__).resolve().parents[1] / "plugins" / "ledger_evm" / "tests"
@@ -44,6 +45,10 @@ def install_anvil(folder: Path) -> Path:
         shutil.copy(PACKAGE / name, folder)
     # Not "npm ci": that wants every platform's package in the lock file, and the lock file has those of Linux on amd64.
     subprocess.run([npm, "install"], cwd=folder, check=True, capture_output=True, timeout=300)
+    return program_in(folder)
+
+
+def program_in(folder: Path) -> Path:
     found = sorted((folder / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil"))
     if not found:
         raise FileNotFoundError("npm has no anvil for this machine")
@@ -135,9 +140,9 @@ class AnvilServer:
 
 @pytest.fixture(scope="session")
 def anvil_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, installed once a session."""
+    """The program, installed once a run."""
     try:
-        return install_anvil(tmp_path_factory.mktemp("anvil"))
+        return program_in(once(tmp_path_factory, "anvil", install_anvil))
     except FileNotFoundError as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))

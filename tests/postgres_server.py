@@ -185,22 +185,25 @@ def unprivileged() -> str:
     raise LookupError("no unprivileged user to run PostgreSQL as")
 
 
+SHARED = pytest.StashKey[PostgresServer]()
+
+
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """One server for the session."""
-    folder = Path(tempfile.mkdtemp(prefix="pg"))
-    try:
-        server = PostgresServer.create(folder)
-    except FileNotFoundError as error:
-        shutil.rmtree(folder)
-        if os.environ.get("CI"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-    try:
-        yield server
-    finally:
-        server.stop(signal.SIGQUIT)
-        shutil.rmtree(folder, ignore_errors=True)
+def postgres_server(request: pytest.FixtureRequest) -> PostgresServer:
+    """One server for the session, however many modules import this: to pytest the fixture of each is another."""
+    if SHARED not in request.config.stash:
+        folder = Path(tempfile.mkdtemp(prefix="pg"))
+        try:
+            server = PostgresServer.create(folder)
+        except FileNotFoundError as error:
+            shutil.rmtree(folder)
+            if os.environ.get("CI"):
+                pytest.fail(str(error))
+            pytest.skip(str(error))
+        request.config.stash[SHARED] = server
+        request.config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        request.config.add_cleanup(lambda: server.stop(signal.SIGQUIT))
+    return request.config.stash[SHARED]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The clients, built once a session into a temporary folder."""
+"""The clients, built once a run into a temporary folder."""
 
 import os
 import shutil
@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from openapi import clients
+from tests.once import once
 
 
 @pytest.fixture(scope="session")
 def python_client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of the generated Python package, which can be imported."""
-    target = clients.build_python_client(tmp_path_factory.mktemp("python"))
+    target = once(tmp_path_factory, "python-client", clients.build_python_client) / clients.PYTHON_CLIENT
     sys.path.insert(0, str(target))
     yield target
     sys.path.remove(str(target))
@@ -25,4 +26,4 @@ def node_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the Node tools. Without npm the tests skip, in CI they fail."""
     if shutil.which("npm") is None and not os.environ.get("CI"):
         pytest.skip("npm is not installed")
-    return clients.install_node_tools(tmp_path_factory.mktemp("node"))
+    return once(tmp_path_factory, "node-tools", clients.install_node_tools) / clients.NODE_TOOLS

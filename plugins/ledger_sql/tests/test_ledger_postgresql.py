@@ -107,11 +107,13 @@ def test_a_server_that_restarts_costs_errors_and_no_entry(postgres_server: Postg
         await ledger.append("did:x:1", b"before", expected_version=0)
         for how in (signal.SIGINT, signal.SIGQUIT):
             await asyncio.to_thread(postgres_server.stop, how)
-            with pytest.raises(LedgerUnavailable):
-                await ledger.append("did:x:2", b"while it is down", expected_version=0)
-            with pytest.raises(LedgerUnavailable):
-                await ledger.head()
-            await asyncio.to_thread(postgres_server.start)
+            try:
+                with pytest.raises(LedgerUnavailable):
+                    await ledger.append("did:x:2", b"while it is down", expected_version=0)
+                with pytest.raises(LedgerUnavailable):
+                    await ledger.head()
+            finally:
+                await asyncio.to_thread(postgres_server.start)
             assert [line.entry for line in await ledger.entries("did:x:1")] == [b"before"]
         await ledger.append("did:x:1", b"after", expected_version=1)
         check_lines(await whole(ledger))

@@ -17,6 +17,7 @@ from identity_prover_bbs.envelope import Envelope
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bls12381 import select
+from tests.once import once
 
 HERE = Path(__file__).parent
 ISSUER = BbsIssuer()
@@ -49,10 +50,13 @@ def independent(tmp_path_factory):
         if os.environ.get("CI"):
             pytest.fail("node and npm are not installed")
         pytest.skip("node and npm are not installed")
-    folder = tmp_path_factory.mktemp("interop")
-    for name in ("package.json", "package-lock.json", ".npmrc", "verify.mjs"):
-        shutil.copy(HERE / name, folder)
-    subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
+
+    def install(folder):
+        for name in ("package.json", "package-lock.json", ".npmrc", "verify.mjs"):
+            shutil.copy(HERE / name, folder)
+        subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
+
+    folder = once(tmp_path_factory, "interop", install)
 
     def verdicts(cases):
         done = subprocess.run(

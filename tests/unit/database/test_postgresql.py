@@ -150,13 +150,15 @@ def test_a_server_that_is_away_is_said_so_and_found_again(
     async def scenario() -> None:
         await database.write(put("a"))
         await asyncio.to_thread(postgres_server.stop, signal.SIGQUIT)
-        with pytest.raises(DatabaseUnavailable):
-            await database.write(put("b"))
-        with pytest.raises(DatabaseUnavailable):
-            await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
-        with pytest.raises(DatabaseUnavailable):
-            open_postgresql(postgres_url)
-        await asyncio.to_thread(postgres_server.start)
+        try:
+            with pytest.raises(DatabaseUnavailable):
+                await database.write(put("b"))
+            with pytest.raises(DatabaseUnavailable):
+                await database.read(lambda tx: tx.execute("SELECT 1").fetchone())
+            with pytest.raises(DatabaseUnavailable):
+                open_postgresql(postgres_url)
+        finally:
+            await asyncio.to_thread(postgres_server.start)
         await database.write(put("c"))
 
     asyncio.run(scenario())
