@@ -18,11 +18,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from identity_core.cli import local_server as unforked
+from identity_core.cli.local_server import LocalServer
+from identity_core.cli.local_server import local_server as unforked
+from tests.memory import folder_in_memory
 
 PROGRAM = [sys.executable, "-m", "identity_core"]
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,4 +153,13 @@ def run(
     return subprocess.CompletedProcess(command, status, *printed)
 
 
-local_server = functools.partial(unforked.local_server, popen=popen)
+@contextlib.contextmanager
+def local_server(
+    *arguments: str, environment: Mapping[str, str] | None = None, path: Path | None = None
+) -> Iterator[LocalServer]:
+    """That of ``identity_core.cli``, forked and with its files in memory."""
+    with (
+        folder_in_memory(Path(tempfile.gettempdir())) as within,
+        unforked(*arguments, environment=environment, path=path, within=within, popen=popen) as server,
+    ):
+        yield server

@@ -41,11 +41,12 @@ def local_server(
     *arguments: str,
     environment: Mapping[str, str] | None = None,
     path: Path | None = None,
+    within: Path | None = None,
     popen: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
 ) -> Iterator[LocalServer]:
     """Runs ``identity serve`` with ``arguments`` and further variables; yields when it is ready, stops it afterwards.
-    ``path`` is put before the others that modules are imported from; ``popen`` begins the process."""
-    with tempfile.TemporaryDirectory(prefix="identity-") as folder:
+    ``path`` is put before the others that modules are imported from; its folder is made ``within``, and ``popen`` begins the process."""
+    with tempfile.TemporaryDirectory(prefix="identity-", dir=within) as folder:
         key = secrets.token_urlsafe(32)
         data_dir, log = Path(folder) / "data", Path(folder) / "server.log"
         command = [sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1", "--port", "0"]

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from tests.attack.stranger import GENEROUS, Stranger, Wire
+from tests.memory import folder_in_memory
 from tests.servers import local_server
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    """In memory, where there is such a place: that things are on a disk in time is tested elsewhere (``tests/fault``)."""
+    with folder_in_memory(tmp_path) as found:
+        yield found
 
 
 @dataclass(frozen=True)

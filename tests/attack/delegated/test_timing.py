@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import gc
 import random
-import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -29,7 +28,6 @@ from tests.attack.stranger import rounds
 from tests.proving import Proving, request_of, run
 
 PAIRS = max(2_000, 20 * rounds(0))
-IN_MEMORY = Path("/dev/shm")
 BOUND = 4.5
 YES, NO = 18, 90
 UNPINNED = "zkp.prove.age.gte"
@@ -39,13 +37,9 @@ Story = Callable[[Proving], Awaitable[None]]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """In memory where the system has such a place, but for long rounds."""
-    if rounds(0) or not IN_MEMORY.is_dir():
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=IN_MEMORY, prefix="identity-") as found:
-        yield Path(found)
+def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """On the disk for long rounds."""
+    return tmp_path_factory.mktemp("disk") if rounds(0) else tmp_path
 
 
 def welch(some: list[float], others: list[float]) -> float:

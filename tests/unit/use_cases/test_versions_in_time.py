@@ -24,6 +24,7 @@ from identity_core.domain.errors import DidNotFound
 from identity_core.domain.log import verify
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
+from tests.memory import folder_in_memory
 from tests.rooms import Rooms, secret_of
 
 SECOND = timedelta(seconds=1)
@@ -181,14 +182,14 @@ STEPS = st.lists(
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rooms, asyncio.AbstractEventLoop]]:
     """One set of rooms and one loop for all examples; each has a DID of its own, and time only goes on."""
     loop = asyncio.new_event_loop()
-    folder: Path = tmp_path_factory.mktemp("time")
 
-    async def opened() -> Rooms:
+    async def opened(folder: Path) -> Rooms:
         return Rooms(folder)
 
-    rooms = loop.run_until_complete(opened())
-    yield rooms, loop
-    loop.run_until_complete(rooms.close())
+    with folder_in_memory(tmp_path_factory.mktemp("time")) as folder:
+        rooms = loop.run_until_complete(opened(folder))
+        yield rooms, loop
+        loop.run_until_complete(rooms.close())
     loop.close()
 
 
