@@ -15,8 +15,8 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from identity_core.cli import main
 from identity_core.cli.local_server import LocalServer, local_server
-from identity_core.cli.plugins import command
 from tests.plugins_template.environment import Environment
 
 NAME = "tape"
@@ -29,7 +29,7 @@ def make(tools: None, tmp_path: Path) -> Callable[[str, str], Made]:
     """Makes a plugin as an author does, installs its wheel beside the core, and runs its own tests there."""
 
     def made(kind: str, distribution: str) -> Made:
-        answer = CliRunner().invoke(command, ["new", "--kind", kind, "--into", str(tmp_path), NAME])
+        answer = CliRunner().invoke(main, ["plugins", "new", "--kind", kind, "--into", str(tmp_path), NAME])
         assert answer.exit_code == 0, answer.output
         project = tmp_path / distribution
         assert f"Made {project}" in answer.output

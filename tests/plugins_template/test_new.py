@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from identity_core.cli.plugins import command
+from identity_core.cli import main
 from identity_core.cli.plugins_new import KINDS, CannotMake, new_plugin
 from identity_core.plugin.sockets import PROVIDE_HOOKS
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(command, ["new", *arguments])
+    return CliRunner().invoke(main, ["plugins", "new", *arguments])
 
 
 def test_there_is_a_kind_for_every_socket_that_hands_something_over() -> None:
