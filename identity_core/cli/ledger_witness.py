@@ -195,17 +195,9 @@ def _read_state(path: Path) -> dict[str, Checkpoint]:
 
 def _write_state(path: Path, latest: dict[str, Checkpoint]) -> None:
     """Durable before the cosignature leaves: a witness that forgets could cosign a fork."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w") as file:
-        json.dump({origin: one.text for origin, one in latest.items()}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    texts = {origin: one.text for origin, one in latest.items()}
+    with durable_draft(path, json.dumps(texts).encode()) as draft:
+        draft.replace(path)
 
 
 @click.command(name="checkpoint")

@@ -10,9 +10,11 @@ Left out: a passphrase around the file, and a lock against two commands on one f
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from typing import Any
 from identity_core.cli.output import fail
 from identity_core.cli.secret_input import read_private
 from identity_core.client import Refused, Session, Signer
+from identity_core.database.files import durable_draft
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
 STANDARD_INPUT = Path("-")

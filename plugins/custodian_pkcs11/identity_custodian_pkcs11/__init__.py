@@ -55,7 +55,7 @@ def open_token(settings: Pkcs11Settings, context: BuildContext) -> Token:
 def open_custodian(settings: Pkcs11Settings, context: BuildContext) -> Pkcs11Custodian:
     """The custodian on an open token. Raises what ``open_token`` raises."""
     token = open_token(settings, context)
-    from identity_core.database.file_lock import FileLock
+    from identity_core.database.files import FileLock
     from identity_custodian_pkcs11.custodian import Pkcs11Custodian
 
     lock = FileLock(context.data_dir / "custodian-pkcs11.lock")
