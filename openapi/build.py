@@ -1,6 +1,6 @@
-"""Builds what is generated from the document: the bundle and the wire types.
+"""Builds what is generated from the document: the bundle, the wire types and the classes of errors.
 
-    python -m openapi.build            writes identity_core/api/identity.json and identity_core/api/wire.py
+    python -m openapi.build            writes identity_core/api/identity.json, identity_core/api/wire.py and identity_core/errors.py
     python -m openapi.build --check    writes nothing, fails when one of them is not fresh
 
 Joins the root and the parts, writes the error responses of every operation from ``errors.yaml``, the purpose of its challenge and
@@ -20,6 +20,7 @@ from typing import Any, Final
 import yaml
 
 from identity_core.api.purposes import PURPOSES
+from openapi.error_classes import write_errors
 from openapi.typed_dicts import write_types
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
@@ -31,6 +32,7 @@ PARTS: Final = (
 HERE: Final = Path(__file__).resolve().parent
 BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
 WIRE: Final = HERE.parent / "identity_core" / "api" / "wire.py"
+ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
 EXAMPLE_REQUEST_ID: Final = "0190b6e1f3a7"
@@ -188,7 +190,8 @@ def _add_headers(response: Json, status: str, *more: str) -> None:
 
 
 def _error_example(code: str, entry: Mapping[str, Any]) -> Json:
-    details = {**entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
+    remedy = {"remedy": entry["remedy"]} if "remedy" in entry else {}
+    details = {**remedy, **entry.get("details", {}), "requestId": EXAMPLE_REQUEST_ID}
     return {"summary": code, "value": {"error": {"code": code, "message": entry["message"], "details": details}}}
 
 
@@ -216,7 +219,7 @@ def outputs() -> dict[Path, bytes]:
     document = bundle()
     octets = encode(document)
     wire = write_types(document["components"]["schemas"], digest=hashlib.sha256(octets).hexdigest())
-    return {BUNDLE: octets, WIRE: wire.encode()}
+    return {BUNDLE: octets, WIRE: wire.encode(), ERRORS: write_errors(read("errors.yaml")).encode()}
 
 
 def main(arguments: list[str]) -> int:

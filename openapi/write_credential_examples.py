@@ -29,10 +29,10 @@ from identity_core.domain.change import Create, NewKey
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.credential_signature import check_signature, messages
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.keys import KeyPair, PublicKey
 from identity_core.domain.log import entry
 from identity_core.domain.proof import Witness
+from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.get_status_list import SignedStatusList
 from identity_core.use_cases.credentials.vault import ShownCredential

@@ -15,8 +15,8 @@ from typing import Any
 from identity_ledger_memory import MemoryLedger
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.errors import LedgerUnavailable
 from identity_core.domain.proof import ZkProof
+from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store import Store

@@ -30,9 +30,9 @@ from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.delegated_proof import Asked, DelegatedProof, ProofRequest, read_value
 from identity_core.domain.delegation import Delegation
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue, PredicateNotSatisfied
 from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
 from identity_core.domain.schema import Schema
+from identity_core.errors import JsonValue, PredicateNotSatisfied
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.invocations import Refused
 from identity_core.ports.prover import Prover

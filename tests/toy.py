@@ -17,7 +17,7 @@ from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Headers, Operation, Request
 from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, AuthRequired, DidNotFound, InternalError, RateLimited
+from identity_core.errors import AuthFailed, AuthRequired, DidNotFound, InternalError, RateLimited
 
 SCHEMES = {"ApiKeyHeader": "ApiKey", "ApiKeyAuth": "ApiKey", "DidAuth": "DIDAuth"}
 KEY = "k" * 32

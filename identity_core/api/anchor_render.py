@@ -8,7 +8,7 @@ import json
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.anchor import Anchor
 from identity_core.domain.anchor_proof import proof_commitment
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.ports.proofs import StoredProof
 
 

@@ -15,8 +15,8 @@ from identity_core.api.request import Answer, Request
 from identity_core.domain import times
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, InvalidRequest, JsonValue
 from identity_core.domain.scopes import require_targets
+from identity_core.errors import InvalidDid, InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.use_cases.api_keys.create import CreateApiKey, MintedKey, NewApiKey, say_which

@@ -11,8 +11,8 @@ from identity_core.api.request import Answer, Request
 from identity_core.codec import multibase
 from identity_core.domain import token
 from identity_core.domain.challenge import PURPOSES
-from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.times import printed
+from identity_core.errors import InvalidRequest
 from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
 from identity_core.use_cases.auth.issue_token import IssuedToken, IssueToken, TokenWish
 from identity_core.use_cases.auth.token_keys import TokenKeys

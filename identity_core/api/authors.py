@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 
 _API_KEY: Final = "apiKey:"
 

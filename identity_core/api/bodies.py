@@ -10,7 +10,7 @@ from identity_core.api.request import Request
 from identity_core.api.schemas import Schemas, check
 from identity_core.api.transport import Receive, read_body
 from identity_core.codec.strict_json import JsonRefused
-from identity_core.domain.errors import InvalidRequest, UnsupportedMediaType
+from identity_core.errors import InvalidRequest, UnsupportedMediaType
 
 MAX_CONTENT_TYPE: Final = 256
 

@@ -9,7 +9,7 @@ from identity_core.api.did_parse import cursor, time_of
 from identity_core.domain import times
 from identity_core.domain.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 from identity_core.ports.credentials import CredentialFilter, Position
 from identity_core.use_cases.credentials.intake import NewCredential
 

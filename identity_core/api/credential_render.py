@@ -13,9 +13,9 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.domain import schema_json, verifiable_credential
 from identity_core.domain.caller import Caller
 from identity_core.domain.credential import Credential
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.schema import Schema
 from identity_core.domain.times import printed, printed_exactly
+from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.get_status_list import SignedStatusList
 from identity_core.use_cases.credentials.vault import ShownCredential

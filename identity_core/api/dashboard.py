@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from identity_core.api import anchor_render, paging
 from identity_core.api.auth import NO_STORE
 from identity_core.api.request import Answer, Request
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.times import printed
+from identity_core.errors import JsonValue
 from identity_core.ports.timeline import TimelineRow, TimelineWish
 from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
 

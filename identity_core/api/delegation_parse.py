@@ -11,8 +11,8 @@ from identity_core.api import did_parse
 from identity_core.domain.action import MAX_TEXT, Grant, pin_of
 from identity_core.domain.delegation import MAX_GRANTS, DelegationState
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.predicate import MAX_SET_SIZE, PredicateType
+from identity_core.errors import InvalidRequest
 from identity_core.ports.delegations import IbctMember, Position
 from identity_core.use_cases.delegations.create import UNSAID, Limit, Listed, NewDelegation
 from identity_core.use_cases.delegations.list import DelegationQuery

@@ -9,8 +9,8 @@ from typing import Final
 from identity_core.api import did_render
 from identity_core.api.authors import author
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.times import printed
+from identity_core.errors import JsonValue
 from identity_core.ports.delegations import Position
 from identity_core.use_cases.delegations.access import ShownDelegation
 from identity_core.use_cases.delegations.list import DelegationPage

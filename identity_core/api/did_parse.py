@@ -26,7 +26,7 @@ from identity_core.domain.change import (
 )
 from identity_core.domain.did import Did
 from identity_core.domain.echo import DID, echoed
-from identity_core.domain.errors import AuthRequired, InvalidDocument, InvalidRequest
+from identity_core.errors import AuthRequired, InvalidDocument, InvalidRequest
 from identity_core.use_cases.dids.create import Creation, KeyWish
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation

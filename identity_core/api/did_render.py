@@ -12,8 +12,8 @@ from identity_core.api.dids_cache import CachedAnswer
 from identity_core.api.request import Answer
 from identity_core.codec import multibase
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.times import printed
+from identity_core.errors import JsonValue
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import Created, IssuedKey
 from identity_core.use_cases.dids.list_history import HistoryPage

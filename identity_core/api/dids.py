@@ -16,7 +16,7 @@ from identity_core.api.dids_cache import AnswerCache
 from identity_core.api.errors import error_answer
 from identity_core.api.negotiation import negotiate
 from identity_core.api.request import Answer, Parts, Request
-from identity_core.domain.errors import DidDeactivated
+from identity_core.errors import DidDeactivated
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.deactivate import DeactivateDid
 from identity_core.use_cases.dids.get_log import GetDidLog

@@ -21,7 +21,7 @@ from identity_core.api.request import Answer, Around, Gate, Handler, Operation, 
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
-from identity_core.domain.errors import MethodNotAllowed
+from identity_core.errors import MethodNotAllowed
 
 REALM: Final = "identity"
 

@@ -20,7 +20,7 @@ from identity_core.api.errors import error_answer
 from identity_core.api.header_rules import admit_headers
 from identity_core.api.request import Answer, Request
 from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, deliver
-from identity_core.domain.errors import IdentityError, InternalError, Overloaded
+from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.
 _LONG_TOKEN = re.compile(r"[A-Za-z0-9+/_=.:%-]{24,}")
@@ -193,5 +193,5 @@ def _chain(error: BaseException) -> Iterator[str]:
         yield from _chain(earlier)
     for frame in traceback.extract_tb(error.__traceback__):
         yield f"  {frame.filename}:{frame.lineno} {frame.name}"
-    message = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(error)[:400])
+    message = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(getattr(error, "reason", error))[:400])
     yield f"{type(error).__module__}.{type(error).__qualname__}: {_LONG_TOKEN.sub('[…]', message)}"

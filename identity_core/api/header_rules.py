@@ -12,7 +12,7 @@ from typing import Final
 
 from identity_core.api.request import Request
 from identity_core.api.transport import Scope
-from identity_core.domain.errors import HeadersTooLarge, InvalidRequest
+from identity_core.errors import HeadersTooLarge, InvalidRequest
 
 MAX_HEADER_OCTETS: Final = 32 * 1024
 MAX_HEADERS: Final = 100

@@ -28,7 +28,7 @@ import orjson
 from identity_core.api.request import Answer, Request
 from identity_core.codec import jcs
 from identity_core.crypto import sealing
-from identity_core.domain.errors import (
+from identity_core.errors import (
     IdempotencyMismatch,
     IdentityError,
     InternalError,

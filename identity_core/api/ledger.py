@@ -9,7 +9,6 @@ from identity_core.api.negotiation import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.errors import InvalidRequest, TileNotFound
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proof_text import TlogProof
@@ -17,6 +16,7 @@ from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tiles import Tile
 from identity_core.domain.merkle.tree import leaf_hash
 from identity_core.domain.times import printed, printed_exactly
+from identity_core.errors import InvalidRequest, TileNotFound
 from identity_core.use_cases.ledger.checkpoints import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
 from identity_core.use_cases.ledger.get_tile import GetLedgerTile

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from identity_core.domain.errors import NotAcceptable
+from identity_core.errors import NotAcceptable
 
 MAX_LENGTH: Final = 4_096
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol, TypeVar
 
 from identity_core.api import did_parse, did_render
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 _ID: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 

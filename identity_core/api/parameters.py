@@ -16,7 +16,7 @@ from typing import Any, Final
 from identity_core.api.request import NOTHING
 from identity_core.api.routes import percent_decode
 from identity_core.api.schemas import Schemas
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
 

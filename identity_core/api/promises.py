@@ -13,11 +13,11 @@ import orjson
 from jsonschema_rs import Draft202012Validator
 
 from identity_core.api.contract import dereference
-from identity_core.api.errors import STATUS, error_answer
+from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 
 Run = Callable[[Request, Scope, Receive], Awaitable[Answer]]
 
@@ -63,7 +63,7 @@ class Promises:
 
     def check_error(self, error: IdentityError) -> None:
         """Raises ``PromiseBroken``."""
-        status = STATUS.get(error.code, 500)
+        status = error.status
         if error.code not in self._codes.get(status, ()):
             raise PromiseBroken(f"{self._operation_id}: {status} {error.code} is not in the document") from error
         self.check_answer(error_answer(error, "-"))

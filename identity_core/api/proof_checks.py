@@ -13,9 +13,9 @@ from identity_core.api.delegated_proofs import zk_proof
 from identity_core.api.request import Answer, Request
 from identity_core.domain.anchor import Anchor
 from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, read_value
-from identity_core.domain.errors import InvalidRequest, JsonValue
 from identity_core.domain.times import printed
 from identity_core.domain.verification import Question, Verdict, issuer_of
+from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.proofs import StoredProof
 from identity_core.use_cases.proofs.get import SCOPE, GetProof
 from identity_core.use_cases.proofs.revoke import RevokeProof

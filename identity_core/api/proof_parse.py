@@ -9,7 +9,7 @@ from typing import Any, Final
 from identity_core.codec import jcs
 from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, Asked, ProofRequest, read_value
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 MAX_CHALLENGE_OCTETS: Final = 256
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from identity_core.api.errors import STATUS
 from identity_core.api.purposes import PURPOSES
 from identity_core.api.request import Operation, Request
 from identity_core.domain.did import Did
-from identity_core.domain.errors import IdentityError, QuotaExceeded
+from identity_core.errors import IdentityError, QuotaExceeded
 from identity_core.ports.clock import Clock
 from identity_core.ports.usage import KEPT, Charge, Usage
 from identity_core.throttle.policy import bucket_address
@@ -88,7 +87,7 @@ class Quotas:
             yield
         except IdentityError as error:
             # Where the outcome is unknown, as after a failure of the database, it may have been stored.
-            if STATUS.get(error.code, 500) < 500:
+            if error.status < 500:
                 await self.usage.refund(charge)
             raise
 

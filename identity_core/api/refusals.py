@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from identity_core.api.errors import STATUS
 from identity_core.api.quota import Quotas
 from identity_core.api.request import Answer, Handler, Operation, Request
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import AuditLog, AuditRow
 
@@ -40,7 +39,7 @@ class AuditRefusals:
                 async with self.quotas.keeping(operation, request):
                     return await handler(request)
             except IdentityError as error:
-                if STATUS.get(error.code, 500) < 500 and request.caller is not None:
+                if error.status < 500 and request.caller is not None:
                     await self.audit.write(self._row(request, request.caller, error.code))
                 raise
 

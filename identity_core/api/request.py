@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from identity_core.codec import strict_json
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import AuthRequired
+from identity_core.errors import AuthRequired
 
 Headers = Sequence[tuple[str, str]]
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from identity_core.api.request import NOTHING
-from identity_core.domain.errors import InvalidDid, InvalidRequest, NotFound
+from identity_core.errors import InvalidDid, InvalidRequest, NotFound
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from jsonschema_rs import Draft202012Validator, ValidationError
 
-from identity_core.domain.errors import InvalidRequest, JsonValue
+from identity_core.errors import InvalidRequest, JsonValue
 
 MAX_VIOLATIONS: Final = 20
 # Of a body that does not fit: up to so many values every violation is listed, up to so many the first one.

@@ -18,8 +18,8 @@ from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain import challenge
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.challenge import SignedHeader
-from identity_core.domain.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
 from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer

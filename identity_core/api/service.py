@@ -15,7 +15,7 @@ from typing import Final
 from identity_core.api import metrics
 from identity_core.api.request import Answer, Request
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import AuthRequired, JsonValue
+from identity_core.errors import AuthRequired, JsonValue
 from identity_core.plugin.inventory import InUse
 
 PROBE_SECONDS: Final = 2.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from identity_core.api.request import Gate, Headers, Operation, Request
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import StorageMismatch
+from identity_core.errors import StorageMismatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from identity_core.api.request import Answer, Parts, Request
-from identity_core.domain.errors import InvalidRequest, PayloadTooLarge
+from identity_core.errors import InvalidRequest, PayloadTooLarge
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

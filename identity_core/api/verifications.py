@@ -9,8 +9,8 @@ from identity_core.api.auth import NO_STORE
 from identity_core.api.authors import sees_keys
 from identity_core.api.request import Answer, Request
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import InvalidRequest, JsonValue
 from identity_core.domain.times import printed
+from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.verifications import VerificationRow, VerificationWish
 from identity_core.use_cases.proofs.freshness import CreateVerifierChallenge
 from identity_core.use_cases.proofs.get import SCOPE

@@ -13,7 +13,7 @@ from identity_core.bootstrap.own_keys import rows_secret
 from identity_core.bootstrap.storage import check_of, checkpoint_key, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.errors import StorageMismatch
+from identity_core.errors import StorageMismatch
 from identity_core.plugin.look_only import LookOnly
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import LEDGER
@@ -64,7 +64,7 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
     except DatabaseAbsent as error:
         entries = 0 if look.pending or LEDGER.hook in look.blind else (await ledger.head()).sequence
         if entries or (kept is not None and kept.checkpoint.size):
-            raise StorageMismatch(f"The store is not there ({error}), and there were entries before.") from error
+            raise StorageMismatch(f"The store is not there ({error.reason}), and there were entries before.") from error
         return Compared(0, None, tuple(look.pending))
     try:
         if look.pending:

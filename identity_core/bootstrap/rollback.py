@@ -10,9 +10,9 @@ from identity_core.bootstrap.choices import checkpoint_file_of
 from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.ledger import open_beside
 from identity_core.bootstrap.storage import check_of, told_at_start
-from identity_core.domain.errors import JsonValue, StorageMismatch
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.remembered import Remembered
+from identity_core.errors import JsonValue, StorageMismatch
 from identity_core.ports.repositories import AuditRow
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store

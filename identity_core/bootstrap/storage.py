@@ -10,9 +10,9 @@ from identity_core.bootstrap.ledger import LogDesk
 from identity_core.codec import multikey
 from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
 from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.errors import IdentityError, StorageMismatch
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.remembered import Remembered
+from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend
@@ -94,11 +94,11 @@ def told_at_start(settings: Settings) -> Iterator[None]:
         if not isinstance(error.__cause__, DatabaseDamaged | MigrationFailed):
             raise
         raise storage_error(settings, error.__cause__) from error
-    except IdentityError as error:
-        if not isinstance(error, StorageMismatch) and not isinstance(error.__cause__, DatabaseError):
-            raise
+    except (DatabaseError, StorageMismatch) as error:
         raise storage_error(settings, error) from error
-    except DatabaseError as error:
+    except IdentityError as error:
+        if not isinstance(error.__cause__, DatabaseError):
+            raise
         raise storage_error(settings, error) from error
 
 
@@ -116,4 +116,5 @@ def storage_error(settings: Settings, error: Exception) -> StartError:
     if isinstance(cause, MigrationFailed):
         fix = "install the version of identity-service that made it, or put back a backup from before the upgrade"
         return StartError(str(cause), where, fix)
-    return StartError(f"the databases cannot be used: {cause or error}", where, "see `identity doctor`")
+    what = cause.reason if isinstance(cause, DatabaseError) else cause or error
+    return StartError(f"the databases cannot be used: {what}", where, "see `identity doctor`")

@@ -12,7 +12,7 @@ from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.own_keys import make_rows_key, rows_secret
 from identity_core.bootstrap.plugins import load_plugins, log
 from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError

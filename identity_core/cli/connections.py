@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from identity_core.api.errors import error_answer
 from identity_core.api.guard import request_ids
-from identity_core.domain.errors import IdentityError, Overloaded, RateLimited
+from identity_core.errors import IdentityError, Overloaded, RateLimited
 from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
 

@@ -14,7 +14,7 @@ from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import Wallet
 from identity_core.codec import multibase, multikey
 from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 
 UNCHECKED = ["holder", "issuer", "validity", "status"]
 F = TypeVar("F", bound=Callable[..., Any])

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from identity_core.cli.options import shown_database
-from identity_core.database import DatabaseError, DatabaseUnavailable, faults_of, open_database
-from identity_core.domain.errors import IdentityError
+from identity_core.database import DatabaseError, faults_of, open_database
+from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
 
 State = Literal["ok", "warn", "fail"]
@@ -179,7 +179,9 @@ def _broken_files(folder: Path) -> Iterator[Diagnosis]:
     for path in sorted(folder.glob("*.sqlite")):
         try:
             faults = faults_of(path)
-        except (DatabaseUnavailable, OSError) as error:
+        except DatabaseError as error:
+            faults = [error.reason]
+        except OSError as error:
             faults = [str(error)]
         if faults:
             says = f"{path.name} is damaged: {faults[0]} It is in: {path}"

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
 from identity_core.cli.connections import Connections, refusal_octets
-from identity_core.domain.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
+from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
 # Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
 MAX_PIPELINED: Final = 32

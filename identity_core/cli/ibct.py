@@ -47,7 +47,7 @@ def issue(
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
     from identity_core.client import ibct
-    from identity_core.domain.errors import InvalidDid
+    from identity_core.errors import InvalidDid
 
     holder = Wallet.open(wallet)
     try:
@@ -94,7 +94,7 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> 
     from identity_core.cli.public_keys import holder_keys
     from identity_core.client import ibct
     from identity_core.domain.capability import Capability
-    from identity_core.domain.errors import IbctExpired, IbctInvalid, InvalidDid
+    from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
 
     now = datetime.now(UTC)
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from identity_core.cli.output import fail
-from identity_core.domain.errors import IdentityError, InvalidRequest
 from identity_core.domain.scopes import KNOWN, require_known, require_targets
+from identity_core.errors import IdentityError, InvalidRequest
 
 
 def listed(text: str) -> frozenset[str]:

@@ -13,8 +13,8 @@ from identity_core.cli.options import of_installation, opened_part, refuse_absen
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import IdentityError
 from identity_core.domain.times import printed
+from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
 
 T = TypeVar("T")

@@ -32,7 +32,6 @@ from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
 from identity_core.client import Refused, Session
 from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.errors import IdentityError
 from identity_core.domain.merkle.checkpoint import Checkpoint
 from identity_core.domain.merkle.history import History, Recorded, read_transaction, verify_history
 from identity_core.domain.merkle.leaf import Leaf
@@ -40,6 +39,7 @@ from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proof_text import TlogProof
 from identity_core.domain.merkle.proofs import verify_consistency
 from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.errors import IdentityError
 
 _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 

@@ -26,7 +26,6 @@ from identity_core.cli.ledger_sources import (
 )
 from identity_core.cli.output import as_json, fail, progress, show
 from identity_core.domain import log
-from identity_core.domain.errors import LedgerUnavailable, StorageMismatch
 from identity_core.domain.merkle.audit import Audit, Finding
 from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
 from identity_core.domain.merkle.history import IMMUTABLE
@@ -34,6 +33,7 @@ from identity_core.domain.merkle.leaf import read_head
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_core.errors import LedgerUnavailable, StorageMismatch
 
 SHOWN = 20
 

@@ -14,8 +14,8 @@ import click
 
 from identity_core.cli.options import of_installation, refuse_absent
 from identity_core.cli.output import as_json, fail, prints_json, show
-from identity_core.domain.errors import IdentityError
 from identity_core.domain.merkle.audit import Finding
+from identity_core.errors import IdentityError
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:

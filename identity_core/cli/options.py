@@ -18,7 +18,7 @@ import orjson
 
 from identity_core.cli.output import fail, fail_start
 from identity_core.codec import strict_json
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.settings import Settings, SettingsError, load, shown_hosts
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import click
 import orjson
 
 from identity_core.database import DatabaseError
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.settings import SettingsError, StartError
 
 INTERRUPTED = 130
@@ -82,7 +82,7 @@ def reported() -> Iterator[None]:
     except StartError as error:
         fail_start(error, "start-up")
     except DatabaseError as error:
-        fail(f"the database cannot be used: {error}", "the database", "see `identity doctor`")
+        fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(dict(error.details)) if error.details else "the request", "see the code")
     except OSError as error:

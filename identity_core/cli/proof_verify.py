@@ -25,8 +25,8 @@ from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.proof_anchor import Unreachable, check_anchor
 from identity_core.cli.public_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
-from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.proof import Expectation
+from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
 

@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from identity_core.codec import multikey, strict_json
-from identity_core.domain.errors import InvalidDid, ProofInvalid
 from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.domain.times import parse
+from identity_core.errors import InvalidDid, ProofInvalid
 
 KeyFinder = Callable[[str], bytes]
 """From the verification method that a proof names to the raw key. Raises ``ProofInvalid`` when that method is not to be relied on, and

@@ -20,9 +20,9 @@ from identity_core.crypto import ed25519
 from identity_core.domain.action import Action, pin_of
 from identity_core.domain.capability import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.predicate import PredicateType
 from identity_core.domain.times import parse, printed
+from identity_core.errors import JsonValue
 
 NONCE_OCTETS: Final = 16
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 import pytest
 
 from identity_core.conformance.ledger import DID, check_lines, close, run, whole
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction, LedgerBackend
 
 ROOT = bytes(range(32))

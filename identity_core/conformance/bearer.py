@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import AuthFailed
+from identity_core.errors import AuthFailed
 from identity_core.ports.bearer import BearerVerifier
 
 FOREIGN_TOKENS = (

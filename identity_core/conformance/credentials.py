@@ -15,10 +15,10 @@ from identity_core.crypto.bbs.octets import (
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import Curve, keys, select
 from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.predicate import Predicate
 from identity_core.domain.proof import Context, IssuerKey, Statement, Witness, capability_digest
 from identity_core.domain.schema import Message, Schema
+from identity_core.errors import JsonValue
 
 SCHEMA = Schema(
     "https://schemas.example/resident/1",

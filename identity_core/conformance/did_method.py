@@ -26,8 +26,8 @@ from identity_core.domain import document as documents
 from identity_core.domain import evidence, history
 from identity_core.domain.change import Authorization, Deactivate, Expire
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, InvalidDocument
 from identity_core.domain.history import LogInvalid
+from identity_core.errors import InvalidDid, InvalidDocument
 from identity_core.ports.did_method import DidMethod
 
 JUNK: Final = (b"", b"{}", b"null", b"[]", b"\xff\xfe", b'{"versionId":', b"[" * 5000, b"0" * 20_000, b"\x00" * 64)

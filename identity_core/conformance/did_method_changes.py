@@ -22,8 +22,8 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.errors import AuthFailed, DidDeactivated, InvalidDocument
 from identity_core.domain.history import LogInvalid
+from identity_core.errors import AuthFailed, DidDeactivated, InvalidDocument
 
 
 class ChangePromises(ExaminedDidMethod):

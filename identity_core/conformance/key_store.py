@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 import pytest
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import ApiKeyNotFound, VersionConflict
 from identity_core.domain.key_text import digest_of
+from identity_core.errors import ApiKeyNotFound, VersionConflict
 from identity_core.ports.key_store import KeyStore, WritableKeyStore
 
 T = TypeVar("T")

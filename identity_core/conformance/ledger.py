@@ -25,7 +25,7 @@ import pytest
 
 from identity_core.conformance.ledger_concurrency import ConcurrencyPromises
 from identity_core.conformance.ledger_examined import DID, check_lines, check_receipt, close, run, whole
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize, NewestEntries
 
 __all__ = ["DID", "LedgerConformance", "check_lines", "check_receipt", "close", "run", "whole"]

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from identity_core.conformance.ledger_examined import DID, ExaminedLedger, check_lines, run, whole
-from identity_core.domain.errors import VersionConflict
+from identity_core.errors import VersionConflict
 from identity_core.ports.ledger import LedgerBackend, Receipt
 
 

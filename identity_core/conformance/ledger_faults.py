@@ -35,11 +35,11 @@ from identity_core.conformance.ledger_writers import (
     write_until_killed,
     write_until_told,
 )
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
 from identity_core.domain.merkle.audit import Audit, Finding
 from identity_core.domain.merkle.checkpoint import Checkpoint
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 
 Open = Callable[[], LedgerBackend]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from identity_core.conformance.ledger import DID, close, run
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 
 CALLERS = 8

@@ -27,9 +27,9 @@ import pytest
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.conformance.credentials import HANA, ISSUED, IVO, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.conformance.prover_cases import FAILS, HOLDS, UNSUPPORTED, Asked, runs, traces, views
-from identity_core.domain.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.domain.proof import Context, Statement, WitnessInvalid, ZkProof
 from identity_core.domain.schema import Schema
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import Prover
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.conformance.credentials import SCHEMA
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.proof import ZkProof
+from identity_core.errors import JsonValue
 
 Asked = tuple[str, str, JsonValue]
 

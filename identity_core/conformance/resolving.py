@@ -27,8 +27,8 @@ import pytest
 from identity_core.conformance.controller import BIRTH, Controller, Signer
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.domain.history import LogInvalid
+from identity_core.errors import InvalidDid, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.ports.did_method import ResolvingDidMethod
 
 MANY = 20

@@ -23,7 +23,6 @@ from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import InvalidKey
 from identity_core.domain.attributes import ValueRefused
-from identity_core.domain.errors import PredicateUnsupported, ProofInvalid
 from identity_core.domain.predicate import Predicate, PredicateType, check_satisfied, normalise
 from identity_core.domain.proof import (
     Context,
@@ -35,6 +34,7 @@ from identity_core.domain.proof import (
     public_signals,
 )
 from identity_core.domain.schema import Schema
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 
 class TransparentProver:

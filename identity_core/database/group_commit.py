@@ -123,7 +123,7 @@ class GroupCommit:
             if pending.future.done():
                 continue
             if error is not None:
-                pending.future.set_exception(type(error)(*error.args))
+                pending.future.set_exception(type(error)(error.reason))
             elif pending.error is not None:
                 pending.future.set_exception(pending.error)
             else:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import quote
 
-from identity_core.database.errors import DatabaseAbsent, DatabaseDamaged, DatabaseUnavailable
+from identity_core.database.errors import DatabaseAbsent, DatabaseDamaged, DatabaseMismatch, DatabaseUnavailable
 from identity_core.database.interface import Dialect, Job, T, Transaction
 from identity_core.database.sqlite_connection import Connection, translated
 
@@ -132,12 +132,12 @@ def faults_of(path: Path) -> list[str]:
         look = look_at_sqlite(path)
     except DatabaseAbsent:
         return []
-    except DatabaseUnavailable as error:
-        return [str(error)]
+    except (DatabaseUnavailable, DatabaseMismatch) as error:
+        return [error.reason]
     try:
         rows = look.read_now(lambda transaction: transaction.execute("PRAGMA integrity_check(3)").fetchall())
         return [" ".join(str(row[0]).split()) for row in rows if row[0] != "ok"]
     except DatabaseDamaged as error:
-        return [str(error)]
+        return [error.reason]
     finally:
         look._end.close()

@@ -16,6 +16,7 @@ from importlib import resources
 from identity_core.database.errors import (
     DatabaseAbsent,
     DatabaseError,
+    DatabaseMismatch,
     DatabaseUnavailable,
     MigrationFailed,
     MigrationPending,
@@ -79,7 +80,7 @@ def _compare(database: Database, prefix: str, steps: list[Step]) -> None:
     table = f"{prefix}migrations"
     try:
         missing = database.read_now(lambda transaction: _missing(transaction, table, steps))
-    except (DatabaseUnavailable, MigrationFailed):
+    except (DatabaseUnavailable, DatabaseMismatch, MigrationFailed):
         raise
     except DatabaseError as error:
         raise DatabaseAbsent(f"there are no tables {prefix}*") from error

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable
+from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseMismatch, DatabaseUnavailable
 from identity_core.database.files import FileLock
 from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
 from identity_core.database.in_place import InPlace
@@ -178,7 +178,7 @@ class SqliteDatabase:
         try:
             self._in_place.require()
             run_jobs(self._writer, wanted)
-        except (sqlite3.Error, DatabaseUnavailable) as failure:
+        except (sqlite3.Error, DatabaseUnavailable, DatabaseMismatch) as failure:
             self._finish(loop, group, translated(failure) if isinstance(failure, sqlite3.Error) else failure)
             return
         if any(pending.durable and pending.error is None for pending in wanted):

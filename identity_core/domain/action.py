@@ -21,8 +21,8 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
-from identity_core.domain.errors import JsonValue, ScopeMismatch
 from identity_core.domain.predicate import MAX_SET_SIZE, PredicateType
+from identity_core.errors import JsonValue, ScopeMismatch
 
 MAX_TEXT: Final = 1024
 ANY: Final = "*"

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.merkle.proofs import verify_inclusion
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tree import HASH_BYTES, leaf_hash, node_hash
 from identity_core.domain.proof import ZkProof
 from identity_core.domain.times import printed
+from identity_core.errors import JsonValue
 
 _PROOF_LABEL: Final = b"identity-anchor-proof v1\0"
 _CHECKPOINT_LABEL: Final = b"identity-anchor-checkpoint v1\0"

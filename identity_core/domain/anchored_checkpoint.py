@@ -13,9 +13,9 @@ from typing import Final
 
 from identity_core.codec import strict_json
 from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.merkle.checkpoint import Checkpoint
 from identity_core.domain.merkle.refusals import Malformed
+from identity_core.errors import JsonValue
 
 FORMAT: Final = "identity-anchored-checkpoint/v1"
 

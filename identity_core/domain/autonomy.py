@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from identity_core.domain.errors import AutonomyTooLow, JsonValue
+from identity_core.errors import AutonomyTooLow, JsonValue
 
 HIGHEST: Final = 5
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from identity_core.domain.change import Authorization
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Forbidden
+from identity_core.errors import Forbidden
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import Final
 from identity_core.codec import jcs, multibase
 from identity_core.crypto import ed25519
 from identity_core.domain import times
-from identity_core.domain.errors import IbctExpired, IbctInvalid
+from identity_core.errors import IbctExpired, IbctInvalid
 
 TYPE: Final = "InvocationBoundCapabilityToken"
 SIGNED: Final = frozenset(

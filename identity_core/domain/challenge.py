@@ -23,7 +23,7 @@ from typing import Final
 from identity_core.codec import jcs, multibase
 from identity_core.domain import times
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, InvalidDid, JsonValue
+from identity_core.errors import AuthFailed, InvalidDid, JsonValue
 
 LABEL: Final = "didauth:v1"
 UPDATE: Final = "update"

@@ -11,9 +11,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Conflict, CredentialExpired, CredentialRevoked
 from identity_core.domain.schema import Schema
 from identity_core.domain.times import printed
+from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked
 
 
 class CredentialStatus(StrEnum):

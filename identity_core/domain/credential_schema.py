@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from identity_core.domain.attributes import Attribute, TypedValue, ValueRefused
-from identity_core.domain.errors import PredicateUnsupported
 from identity_core.domain.predicate import Predicate, PredicateType, supported_by
 from identity_core.domain.schema import Schema
+from identity_core.errors import PredicateUnsupported
 
 MAX_THRESHOLDS: Final = 256
 MAX_UNIT: Final = 32

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from identity_core.codec import multibase
 from identity_core.domain.attributes import ValueRefused
-from identity_core.domain.errors import InvalidCredential, JsonValue
 from identity_core.domain.schema import Message, Schema
+from identity_core.errors import InvalidCredential, JsonValue
 
 SIGNATURE_OCTETS: Final = 80
 

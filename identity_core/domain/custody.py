@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 
 
 class KeyNotHeld(IdentityError):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from identity_core.domain.anchor import Anchor
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidRequest, JsonValue
 from identity_core.domain.proof import ZkProof
+from identity_core.errors import InvalidRequest, JsonValue
 
 MAX_SYNC_WAIT_MS = 30_000
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from identity_core.domain.action import Action, Grant
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DelegationInvalid, DelegationNotNarrower, JsonValue
+from identity_core.errors import DelegationInvalid, DelegationNotNarrower, JsonValue
 
 MAX_DEPTH: Final = 8
 MAX_GRANTS: Final = 64

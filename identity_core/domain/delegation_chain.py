@@ -14,7 +14,7 @@ from typing import Final
 from identity_core.domain.action import Action, literal_of
 from identity_core.domain.delegation import MAX_DEPTH, Delegation, DelegationState, Suspension, broken
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.errors import (
     DelegationExpired,
     DelegationInvalid,
     DelegationNotActive,

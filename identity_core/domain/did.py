@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from identity_core.domain.echo import DID, echoed
-from identity_core.domain.errors import InvalidDid
+from identity_core.errors import InvalidDid
 
 MAX_LENGTH = 512
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from identity_core.domain import endpoint, keys, times
-from identity_core.domain.errors import InvalidDocument, JsonValue
+from identity_core.errors import InvalidDocument, JsonValue
 
 MAX_KEYS: Final = 20
 MAX_SERVICES: Final = 20

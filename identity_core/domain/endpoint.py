@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Final
 
 from identity_core.domain.echo import TERM, URI, echoed
-from identity_core.domain.errors import InvalidDocument
+from identity_core.errors import InvalidDocument
 
 MAX_URI: Final = 2048
 

@@ -24,8 +24,8 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.errors import AuthFailed, Forbidden
 from identity_core.domain.history import DidState, SpentChallenge, authentication_keys, digest
+from identity_core.errors import AuthFailed, Forbidden
 
 DID_AUTH: Final = "DIDAuth"
 RECOVERY_KEY: Final = "RecoveryKey"

@@ -31,11 +31,11 @@ from identity_core.domain.change import (
 )
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
 from identity_core.domain.evidence import Authorized
 from identity_core.domain.history import DidState, digest
 from identity_core.domain.keys import PublicKey
 from identity_core.domain.revision import Revision
+from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
 
 MAX_UPDATE_KEYS: Final = 10
 MAX_OPERATIONS: Final = 50

@@ -18,9 +18,9 @@ import orjson
 from identity_core.domain import history, keys
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InvalidDocument, JsonValue
 from identity_core.domain.history import DidState
 from identity_core.domain.log.entry import multihash
+from identity_core.errors import InvalidDocument, JsonValue
 
 _TEXTS: Final = ("alsoKnownAs", *keys.RELATIONSHIPS)
 _METHOD: Final = ("id", "type", "controller", "publicKeyMultibase")

@@ -19,8 +19,8 @@ from identity_core.codec import multibase
 from identity_core.domain import keys, times
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document, VerificationMethod
-from identity_core.domain.errors import IdentityError
 from identity_core.domain.revision import Revision
+from identity_core.errors import IdentityError
 
 CREATE: Final = "create"
 UPDATE: Final = "update"

@@ -16,7 +16,7 @@ from identity_core.codec import jcs, multibase
 from identity_core.crypto import ed25519
 from identity_core.domain import keys, times
 from identity_core.domain.document import Document, VerificationMethod
-from identity_core.domain.errors import DelegationInvalid, InvalidDocument, JsonValue
+from identity_core.errors import DelegationInvalid, InvalidDocument, JsonValue
 
 PROOF_TYPE: Final = "DataIntegrityProof"
 CRYPTOSUITE: Final = "eddsa-jcs-2022"

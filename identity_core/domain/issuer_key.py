@@ -14,7 +14,7 @@ from typing import Final
 from identity_core.codec import multikey
 from identity_core.domain import times
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, JsonValue
+from identity_core.errors import InvalidDid, JsonValue
 
 MANY_KEYS: Final = 4
 """More keys than this in force at once deserve a warning: a successor or two is what rotation leaves."""

@@ -16,7 +16,7 @@ from identity_core.cache import BoundedCache
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
 from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
-from identity_core.domain.errors import InvalidDocument
+from identity_core.errors import InvalidDocument
 
 AUTHENTICATION: Final = "authentication"
 ASSERTION_METHOD: Final = "assertionMethod"

@@ -17,8 +17,8 @@ from typing import Final
 
 from identity_core.codec import jcs, multikey
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.keys import KeyPair
+from identity_core.errors import InvalidDocument
 
 TAG: Final = b"IDENTITY-SERVICE-BBS-POP-V1:"
 MOST_AT_ONCE: Final = 3

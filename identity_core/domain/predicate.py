@@ -14,8 +14,8 @@ from hmac import compare_digest
 from typing import NoReturn
 
 from identity_core.domain.attributes import OFFSET, Attribute, AttributeType, TypedValue, ValueRefused
-from identity_core.domain.errors import JsonValue, PredicateNotSatisfied, PredicateUnsupported
 from identity_core.domain.schema import Message, Schema
+from identity_core.errors import JsonValue, PredicateNotSatisfied, PredicateUnsupported
 
 MAX_SET_SIZE = 4096
 """Elements of one set, and of all sets of a statement together."""

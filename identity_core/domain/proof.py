@@ -15,9 +15,9 @@ from typing import Final
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.errors import InternalError, JsonValue, PredicateUnsupported, ProofInvalid
 from identity_core.domain.predicate import Predicate
 from identity_core.domain.schema import Schema
+from identity_core.errors import InternalError, JsonValue, PredicateUnsupported, ProofInvalid
 
 MIN_NONCE_OCTETS = 16
 MAX_NONCE_OCTETS = 256

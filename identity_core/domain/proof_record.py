@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from identity_core.domain import times
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.proof import ZkProof
+from identity_core.errors import JsonValue
 
 MOST_CHARACTERS: Final = 2048
 

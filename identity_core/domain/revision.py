@@ -12,7 +12,7 @@ from datetime import datetime
 from identity_core.domain import endpoint, keys
 from identity_core.domain.change import NewKey, NewService
 from identity_core.domain.document import Document, ServiceEntry, VerificationMethod
-from identity_core.domain.errors import InvalidDocument
+from identity_core.errors import InvalidDocument
 
 
 @dataclass(slots=True)

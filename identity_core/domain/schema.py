@@ -19,7 +19,7 @@ from identity_core.domain.attributes import (
     AttributeType,
     ValueRefused,
 )
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 
 HEADER_TAG = b"IDENTITY-SERVICE-CREDENTIAL-V1:"
 MAX_HEADER_OCTETS = 16_384

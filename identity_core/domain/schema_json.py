@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from identity_core.domain.attributes import DOMAINS, Attribute, AttributeType, TypedValue, ValueRefused, decimal_text
 from identity_core.domain.credential_schema import NO_POLICY, AttributePolicy, CredentialSchema
-from identity_core.domain.errors import InvalidSchema, JsonValue
 from identity_core.domain.predicate import PredicateType
 from identity_core.domain.schema import Schema
+from identity_core.errors import InvalidSchema, JsonValue
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 ACTING: Final = frozenset(
     {

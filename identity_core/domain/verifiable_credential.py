@@ -17,8 +17,8 @@ from identity_core.domain import status_list, times
 from identity_core.domain.credential import Credential
 from identity_core.domain.credential_signature import parse_signature
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidCredential, InvalidDid
 from identity_core.domain.proof import Witness
+from identity_core.errors import InvalidCredential, InvalidDid
 
 CONTEXTS: Final = (status_list.VC_CONTEXT, "https://www.w3.org/ns/credentials/undefined-terms/v2")
 SCHEMA_TYPE: Final = "IdentityCredentialSchema"

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from identity_core.domain.errors import InvalidDid, InvalidRequest, JsonValue, ProofInvalid
 from identity_core.domain.issuer_key import controller_of
 from identity_core.domain.proof import (
     CLOCK_SKEW,
@@ -22,6 +21,7 @@ from identity_core.domain.proof import (
     Expectation,
     Presented,
 )
+from identity_core.errors import InvalidDid, InvalidRequest, JsonValue, ProofInvalid
 
 
 class Finding(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.plugin.border import border
 from identity_core.plugin.bulkhead import Bulkhead, Limits
 from identity_core.plugin.collect import BearerOffer

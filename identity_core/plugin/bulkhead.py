@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast, get_type_hints
 
-from identity_core.domain.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
+from identity_core.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
 from identity_core.plugin.circuit import Circuit, State
 from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
 from identity_core.plugin.results import Check, check_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.ports.clock import Clock
 
 MOST_RETRY_SECONDS = 60.0

@@ -10,7 +10,8 @@ from typing import Any
 
 from identity_core.domain.caller import Caller
 from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_core.domain.errors import (
+from identity_core.domain.history import LogInvalid
+from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
     DidDeactivated,
@@ -27,7 +28,6 @@ from identity_core.domain.errors import (
     StorageMismatch,
     VersionConflict,
 )
-from identity_core.domain.history import LogInvalid
 from identity_core.plugin.bulkhead import Contract
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod

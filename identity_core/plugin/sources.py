@@ -78,8 +78,9 @@ def load_within(source: PluginSource, seconds: float) -> object:
 
 
 def described(error: BaseException) -> str:
-    """An exception in one line."""
-    return one_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    """An exception in one line, for the operator: what a client would see of a database says too little."""
+    text = str(getattr(error, "reason", error))
+    return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def one_line(text: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from identity_core.domain.anchor import Anchor
 from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.errors import IdentityError, JsonValue, error_of
+from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
 from identity_core.ports.proofs import StoredProof
 
 
@@ -81,7 +81,7 @@ class Refused:
 
     def error(self) -> IdentityError:
         """The refusal, to be raised."""
-        return error_of(self.code, self.message, self.details)
+        return CODES.get(self.code, InternalError)(self.message, details=self.details)
 
 
 Outcome = DelegatedProof | Refused

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.anchor import Anchor
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.proof import ZkProof
+from identity_core.errors import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Protocol
 
 from identity_core.domain.audit_chain import ChainedLine, KeyedHead
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.history import DidState
+from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 
 

@@ -19,7 +19,6 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.audit_chain import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_core.domain.times import parse, printed_exactly
 from identity_core.ports.repositories import AuditRow
-from identity_core.store.refusals import settled, translated
 from identity_core.store.row_mac import RowMac
 
 _HEAD = """
@@ -51,8 +50,7 @@ class AuditLines:
         self._last, self._is_ours = KeyedHead(ChainHead(), 1), False
 
     def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
-        with translated:
-            return settled(self._database.write(lambda transaction: self._append(transaction, row), durable=durable))
+        return self._database.write(lambda transaction: self._append(transaction, row), durable=durable)
 
     def _append(self, transaction: Transaction, row: AuditRow) -> None:
         if self._group != transaction.group:
@@ -80,8 +78,7 @@ class AuditLines:
         return KeyedHead(_last_of(transaction), 0), False
 
     async def key_from_here(self) -> int:
-        with translated:
-            return await self._database.write(self._key_from_here)
+        return await self._database.write(self._key_from_here)
 
     def _key_from_here(self, transaction: Transaction) -> int:
         transaction.execute(self._read_head).fetchone()
@@ -97,28 +94,24 @@ class AuditLines:
         return kept if self._mac.holds(kept.encode(), row[3]) else None
 
     async def head(self) -> KeyedHead | None:
-        with translated:
-            row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
+        row = await self._database.read(lambda transaction: transaction.execute(_HEAD).fetchone())
         return self._kept(row)
 
     async def is_whole(self) -> bool:
-        with translated:
-            row, last = await self._database.read(
-                lambda transaction: (transaction.execute(_HEAD).fetchone(), transaction.execute(_LAST).fetchone())
-            )
+        row, last = await self._database.read(
+            lambda transaction: (transaction.execute(_HEAD).fetchone(), transaction.execute(_LAST).fetchone())
+        )
         kept = self._kept(row)
         return kept is not None and kept.head == (ChainHead() if last is None else ChainHead(last[0], _octets(last[1])))
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         parameters = {"after": after, "limit": limit}
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
         return [(sequence, from_line(bytes(line))) for sequence, line, _ in rows]
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
         parameters = {"after": after, "limit": limit}
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(_READ, parameters).fetchall())
         return [ChainedLine(sequence, _octets(line), _octets(link)) for sequence, line, link in rows]
 
 

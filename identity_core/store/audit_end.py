@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from identity_core.database import Database, Transaction
 from identity_core.domain.audit_chain import GENESIS
-from identity_core.store.refusals import settled, translated
 
 _LAST = "SELECT sequence, link FROM audit_lines ORDER BY sequence DESC LIMIT 1"
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
@@ -25,13 +24,10 @@ class StoredAuditEnd:
         self._database = database
 
     async def settled(self) -> tuple[int, bytes]:
-        with translated:
-            written = self._database.write(_settle)
-        return await settled(written)
+        return await self._database.write(_settle)
 
     def require_in_place(self) -> None:
-        with translated:
-            self._database.require_in_place()
+        self._database.require_in_place()
 
 
 async def drop_projections(database: Database, sequence: int) -> None:
@@ -43,9 +39,7 @@ async def drop_projections(database: Database, sequence: int) -> None:
             transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
         transaction.execute(_BARE_TREE, {"peaks": b""})
 
-    with translated:
-        written = database.write(cut)
-    await settled(written)
+    await database.write(cut)
 
 
 def _settle(transaction: Transaction) -> tuple[int, bytes]:

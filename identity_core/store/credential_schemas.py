@@ -13,7 +13,6 @@ from identity_core.database import Database, Transaction
 from identity_core.domain import schema_json
 from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
-from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
 _INSERT = """
@@ -46,8 +45,7 @@ class StoredCredentialSchemas:
             return known
         # PostgreSQL has no NUL in texts; no schema has such an id either.
         parameters = {"id": schema_id.replace("\0", "\1")}
-        with translated:
-            row = await self._database.read(lambda transaction: transaction.execute(_GET, parameters).fetchone())
+        row = await self._database.read(lambda transaction: transaction.execute(_GET, parameters).fetchone())
         return None if row is None else self._known.put(schema_id, _registered(row))
 
     async def add(self, schema: RegisteredSchema) -> bool:
@@ -57,8 +55,7 @@ class StoredCredentialSchemas:
             "created_at": micros(schema.created_at),
             "created_by": schema.created_by,
         }
-        with translated:
-            return await self._database.write(lambda transaction: transaction.execute(_INSERT, parameters).rowcount) > 0
+        return await self._database.write(lambda transaction: transaction.execute(_INSERT, parameters).rowcount) > 0
 
     async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
         start = {"after": (after or "").replace("\0", "\1"), "limit": limit}
@@ -72,8 +69,7 @@ class StoredCredentialSchemas:
             rows = transaction.execute(_PAGE, {**start, "last": sizes[taken - 1][0]}).fetchall()
             return SchemaPage(list(map(_registered, rows)), is_last=taken >= len(sizes))
 
-        with translated:
-            return await self._database.read(page)
+        return await self._database.read(page)
 
 
 @lru_cache(maxsize=1024)

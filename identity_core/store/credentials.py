@@ -14,10 +14,9 @@ from identity_core.database import Database, Transaction
 from identity_core.domain import status_list
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.ports.credentials import CredentialFilter, Position, StatusList
 from identity_core.store.credential_schemas import definition
-from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
 TRIES: Final = 64
@@ -77,14 +76,12 @@ class StoredCredentials:
         row = {**_row(credential), "sealed": sealed}
         thrown = dice(4 * TRIES)
         places = [int.from_bytes(thrown[at : at + 4], "big") % status_list.ENTRIES for at in range(0, len(thrown), 4)]
-        with translated:
-            return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
+        return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
 
     async def list(self, wanted: CredentialFilter, *, after: Position | None, limit: int) -> Sequence[Credential]:
         statement, parameters = _page(wanted, after)
         parameters["limit"] = limit
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchall())
         return list(map(_credential, rows))
 
     async def set_status(
@@ -105,8 +102,7 @@ class StoredCredentials:
             transaction.execute(_TOUCH_LIST, touched)
             return transaction.execute(_GET, {"id": credential.id}).fetchone()
 
-        with translated:
-            row = await self._database.write(change)
+        row = await self._database.write(change)
         return None if row is None else _credential(row)
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
@@ -121,16 +117,14 @@ class StoredCredentials:
             rows = transaction.execute(_SET_BITS, {**span, "status": _SAYS[purpose].value}).fetchall()
             return StatusList(version, moment(changed_at), [row[0] for row in rows])
 
-        with translated:
-            return await self._database.read(read)
+        return await self._database.read(read)
 
     async def status_list_version(self, list_id: str) -> int | None:
         row = await self._one(_LIST_VERSION, {"id": list_id})
         return None if row is None else int(row[0])
 
     async def _one(self, statement: str, parameters: dict[str, object]) -> Any:
-        with translated:
-            return await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchone())
+        return await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchone())
 
 
 def _add(

@@ -15,7 +15,6 @@ from identity_core.domain.delegation import Delegation, Suspension
 from identity_core.domain.delegation_chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.did import Did
 from identity_core.ports.delegations import DelegationFilter, IbctMember, Position
-from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros, moment
 
 PRUNED_AT_ONCE = 8
@@ -82,13 +81,11 @@ class StoredDelegations:
         self._database = database
 
     async def chain(self, delegation_id: str) -> DelegationChain | None:
-        with translated:
-            return await self._database.read(lambda transaction: read_chain(transaction, delegation_id))
+        return await self._database.read(lambda transaction: read_chain(transaction, delegation_id))
 
     async def add(self, delegation: Delegation) -> None:
         row = _row(delegation)
-        with translated:
-            await settled(self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount))
+        await self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount)
 
     async def list(self, wanted: DelegationFilter, *, after: Position | None, limit: int) -> Sequence[DelegationChain]:
         sql, parameters = _page(wanted, after, limit)
@@ -101,8 +98,7 @@ class StoredDelegations:
                 for chain in alone
             ]
 
-        with translated:
-            return await self._database.read(page)
+        return await self._database.read(page)
 
     async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
         return await self._changed(_REVOKE, {"id": delegation_id, "by": by, "reason": reason, "now": micros(now)})
@@ -139,19 +135,16 @@ class StoredDelegations:
             transaction.execute(_PRUNE_IBCTS, parameters)
             return moment(transaction.execute(_REVOKE_IBCT, parameters).fetchone()[0])
 
-        with translated:
-            return await settled(self._database.write(revoke))
+        return await self._database.write(revoke)
 
     async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
-        with translated:
-            return await self._database.read(lambda transaction: is_ibct_revoked(transaction, str(invoker), id, nonce))
+        return await self._database.read(lambda transaction: is_ibct_revoked(transaction, str(invoker), id, nonce))
 
     async def _changed(self, sql: str, parameters: dict[str, object]) -> bool:
         return await self._write(lambda transaction: transaction.execute(sql, parameters).fetchone() is not None)
 
     async def _write(self, job: Job[bool]) -> bool:
-        with translated:
-            return await settled(self._database.write(job))
+        return await self._database.write(job)
 
 
 def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain | None:

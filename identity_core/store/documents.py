@@ -16,10 +16,9 @@ from datetime import datetime
 
 from identity_core.cache import BoundedCache
 from identity_core.database import Database, Transaction
-from identity_core.domain.errors import DidQuarantined
+from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.quarantine import QuarantinedDids
-from identity_core.store.refusals import translated
 from identity_core.store.row_mac import RowMac
 from identity_core.store.times import micros
 from identity_core.store.version_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
@@ -118,13 +117,12 @@ class Documents:
         def insert(transaction: Transaction) -> list[IndexedVersion]:
             return [each for each, row in zip(versions, rows, strict=True) if self._inserted(transaction, row)]
 
-        with translated:
-            # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
-            durable = self._database.dialect == "postgresql"
-            written = asyncio.ensure_future(self._database.write(insert, durable=durable))
-            written.add_done_callback(self._recorded)
-            # A caller that is cancelled (its client hung up) must take neither the row nor the news of it away.
-            await asyncio.shield(written)
+        # A file's last commits die with the process that then looks for them; a server may fail over behind its back.
+        durable = self._database.dialect == "postgresql"
+        written = asyncio.ensure_future(self._database.write(insert, durable=durable))
+        written.add_done_callback(self._recorded)
+        # A caller that is cancelled (its client hung up) must take neither the row nor the news of it away.
+        await asyncio.shield(written)
 
     def _inserted(self, transaction: Transaction, row: Row) -> bool:
         """Whether the row is in its place now. One that somebody put there before is found out when it is read."""
@@ -138,12 +136,11 @@ class Documents:
 
     async def cursor(self) -> int:
         """See ``DocumentIndex.cursor``. It is worked out when asked, which is at a start, so that no write pays for it."""
-        with translated:
-            kept = await self._database.read(lambda transaction: transaction.execute(_KNOWN_CURSOR).fetchone())
-            known = kept[0] if kept is not None and self._cursors.holds(_counted(kept[0]), kept[1]) else 0
-            cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
-            if cursor > known and not self._database.read_only:
-                await self._keep_cursor(cursor, replace=kept is not None and known == 0)
+        kept = await self._database.read(lambda transaction: transaction.execute(_KNOWN_CURSOR).fetchone())
+        known = kept[0] if kept is not None and self._cursors.holds(_counted(kept[0]), kept[1]) else 0
+        cursor = await self._database.read(lambda transaction: _gapless(transaction, known))
+        if cursor > known and not self._database.read_only:
+            await self._keep_cursor(cursor, replace=kept is not None and known == 0)
         return cursor
 
     async def is_empty(self) -> bool:
@@ -151,8 +148,7 @@ class Documents:
         return not await self._read(_EVENTS, {"after": 0, "limit": 1})
 
     async def pass_over(self, sequence: int) -> None:
-        with translated:
-            await self._keep_cursor(sequence, replace=False)
+        await self._keep_cursor(sequence, replace=False)
 
     async def _keep_cursor(self, sequence: int, *, replace: bool) -> None:
         parameters = {"sequence": sequence, "mac": self._cursors.tag(_counted(sequence)), "replace": replace}
@@ -161,8 +157,7 @@ class Documents:
         )
 
     def _known(self, did: str) -> IndexedVersion | None:
-        with translated:
-            foreign = self._database.foreign_changes()
+        foreign = self._database.foreign_changes()
         if foreign is None:
             return None
         if foreign != self._foreign:
@@ -184,16 +179,14 @@ class Documents:
             self._keep(version)
 
     async def _one(self, sql: str, parameters: Mapping[str, object]) -> IndexedVersion | None:
-        with translated:
-            row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
+        row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
         return None if row is None else self._opened(row)
 
     async def _all(self, sql: str, parameters: Mapping[str, object]) -> Sequence[IndexedVersion]:
         return [self._opened(row) for row in await self._read(sql, parameters)]
 
     async def _read(self, sql: str, parameters: Mapping[str, object]) -> list[Row]:
-        with translated:
-            return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
 
     def _is_ours(self, row: Row) -> bool:
         if is_ours(self._rows, row):

@@ -8,7 +8,6 @@ import orjson
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import IdempotencyRecord, StoredAnswer
-from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros
 
 LEASE = timedelta(seconds=60)
@@ -64,8 +63,7 @@ class StoredIdempotencyKeys:
             pairs = tuple((name, value) for name, value in orjson.loads(bytes(headers)))
             return IdempotencyRecord(known, StoredAnswer(status, pairs, bytes(body)))
 
-        with translated:
-            return await self._database.write(reserve, durable=False)
+        return await self._database.write(reserve, durable=False)
 
     async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
         parameters = {
@@ -75,20 +73,15 @@ class StoredIdempotencyKeys:
             "body": answer.body,
             "now": micros(now),
         }
-        with translated:
-            await self._database.write(lambda transaction: transaction.execute(_COMPLETE, parameters).rowcount)
+        await self._database.write(lambda transaction: transaction.execute(_COMPLETE, parameters).rowcount)
 
     async def abandon(self, key_hash: str) -> None:
         parameters = {"key_hash": key_hash}
-        with translated:
-            await self._database.write(
-                lambda transaction: transaction.execute(_ABANDON, parameters).rowcount, durable=False
-            )
+        await self._database.write(
+            lambda transaction: transaction.execute(_ABANDON, parameters).rowcount, durable=False
+        )
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}
-        with translated:
-            job = self._database.write(
-                lambda transaction: transaction.execute(_PRUNE, parameters).rowcount, durable=False
-            )
-            return await settled(job)
+        job = self._database.write(lambda transaction: transaction.execute(_PRUNE, parameters).rowcount, durable=False)
+        return await job

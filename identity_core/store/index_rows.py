@@ -11,7 +11,6 @@ from typing import Final
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.store.refusals import translated
 from identity_core.store.row_mac import RowMac
 from identity_core.store.version_rows import INSERT, NAMES, SELECT, VERSIONS, Row, is_ours, row_of, tagged
 
@@ -36,13 +35,11 @@ class StoredIndexRows:
         self._mac = RowMac(secret, VERSIONS)
 
     async def compare(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        with translated:
-            stored = await self._database.read(lambda transaction: _rows(transaction, did))
+        stored = await self._database.read(lambda transaction: _rows(transaction, did))
         return [f"version {number} {what}" for number, what in self._differences(stored, folded)]
 
     async def seal(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        with translated:
-            return await self._database.write(lambda transaction: self._seal(transaction, did, folded), durable=False)
+        return await self._database.write(lambda transaction: self._seal(transaction, did, folded), durable=False)
 
     def _seal(self, transaction: Transaction, did: str, folded: Sequence[IndexedVersion]) -> list[str]:
         stored = _rows(transaction, did)
@@ -60,8 +57,7 @@ class StoredIndexRows:
         return []
 
     async def rebuild(self, did: str, folded: Sequence[IndexedVersion]) -> Sequence[str]:
-        with translated:
-            return await self._database.write(lambda transaction: self._rebuild(transaction, did, folded))
+        return await self._database.write(lambda transaction: self._rebuild(transaction, did, folded))
 
     def _rebuild(self, transaction: Transaction, did: str, folded: Sequence[IndexedVersion]) -> list[str]:
         stored = _rows(transaction, did)
@@ -107,8 +103,7 @@ class StoredIndexRows:
 
     async def _names(self, sql: str, after: str, limit: int) -> Sequence[str]:
         parameters = {"after": after, "limit": limit}
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
         return [str(row[0]) for row in rows]
 
 

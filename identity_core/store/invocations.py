@@ -11,7 +11,7 @@ import orjson
 from identity_core.database import Database, Transaction
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.errors import (
+from identity_core.errors import (
     IbctReplayed,
     IdentityError,
     InternalError,
@@ -21,7 +21,6 @@ from identity_core.domain.errors import (
 from identity_core.ports.invocations import Earlier, Holds, Invocation, Lease, Outcome, Refused, Spending
 from identity_core.ports.proofs import StoredProof
 from identity_core.store.proofs import add_proof, find_proof
-from identity_core.store.refusals import settled, translated
 from identity_core.store.spending import count, limited, revoked, sealed_values
 from identity_core.store.times import micros
 
@@ -77,15 +76,14 @@ class StoredInvocations:
         self._random = random
 
     async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
-        with translated:
-            return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
+        return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
 
     async def consume(
         self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
     ) -> Lease | Refused | Earlier:
         lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
         # Durable whatever the answer: the disk must not tell what the limits keep.
-        return await settled(self._database.write(lambda transaction: self._consume(transaction, lease, holds, now)))
+        return await self._database.write(lambda transaction: self._consume(transaction, lease, holds, now))
 
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
@@ -119,7 +117,7 @@ class StoredInvocations:
             # A proof that the identical request got in this moment is not for one that is refused.
             return taken if isinstance(taken.outcome, Refused) else refused
 
-        return await settled(self._database.write(refuse))
+        return await self._database.write(refuse)
 
     def _take(self, transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> bool | Earlier:
         """Takes nonce and id. True: nobody had them; False: a lease on them had ended, and is taken over."""
@@ -142,7 +140,7 @@ class StoredInvocations:
         return False
 
     async def finish(self, lease: Lease, proof: StoredProof) -> None:
-        refusal = await settled(self._database.write(lambda transaction: self._finish(transaction, lease, proof)))
+        refusal = await self._database.write(lambda transaction: self._finish(transaction, lease, proof))
         if refusal is not None:
             raise refusal
 
@@ -167,9 +165,7 @@ class StoredInvocations:
         await self._update(_AMEND, _key(lease.invocation, lease.token) | {"details": _anchor_json(anchor)})
 
     async def _update(self, sql: str, parameters: dict[str, object]) -> None:
-        await settled(
-            self._database.write(lambda transaction: transaction.execute(sql, parameters).rowcount, durable=False)
-        )
+        await self._database.write(lambda transaction: transaction.execute(sql, parameters).rowcount, durable=False)
 
     def _lock(self, transaction: Transaction) -> None:
         if self._database.dialect == "postgresql":

@@ -15,7 +15,6 @@ from identity_core.domain.anchoring import Batch, BatchState
 from identity_core.ports.outbox import Leaf, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.store import anchor_checkpoints, anchor_retries, anchor_revocations
 from identity_core.store.anchors import anchors_of
-from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros, moment
 
 LEASE: Final = timedelta(seconds=15)
@@ -88,30 +87,25 @@ class StoredOutbox:
             revoking = transaction.execute(_REVOKING, {"ledger": ledger}).fetchone()[0]
             return Work(waiting, None if oldest is None else moment(oldest), undecided, revoking, trouble or "")
 
-        with translated:
-            return await self._database.read(read)
+        return await self._database.read(read)
 
     async def hold(self, now: datetime) -> bool:
         longest = micros(now + LEASE)
         row = {"holder": self._holder, "now": micros(now), "until": longest, "longest": longest}
-        with translated:
-            held = self._database.write(lambda transaction: transaction.execute(_HOLD, row).rowcount, durable=False)
-        return await settled(held) == 1
+        held = self._database.write(lambda transaction: transaction.execute(_HOLD, row).rowcount, durable=False)
+        return await held == 1
 
     async def release(self) -> None:
         row = {"holder": self._holder}
-        with translated:
-            done = self._database.write(lambda transaction: transaction.execute(_RELEASE, row).rowcount, durable=False)
-        await settled(done)
+        done = self._database.write(lambda transaction: transaction.execute(_RELEASE, row).rowcount, durable=False)
+        await done
 
     async def queued(self, limit: int) -> Sequence[Leaf]:
-        with translated:
-            rows = await self._database.read(lambda reading: reading.execute(_QUEUED, {"limit": limit}).fetchall())
+        rows = await self._database.read(lambda reading: reading.execute(_QUEUED, {"limit": limit}).fetchall())
         return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
 
     async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
-        with translated:
-            return await self._database.read(lambda reading: anchor_revocations.revoking(reading, ledger, limit))
+        return await self._database.read(lambda reading: anchor_revocations.revoking(reading, ledger, limit))
 
     async def seal(self, sealing: Sealing, now: datetime) -> Batch:
         checkpoint, details = sealing.checkpoint or (None, None)
@@ -128,8 +122,7 @@ class StoredOutbox:
             transaction.execute(self._detail, {"details": paths})
             return Batch(number, sealing.root, sealing.size, BatchState.SEALED)
 
-        with translated:
-            return await self._database.write(seal)
+        return await self._database.write(seal)
 
     async def undecided(self, ledger: str) -> Sequence[Batch]:
         return await self._batches(_BATCHES, {"ledger": ledger})
@@ -143,8 +136,7 @@ class StoredOutbox:
         return await self._batches(_CONFIRMED, {"ledger": ledger, "limit": limit, **place})
 
     async def _batches(self, sql: str, parameters: Mapping[str, object]) -> Sequence[Batch]:
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
         return [_batch(*row) for row in rows]
 
     async def advance(self, before: Batch, after: Batch, now: datetime) -> None:
@@ -163,8 +155,7 @@ class StoredOutbox:
             if after.anchor.status is not before.anchor.status:
                 self._tell(transaction, _LIVE, {"id": after.id}, _KINDS[after.anchor.status.value], now)
 
-        with translated:
-            await self._database.write(advance)
+        await self._database.write(advance)
 
     async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
         def revoked(transaction: Transaction) -> None:
@@ -172,14 +163,10 @@ class StoredOutbox:
             anchor_revocations.revoked(transaction, leaf, block_number)
             self._tell(transaction, ":proof_id", {"proof_id": leaf.proof_id}, ("anchor.revoked", "done"), now)
 
-        with translated:
-            await self._database.write(revoked)
+        await self._database.write(revoked)
 
     async def revoked_leaves(self, ledger: str, below: RevokedLeaf | None, limit: int) -> Sequence[RevokedLeaf]:
-        with translated:
-            return await self._database.read(
-                lambda reading: anchor_revocations.all_revoked(reading, ledger, below, limit)
-            )
+        return await self._database.read(lambda reading: anchor_revocations.all_revoked(reading, ledger, below, limit))
 
     async def revocation_undone(self, before: RevokedLeaf, block_number: int | None, now: datetime) -> None:
         leaf = before.leaf
@@ -194,25 +181,20 @@ class StoredOutbox:
             anchor_revocations.undone(transaction, leaf, batch)
             self._tell(transaction, ":proof_id", which, _KINDS["pending"], now)
 
-        with translated:
-            await self._database.write(undone)
+        await self._database.write(undone)
 
     async def receipt(self, proof_id: str) -> Anchor | None:
-        with translated:
-            found = await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))
+        found = await self._database.read(lambda transaction: anchors_of(transaction, [proof_id]))
         return found.get(proof_id)
 
     async def anchored_checkpoint(self, ledger: str) -> AnchoredCheckpoint | None:
-        with translated:
-            return await self._database.read(lambda reading: anchor_checkpoints.newest(reading, ledger))
+        return await self._database.read(lambda reading: anchor_checkpoints.newest(reading, ledger))
 
     async def retry(self, now: datetime) -> int:
-        with translated:
-            return await self._database.write(lambda transaction: anchor_retries.retry(transaction, now))
+        return await self._database.write(lambda transaction: anchor_retries.retry(transaction, now))
 
     async def backfill(self, now: datetime, limit: int) -> int:
-        with translated:
-            return await self._database.write(lambda transaction: anchor_retries.backfill(transaction, now, limit))
+        return await self._database.write(lambda transaction: anchor_retries.backfill(transaction, now, limit))
 
     def _show(self, transaction: Transaction, before: Batch, after: Batch) -> None:
         """The receipts of its proofs; those that are pending read their batch."""

@@ -14,7 +14,6 @@ from identity_core.domain.proof import ZkProof
 from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store.anchor_leaves import add_leaf, revoke_leaf
 from identity_core.store.anchors import BLOCK, TX_HASH
-from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
 _NAMES: Final = (
@@ -66,8 +65,7 @@ class StoredProofs:
         self._database = database
 
     async def get(self, proof_id: str) -> StoredProof | None:
-        with translated:
-            return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
+        return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
 
     async def list(
         self,
@@ -85,8 +83,7 @@ class StoredProofs:
             where.append(_BEFORE)
             parameters |= {"at": micros(before[0]), "id": before[1]}
         sql = _SELECT + (f" WHERE {' AND '.join(where)}" if where else "") + _LAST
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
         return [_proof(row) for row in rows]
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
@@ -102,8 +99,7 @@ class StoredProofs:
             revoke_leaf(transaction, proof_id)
             return find_proof(transaction, proof_id)
 
-        with translated:
-            return await self._database.write(revoke)
+        return await self._database.write(revoke)
 
     async def bring_in(self, proofs: Sequence[StoredProof]) -> int:
         def bring_in(transaction: Transaction) -> int:
@@ -113,8 +109,7 @@ class StoredProofs:
                 add_proof(transaction, proof)
             return len({proof.id for proof in new})
 
-        with translated:
-            return await self._database.write(bring_in)
+        return await self._database.write(bring_in)
 
 
 def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:

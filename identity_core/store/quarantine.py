@@ -13,7 +13,6 @@ from typing import Final
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import Suspicion
-from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
 # What waits for the table; whoever spoils more rows within a second is found out by their audit.
@@ -41,33 +40,28 @@ class QuarantinedDids:
         if not self._noted:
             return ()
         noted = dict(self._noted)
-        with translated:
-            stored = await self._database.read(lambda transaction: _stored(transaction, noted))
+        stored = await self._database.read(lambda transaction: _stored(transaction, noted))
         for did in stored:
             self._noted.pop(did, None)
         return [Suspicion(did, reason, now) for did, reason in noted.items() if did not in stored]
 
     async def add(self, found: Sequence[Suspicion]) -> None:
-        with translated:
-            await self._database.write(lambda transaction: _add(transaction, found))
+        await self._database.write(lambda transaction: _add(transaction, found))
         for one in found:
             self._noted.pop(one.did, None)
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
         parameters = {"after": after, "limit": limit}
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(_LIST, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(_LIST, parameters).fetchall())
         return [Suspicion(did, reason, moment(since)) for did, reason, since in rows]
 
     async def count(self) -> int:
-        with translated:
-            stored: int = await self._database.read(lambda transaction: transaction.execute(_COUNT).fetchone()[0])
+        stored: int = await self._database.read(lambda transaction: transaction.execute(_COUNT).fetchone()[0])
         return max(stored, len(self._noted))
 
     async def release(self, did: str) -> None:
         self._noted.pop(did, None)
-        with translated:
-            await self._database.write(lambda transaction: transaction.execute(_RELEASE, {"did": did}).rowcount)
+        await self._database.write(lambda transaction: transaction.execute(_RELEASE, {"did": did}).rowcount)
 
 
 def _stored(transaction: Transaction, dids: Iterable[str]) -> set[str]:

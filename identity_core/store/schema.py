@@ -14,6 +14,7 @@ from identity_core.database import (
     Database,
     DatabaseAbsent,
     DatabaseError,
+    DatabaseMismatch,
     DatabaseUnavailable,
     MigrationFailed,
     MigrationPending,
@@ -98,7 +99,7 @@ def alembic_config(connection: Connection) -> Config:
 def _revision(database: Database) -> str | None:
     try:
         row = database.read_now(lambda transaction: transaction.execute(_REVISION).fetchone())
-    except DatabaseUnavailable:
+    except (DatabaseUnavailable, DatabaseMismatch):
         raise
     except DatabaseError:
         return None

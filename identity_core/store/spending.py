@@ -11,7 +11,7 @@ from typing import Final
 
 from identity_core.database import Transaction
 from identity_core.domain.delegation import Suspension
-from identity_core.domain.errors import (
+from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
     DelegationExhausted,

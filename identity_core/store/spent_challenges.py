@@ -7,7 +7,6 @@ from datetime import datetime
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import SpentChallenge
-from identity_core.store.refusals import settled, translated
 from identity_core.store.times import micros
 
 _NUMBERS = """
@@ -34,8 +33,7 @@ class StoredSpentChallenges:
             rows = (transaction.execute(_NUMBERS, {"saying": one, "limit": limit}).fetchall() for one in sayings)
             return [[row[0] for row in found] for found in rows]
 
-        with translated:
-            return await self._database.read(read)
+        return await self._database.read(read)
 
     async def spend(self, spent: SpentChallenge) -> bool:
         row = {
@@ -44,15 +42,9 @@ class StoredSpentChallenges:
             "number": spent.number,
             "expires_at": micros(spent.expires_at),
         }
-        with translated:
-            return (
-                await settled(self._database.write(lambda transaction: transaction.execute(_SPEND, row).rowcount)) > 0
-            )
+        return await self._database.write(lambda transaction: transaction.execute(_SPEND, row).rowcount) > 0
 
     async def forget(self, until: datetime, *, limit: int) -> int:
         parameters = {"until": micros(until), "limit": limit}
-        with translated:
-            job = self._database.write(
-                lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False
-            )
-            return await settled(job)
+        job = self._database.write(lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False)
+        return await job

@@ -8,7 +8,6 @@ from typing import Any
 from identity_core.database import Database, Transaction
 from identity_core.ports.timeline import TimelineEntry, TimelineRow, TimelineWish
 from identity_core.store.anchors import anchors_of
-from identity_core.store.refusals import settled, translated
 from identity_core.store.row_ids import bounds, row_id
 from identity_core.store.times import micros, moment
 
@@ -47,8 +46,7 @@ class StoredTimeline:
             "credential_id": entry.credential_id,
             "proof_id": entry.proof_id,
         }
-        with translated:
-            return settled(self._database.write(lambda transaction: _insert(transaction, row), durable=durable))
+        return self._database.write(lambda transaction: _insert(transaction, row), durable=durable)
 
     async def list(self, wish: TimelineWish) -> Sequence[TimelineRow]:
         if wish.dids is not None and not wish.dids:
@@ -67,8 +65,7 @@ class StoredTimeline:
         if wish.dids is not None:
             names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids))}
             sql, parameters = _concerning(list(names)), parameters | names
-        with translated:
-            return await self._database.read(lambda transaction: _read(transaction, sql, parameters))
+        return await self._database.read(lambda transaction: _read(transaction, sql, parameters))
 
 
 def _insert(transaction: Transaction, row: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.merkle.tiles import TileKey, edge_of, grown
 from identity_core.domain.merkle.tree import Frontier
 from identity_core.ports.transparency import Growth
-from identity_core.store.refusals import settled, translated
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
@@ -49,20 +48,14 @@ class TransparencyTree:
 
     async def named(self, origin: str) -> str:
         """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
-        with translated:
-            # Only the first start has anything to write.
-            return await self._database.read(_origin) or await self._database.write(
-                lambda writing: _named(writing, origin)
-            )
+        # Only the first start has anything to write.
+        return await self._database.read(_origin) or await self._database.write(lambda writing: _named(writing, origin))
 
     async def frontier(self) -> Frontier:
-        with translated:
-            return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))
+        return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))
 
     async def append(self, size: int, growth: Growth) -> Frontier:
-        with translated:
-            written = self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
-        return await settled(written)
+        return await self._database.write(lambda transaction: self._append(transaction, size, growth), durable=False)
 
     def _append(self, transaction: Transaction, size: int, growth: Growth) -> Frontier:
         before = _frontier(transaction, self._head)
@@ -78,13 +71,11 @@ class TransparencyTree:
         return after
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
-        with translated:
-            return await self._database.read(lambda transaction: _tiles(transaction, wanted))
+        return await self._database.read(lambda transaction: _tiles(transaction, wanted))
 
     async def places(self, transaction: bytes) -> Sequence[int]:
         parameters = {"prefix": _prefix(transaction)}
-        with translated:
-            rows = await self._database.read(lambda reading: reading.execute(_PLACES, parameters).fetchall())
+        rows = await self._database.read(lambda reading: reading.execute(_PLACES, parameters).fetchall())
         return [row[0] for row in rows]
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from identity_core.database import Database, Transaction
-from identity_core.domain.errors import QuotaExceeded
+from identity_core.errors import QuotaExceeded
 from identity_core.ports.usage import KEPT, Charge
-from identity_core.store.refusals import settled, translated
 
 _UNLIMITED: Final = 1 << 62
 
@@ -37,8 +36,7 @@ class StoredUsage:
     async def charge(self, charges: Sequence[Charge]) -> None:
         if not charges:
             return
-        with translated:
-            await settled(self._database.write(lambda transaction: self._charge(transaction, charges), durable=False))
+        await self._database.write(lambda transaction: self._charge(transaction, charges), durable=False)
 
     def _charge(self, transaction: Transaction, charges: Sequence[Charge]) -> None:
         if self._database.dialect == "postgresql":
@@ -64,13 +62,9 @@ class StoredUsage:
                 transaction.execute(_LOCK).fetchone()
             return transaction.execute(_REFUND, row).rowcount
 
-        with translated:
-            await settled(self._database.write(refund, durable=False))
+        await self._database.write(refund, durable=False)
 
     async def forget(self, before_day: int, *, limit: int) -> int:
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}
-        with translated:
-            job = self._database.write(
-                lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False
-            )
-            return await settled(job)
+        job = self._database.write(lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False)
+        return await job

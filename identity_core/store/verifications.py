@@ -11,7 +11,6 @@ import orjson
 from identity_core.database import Database, Transaction
 from identity_core.ports.verifications import Verification, VerificationCounts, VerificationRow, VerificationWish
 from identity_core.store.anchors import anchors_of
-from identity_core.store.refusals import settled, translated
 from identity_core.store.row_ids import bounds, row_id
 from identity_core.store.times import micros, moment
 
@@ -48,25 +47,22 @@ class StoredVerifications:
             "predicate_type": verification.predicate_type,
             "codes": orjson.dumps(verification.codes),
         }
-        with translated:
-            return settled(self._database.write(lambda transaction: _insert(transaction, row), durable=False))
+        return self._database.write(lambda transaction: _insert(transaction, row), durable=False)
 
     async def list(self, wish: VerificationWish) -> Sequence[VerificationRow]:
         parts, parameters = _parts(wish, before=wish.before)
         # A page of each role along its own index is enough for the page of all.
         pages = [f"SELECT * FROM (SELECT {_COLUMNS} FROM verifications{part}{_LAST}) AS page" for part in parts]  # noqa: S608
         sql = " UNION ".join(pages) + _LAST
-        with translated:
-            return await self._database.read(
-                lambda transaction: _read(transaction, sql, parameters | {"limit": wish.limit})
-            )
+        return await self._database.read(
+            lambda transaction: _read(transaction, sql, parameters | {"limit": wish.limit})
+        )
 
     async def counts(self, wish: VerificationWish) -> VerificationCounts:
         parts, parameters = _parts(wish, before=None)
         seen = " UNION ".join(f"SELECT id, verified, codes FROM verifications{part}" for part in parts)  # noqa: S608
         sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608
-        with translated:
-            rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
         reasons: Counter[str] = Counter()
         for _, codes, count in rows:
             for code in orjson.loads(bytes(codes)):

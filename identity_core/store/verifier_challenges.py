@@ -10,9 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from identity_core.database import Database, Transaction
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.ports.verifications import VerifierChallenge
-from identity_core.store.refusals import translated
 from identity_core.store.times import micros, moment
 
 LIVE_PER_OWNER = 4096
@@ -52,8 +51,7 @@ class StoredVerifierChallenges:
             "pruned": PRUNED_AT_ONCE,
             "most": self._most,
         }
-        with translated:
-            await self._database.write(lambda transaction: self._add(transaction, row), durable=False)
+        await self._database.write(lambda transaction: self._add(transaction, row), durable=False)
 
     def _add(self, transaction: Transaction, row: dict[str, Any]) -> None:
         transaction.execute(_PRUNE, row)
@@ -64,14 +62,12 @@ class StoredVerifierChallenges:
 
     async def find(self, text: str) -> VerifierChallenge | None:
         parameters = {"digest": _digest(text)}
-        with translated:
-            row = await self._database.read(lambda transaction: transaction.execute(_FIND, parameters).fetchone())
+        row = await self._database.read(lambda transaction: transaction.execute(_FIND, parameters).fetchone())
         return None if row is None else VerifierChallenge(row[0], row[1], moment(row[2]), bool(row[3]))
 
     async def spend(self, text: str, now: datetime) -> bool:
         parameters = {"digest": _digest(text), "now": micros(now)}
-        with translated:
-            row = await self._database.write(lambda transaction: transaction.execute(_SPEND, parameters).fetchone())
+        row = await self._database.write(lambda transaction: transaction.execute(_SPEND, parameters).fetchone())
         return row is not None
 
 

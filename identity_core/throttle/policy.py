@@ -18,7 +18,7 @@ from math import ceil
 
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.did import Did
-from identity_core.domain.errors import RateLimited
+from identity_core.errors import RateLimited
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
 
 Headers = list[tuple[str, str]]

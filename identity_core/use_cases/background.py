@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 
 log = logging.getLogger("identity")
 

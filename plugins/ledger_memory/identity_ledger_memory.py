@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import timedelta
 
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchorTransaction, LedgerBackend, LedgerEntry, LedgerHead, LogSize, Receipt

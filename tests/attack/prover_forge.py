@@ -28,8 +28,8 @@ from identity_core.crypto.bbs.octets import (
 )
 from identity_core.crypto.bbs.suite import RandomScalars, ciphersuite
 from identity_core.crypto.bls12381 import ORDER, select
-from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.proof import Presented, ZkProof, public_signals
+from identity_core.errors import ProofInvalid
 
 ISSUER = BbsIssuer()
 CURVE = select()

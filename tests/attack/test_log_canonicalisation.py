@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.domain.change import Create, NewService
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.log import LogInvalid
+from identity_core.errors import InvalidDocument
 from tests.attack.log_forger import LOG_KEY, METHOD, new_life, parsed, reminted, whole_life
 
 LIFE = whole_life()

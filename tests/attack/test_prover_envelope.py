@@ -11,9 +11,9 @@ from identity_prover_bbs.verifier import Verifying
 from identity_core.conformance.credentials import HANA, NOW, SCHEMA, context
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.errors import PredicateUnsupported, ProofInvalid
 from identity_core.domain.proof import ZkProof
 from identity_core.domain.schema import Schema
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 from tests.attack.prover_forge import ISSUER, Forger, ask, b64, fixed_random, honest, unb64, verdict
 
 ASKED = ask(("balance", "gte", 5), ("country", "eq", "JP"), ("score", "set_member", [1, 211]))

@@ -16,8 +16,8 @@ from identity_prover_bbs.set_argument import SetProver
 from identity_core.conformance.credentials import HANA, SCHEMA, BbsIssuer
 from identity_core.crypto.bls12381 import ORDER, select
 from identity_core.domain.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType
-from identity_core.domain.errors import PredicateNotSatisfied, PredicateUnsupported
 from identity_core.domain.schema import Schema
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from tests.attack.prover_forge import (
     CURVE,
     CheatingRange,

@@ -19,8 +19,8 @@ import pytest
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.document import Document
-from identity_core.domain.errors import IdentityError, ProofNotFound
 from identity_core.domain.verification import Finding, Question, Verdict
+from identity_core.errors import IdentityError, ProofNotFound
 from identity_core.ports.timeline import TimelineWish
 from identity_core.ports.verifications import VerificationWish
 from identity_core.use_cases.dids.writer import Occasion

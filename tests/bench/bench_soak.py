@@ -28,7 +28,7 @@ from pathlib import Path
 import uvloop
 
 from identity_core.client import Signer, hash_body
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from tests.bench.servers import UNLIMITED, Reply, Server, on_client_core, serve
 from tests.bench.wire import PREFIX, Made, Wire, creation, did_path, exchange, make_dids, octets
 

@@ -13,7 +13,7 @@ from _pytest.outcomes import Failed
 from identity_core.conformance.bearer import BearerConformance, Tokens
 from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed
+from identity_core.errors import AuthFailed
 
 KEY = b"the verifier's key"
 AT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -14,10 +14,10 @@ from identity_core.conformance.controller import Controller, Life, Signer
 from identity_core.conformance.did_method import DidMethodConformance
 from identity_core.domain.change import SetAlsoKnownAs
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, InvalidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log.chain import Chain
+from identity_core.errors import InvalidDid, InvalidDocument
 
 
 class Good(Chain):

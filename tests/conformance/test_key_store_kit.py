@@ -11,8 +11,8 @@ import pytest
 from _pytest.outcomes import Failed
 
 from identity_core.conformance.key_store import NASTY, KeyStoreConformance, WritableKeyStoreConformance, key
-from identity_core.domain.errors import VersionConflict
 from identity_core.domain.key_text import digest_of
+from identity_core.errors import VersionConflict
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
 
 KNOWN = "the text of known"

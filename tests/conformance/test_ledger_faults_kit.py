@@ -19,7 +19,7 @@ import pytest
 from _pytest.outcomes import Failed
 
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerEntry, LedgerHead, LogSize, Receipt
 
 START = datetime(2026, 1, 2, tzinfo=UTC)

@@ -13,7 +13,7 @@ from _pytest.outcomes import Failed, Skipped
 from identity_ledger_memory import MemoryLedger
 
 from identity_core.conformance.ledger import LedgerConformance
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize, Receipt
 
 

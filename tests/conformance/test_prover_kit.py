@@ -16,9 +16,9 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.conformance.credentials import BbsIssuer, context
 from identity_core.conformance.prover import ProverConformance, statement
 from identity_core.conformance.transparent_prover import TransparentProver
-from identity_core.domain.errors import PredicateNotSatisfied, ProofInvalid
 from identity_core.domain.predicate import check_satisfied, normalise
 from identity_core.domain.proof import public_signals
+from identity_core.errors import PredicateNotSatisfied, ProofInvalid
 
 
 class TestTransparentProver(ProverConformance):

@@ -15,8 +15,8 @@ from identity_core.conformance.resolving import Opened, Outside, ResolvingDidMet
 from identity_core.domain import foreign
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InvalidDid, InvalidDocument, PluginUnavailable
 from identity_core.domain.history import DidState, LogInvalid
+from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 DID, ABSENT, AWAY = (Did.parse(f"did:shelf:{name}") for name in ("hana", "absent", "away"))

@@ -18,7 +18,7 @@ from connexion.security import NO_VALUE, AbstractSecurityHandler
 
 from identity_core.api.contract import Document, bind, operations
 from identity_core.api.request import Gate, Handler, Operation, Request
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 
 Names = Mapping[str, set[str]]
 

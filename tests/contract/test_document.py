@@ -13,11 +13,11 @@ from connexion.exceptions import InvalidSpecification
 from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
+from identity_core import errors
 from identity_core.api import wire
 from identity_core.api.contract import dereference, load_document
 from identity_core.api.purposes import PURPOSES
 from identity_core.api.schemas import Schemas
-from identity_core.domain import errors
 from identity_core.domain.log import verifier
 from openapi import build, typed_dicts
 

@@ -1,4 +1,4 @@
-"""Classes, table and document: each covers the others (house.md §5)."""
+"""Classes and document: each covers the other."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from identity_core.api.contract import dereference, load_document, operations
-from identity_core.api.errors import STATUS
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import CODES, IdentityError
 
 DOCUMENT = load_document().value
 
@@ -19,7 +18,7 @@ OUTSIDE_THE_DOCUMENT = {
 
 
 def classes(parent: type[IdentityError] = IdentityError) -> Iterator[type[IdentityError]]:
-    """The refusals that the domain declares; those of a test's own do not count."""
+    """The refusals that are generated; those of a test's own do not count."""
     for child in parent.__subclasses__():
         if child.__module__ == IdentityError.__module__:
             yield child
@@ -37,7 +36,7 @@ def promised() -> Iterator[tuple[str, int, str]]:
 def test_every_class_has_a_code_of_its_own_and_a_status() -> None:
     codes = [each.code for each in classes()]
     assert len(codes) == len(set(codes))
-    assert set(codes) == set(STATUS)
+    assert set(codes) == set(CODES)
 
 
 @pytest.mark.parametrize("each", list(classes()), ids=lambda each: each.code)
@@ -48,13 +47,13 @@ def test_every_class_says_what_it_means(each: type[IdentityError]) -> None:
     assert str(each()) == each.message
 
 
-def test_the_document_promises_each_code_with_the_status_of_the_table() -> None:
-    wrong = {(code, status) for _, status, code in promised() if STATUS.get(code) != status}
+def test_the_document_promises_each_code_with_its_status() -> None:
+    wrong = {(code, status) for _, status, code in promised() if CODES[code].status != status}
     assert wrong == set()
 
 
-def test_the_document_covers_the_table() -> None:
-    assert {code for _, _, code in promised()} == set(STATUS) - OUTSIDE_THE_DOCUMENT
+def test_the_document_covers_the_classes() -> None:
+    assert {code for _, _, code in promised()} == set(CODES) - OUTSIDE_THE_DOCUMENT
 
 
 def test_every_error_of_the_document_names_its_codes() -> None:

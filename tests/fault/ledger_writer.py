@@ -16,7 +16,7 @@ from pathlib import Path
 
 from identity_ledger_sql import SqlLedger
 
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 
 
 class SystemClock:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.change import Deactivate
-from identity_core.domain.errors import IdentityError, LedgerUnavailable, PluginTimeout, PluginUnavailable
+from identity_core.errors import IdentityError, LedgerUnavailable, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl, in_threads
 from identity_core.plugin.errors import PluginError
 from identity_core.plugin.manager import PluginManager

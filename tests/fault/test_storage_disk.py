@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from identity_ledger_sql import SqlLedger
 
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.errors import LedgerUnavailable
 from tests.fault.ledger_check import WRITER, acknowledged, check_ledger
 
 FAULTS = int(os.environ.get("IDENTITY_ROUNDS", "12"))

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.errors import IdentityError, PluginTimeout, PluginUnavailable
 from identity_core.domain.log import verify
+from identity_core.errors import IdentityError, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.errors import PluginError
 from identity_core.plugin.sources import PluginSource

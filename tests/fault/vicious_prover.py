@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from identity_core.domain.errors import Overloaded, PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.domain.predicate import Predicate
 from identity_core.domain.proof import Context, Presented, WitnessInvalid, ZkProof
 from identity_core.domain.schema import Schema
+from identity_core.errors import Overloaded, PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.plugin import BuildContext, NotConfigured, PluginError, Provider, hookimpl
 
 

@@ -21,7 +21,6 @@ from identity_core.domain.action import Action, Grant, literal_of
 from identity_core.domain.capability import Capability, delegation_id
 from identity_core.domain.challenge import Challenge
 from identity_core.domain.did import Did
-from identity_core.domain.errors import IdentityError, NotAcceptable
 from identity_core.domain.log import entry, verifier
 from identity_core.domain.merkle import proof_text, tiles
 from identity_core.domain.merkle.checkpoint import Checkpoint
@@ -30,6 +29,7 @@ from identity_core.domain.merkle.leaf import Leaf, read_head
 from identity_core.domain.merkle.note import Note, VerifierKey
 from identity_core.domain.merkle.tiles import Tile
 from identity_core.domain.merkle.witness import Submission
+from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
 
 HANA = "did:ids:QmPZ9gcCEpqKTo6aq61g2nXGUhM4iCL3ewB6LDXZCtioEB"

@@ -11,8 +11,8 @@ from identity_core.crypto import ed25519
 from identity_core.domain import endpoint, times
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InvalidDid, InvalidDocument
 from identity_core.domain.keys import PublicKey
+from identity_core.errors import InvalidDid, InvalidDocument
 from tests.vectors.files import vector_json
 
 ENCODINGS = "did/key-encoding-vectors.json"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.errors import InvalidDid
 from identity_core.domain.log import LogInvalid, verify, webvh
+from identity_core.errors import InvalidDid
 from tests.vectors.files import found, vector, vector_json
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

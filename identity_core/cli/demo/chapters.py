@@ -11,8 +11,8 @@ from identity_core.cli.demo.participants import SHOP, Participants, Person, anch
 from identity_core.cli.demo.story import Story, attempted
 from identity_core.client import Signer, ibct
 from identity_core.domain import keys
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.times import printed
+from identity_core.errors import JsonValue
 
 _DID: Final = {
     "method": "ids",

@@ -18,12 +18,12 @@ from identity_core.domain import evidence, evolution, possession, times
 from identity_core.domain.change import Change, Create, Deactivate, Expire, possessions
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import IdentityError, InvalidDid, InvalidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid, authentication_keys
 from identity_core.domain.log import change_json
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
+from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640

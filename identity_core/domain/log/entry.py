@@ -20,8 +20,8 @@ import orjson
 from identity_core.codec import jcs, multibase, multikey, strict_json
 from identity_core.crypto import ed25519
 from identity_core.domain import keys, times
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.history import LogInvalid
+from identity_core.errors import InvalidDocument
 
 MEMBERS: Final = frozenset({"versionId", "versionTime", "parameters", "state", "proof"})
 PLACEHOLDER: Final = "{SCID}"

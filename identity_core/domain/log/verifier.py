@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain import times
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log import webvh
 from identity_core.domain.log.chain import Chain, method_of
+from identity_core.errors import JsonValue
 
 
 @dataclass(frozen=True, slots=True)

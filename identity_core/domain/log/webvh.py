@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from identity_core.codec import multikey
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid
 from identity_core.domain.history import LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log.entry import Entry
 from identity_core.domain.log.witness import Witnesses, check_witnessed, read_witnesses
+from identity_core.errors import InvalidDid
 
 VERSION: Final = "did:webvh:1.0"
 MAX_LINE: Final = 256 * 1024

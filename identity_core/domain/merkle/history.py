@@ -14,12 +14,12 @@ import orjson
 
 from identity_core.codec import multibase, strict_json
 from identity_core.domain import log, times
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.merkle.checkpoint import SignedCheckpoint
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.proofs import verify_inclusion
 from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tree import leaf_hash
+from identity_core.errors import JsonValue
 
 FORMAT: Final = "identity-ledger-history/v1"
 IMMUTABLE: Final = "did:key:"

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Final, get_type_hints
 
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.plugin.build import Built, build
 from identity_core.plugin.bulkhead import Bulkhead, Limits, whence
 from identity_core.plugin.collect import collect

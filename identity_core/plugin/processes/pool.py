@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.plugin.bulkhead import Fault
 from identity_core.plugin.deadline import DeadlineExceeded
 from identity_core.plugin.processes import frames, wire

@@ -7,7 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from identity_core.codec import strict_json
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.plugin.bulkhead import Bulkhead, Fault
 from identity_core.plugin.processes import frames, wire
 from identity_core.plugin.processes.order import Order

@@ -15,10 +15,10 @@ import orjson
 
 from identity_core.codec import strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.errors import IdentityError, PredicateUnsupported
 from identity_core.domain.predicate import Predicate
 from identity_core.domain.proof import Context, IssuerKey, Presented, Statement, Witness, ZkProof
 from identity_core.domain.schema import Schema
+from identity_core.errors import IdentityError, PredicateUnsupported
 
 _MAX_TEXT: Final = 2_000
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.domain.errors import IdentityError
 from identity_core.domain.merkle.checkpoint import Checkpoint
+from identity_core.errors import IdentityError
 from identity_core.use_cases.ledger.project import LedgerFollower
 
 

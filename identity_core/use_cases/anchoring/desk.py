@@ -9,7 +9,7 @@ from typing import Final
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.ports.outbox import AnchorOutbox
 from identity_core.use_cases.anchoring.bell import Bell, heard
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from identity_core.domain.anchoring import Batch, BatchState
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger
 from identity_core.ports.outbox import AnchorOutbox

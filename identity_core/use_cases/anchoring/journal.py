@@ -10,7 +10,7 @@ from typing import Final
 
 from identity_core.domain.anchor import AnchorStatus
 from identity_core.domain.anchoring import Batch, BatchState
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.ports.outbox import Leaf, RevokedLeaf, Work
 from identity_core.ports.repositories import AuditLog, AuditRow
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from identity_core.domain.anchoring import Batch
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.outbox import AnchorOutbox, LeaseLost, RevokedLeaf
 from identity_core.use_cases.anchoring.follow import FollowBatches

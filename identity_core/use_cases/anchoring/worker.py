@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from identity_core.domain.anchoring import Batch, is_due
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.outbox import AnchorOutbox, LeaseLost, RevokedLeaf, Work
 from identity_core.use_cases.anchoring.bell import Bell, heard

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from identity_core.cache import BoundedCache
 from identity_core.domain import key_text
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import AuthFailed
+from identity_core.errors import AuthFailed
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore
 

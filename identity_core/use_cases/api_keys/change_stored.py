@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import ApiKeyNotFound, Overloaded, VersionConflict
+from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
 

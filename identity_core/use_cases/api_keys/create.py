@@ -9,8 +9,8 @@ from datetime import datetime
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain import key_text
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.scopes import require_known
+from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import ApiKeyNotFound
+from identity_core.errors import ApiKeyNotFound
 from identity_core.ports.key_store import WritableKeyStore
 
 

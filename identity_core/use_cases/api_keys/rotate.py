@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import IdentityError, InvalidRequest
+from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import MintedKey, NewApiKey, mint

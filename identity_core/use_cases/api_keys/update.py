@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.scopes import require_known, require_targets
+from identity_core.errors import InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from identity_core.domain.audit_chain import ChainedLine
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import Forbidden
+from identity_core.errors import Forbidden
 from identity_core.ports.repositories import AuditLog
 
 SCOPE = "audit:read"

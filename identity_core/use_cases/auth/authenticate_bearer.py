@@ -18,9 +18,9 @@ from identity_core.crypto.jws import SignatureInvalid, VerificationKey
 from identity_core.domain import history, token
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, DidDeactivated, DidNotFound, Forbidden, InvalidDid
 from identity_core.domain.history import DidState
 from identity_core.domain.token import AccessToken, Envelope
+from identity_core.errors import AuthFailed, DidDeactivated, DidNotFound, Forbidden, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.issue_token import OPERATE

@@ -15,8 +15,8 @@ from identity_core.crypto import ed25519
 from identity_core.domain import history
 from identity_core.domain.challenge import SignedHeader
 from identity_core.domain.change import Authorization
-from identity_core.domain.errors import AuthFailed
 from identity_core.domain.evidence import RECOVERY_KEY
+from identity_core.errors import AuthFailed
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.auth.challenges import Asked, ChallengeBook
 from identity_core.use_cases.dids.reader import DidReader

@@ -15,8 +15,8 @@ from identity_core.codec import multibase
 from identity_core.domain import token
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthRequired, Forbidden, InvalidRequest
 from identity_core.domain.token import AccessToken
+from identity_core.errors import AuthRequired, Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import AuditLog, AuditRow

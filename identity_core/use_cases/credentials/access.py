@@ -16,7 +16,7 @@ from identity_core.domain.credential import Credential
 from identity_core.domain.delegation import DelegationState
 from identity_core.domain.delegation_chain import DelegationChain
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AutonomyTooLow, CredentialNotFound, ScopeMismatch
+from identity_core.errors import AutonomyTooLow, CredentialNotFound, ScopeMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.delegations import DelegationFilter, Delegations

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from identity_core.domain import schema_json
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Conflict, Forbidden, InvalidSchema
+from identity_core.errors import Conflict, Forbidden, InvalidSchema
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema
 from identity_core.use_cases.credentials.access import WRITE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.credentials.access import READ, CredentialAccess
 from identity_core.use_cases.credentials.journal import CredentialJournal

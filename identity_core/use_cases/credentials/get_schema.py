@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.domain.errors import SchemaNotFound
+from identity_core.errors import SchemaNotFound
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema
 
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from identity_core.cache import BoundedCache
 from identity_core.domain import status_list, times
-from identity_core.domain.errors import StatusListNotFound
 from identity_core.domain.log import entry
+from identity_core.errors import StatusListNotFound
 from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.dids.writer import LogSigner
 

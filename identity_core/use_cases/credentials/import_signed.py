@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core.domain.credential_signature import parse_signature
-from identity_core.domain.errors import InvalidCredential
 from identity_core.domain.keys import PublicKey
+from identity_core.errors import InvalidCredential
 from identity_core.use_cases.credentials.intake import CredentialIntake, NewCredential, Signed
 from identity_core.use_cases.credentials.issue import assertion_keys
 from identity_core.use_cases.credentials.vault import ShownCredential

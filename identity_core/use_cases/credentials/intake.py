@@ -16,9 +16,9 @@ from identity_core.domain.credential import Credential, CredentialStatus
 from identity_core.domain.credential_signature import canonical_values
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InternalError, InvalidCredential, JsonValue, SchemaNotFound
 from identity_core.domain.proof import Witness
 from identity_core.domain.schema import Schema
+from identity_core.errors import InternalError, InvalidCredential, JsonValue, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.access import WRITE

@@ -9,8 +9,8 @@ from identity_core.domain import keys
 from identity_core.domain.credential_signature import messages
 from identity_core.domain.custody import KeyNotHeld
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InvalidCredential
 from identity_core.domain.keys import PublicKey
+from identity_core.errors import InvalidCredential
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.credentials.intake import CredentialIntake, NewCredential, Signed
 from identity_core.use_cases.credentials.vault import ShownCredential

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.credential import Credential
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry
 from identity_core.use_cases.dids.writer import Occasion

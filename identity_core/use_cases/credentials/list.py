@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from identity_core.domain.caller import Caller
 from identity_core.domain.credential import Credential
-from identity_core.domain.errors import Forbidden, InvalidRequest
+from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialFilter, Credentials, Position
 from identity_core.use_cases.credentials.access import READ

@@ -14,8 +14,8 @@ import orjson
 from identity_core.codec import multibase
 from identity_core.crypto import sealing
 from identity_core.domain.credential import Credential
-from identity_core.domain.errors import InternalError
 from identity_core.domain.proof import Witness
+from identity_core.errors import InternalError
 
 
 @dataclass(frozen=True, slots=True)

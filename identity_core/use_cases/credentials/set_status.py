@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.access import WRITE, CredentialAccess

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from identity_core.domain.credential_signature import check_signature
-from identity_core.domain.errors import JsonValue, Overloaded
 from identity_core.domain.schema import Schema
+from identity_core.errors import JsonValue, Overloaded
 
 AT_ONCE: Final = 2
 WAITING: Final = 64

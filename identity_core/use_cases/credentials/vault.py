@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from identity_core.domain.credential import Credential
 from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.did import Did
-from identity_core.domain.errors import CredentialNotFound, InternalError
 from identity_core.domain.proof import Witness
+from identity_core.errors import CredentialNotFound, InternalError
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.seal import CredentialSeal
 

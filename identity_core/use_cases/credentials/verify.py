@@ -13,8 +13,8 @@ from typing import Any
 
 from identity_core.domain import verifiable_credential
 from identity_core.domain.credential_signature import canonical_values
-from identity_core.domain.errors import CredentialExpired, CredentialRevoked, InvalidCredential
 from identity_core.domain.verifiable_credential import Presented
+from identity_core.errors import CredentialExpired, CredentialRevoked, InvalidCredential
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.signatures import SignatureChecks

@@ -14,7 +14,7 @@ from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.delegation import Delegation, DelegationState
 from identity_core.domain.delegation_chain import DelegationChain
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthRequired, DelegationNotFound, Forbidden
+from identity_core.errors import AuthRequired, DelegationNotFound, Forbidden
 from identity_core.ports.delegations import Delegations
 
 READ: Final = "delegations:read"

@@ -19,8 +19,8 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.delegation import DEFAULT_MAX_REFUSALS, DEFAULT_MAX_THRESHOLDS, MAX_GRANTS, Delegation
 from identity_core.domain.delegation_chain import DelegationChain
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Forbidden, InvalidRequest, JsonValue
 from identity_core.domain.holder_proof import check_holder_proof
+from identity_core.errors import Forbidden, InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.access import (
     WRITE,

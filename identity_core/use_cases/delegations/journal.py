@@ -7,7 +7,7 @@ from datetime import datetime
 
 from identity_core.domain.delegation import Delegation
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry
 from identity_core.use_cases.delegations.access import operator_of

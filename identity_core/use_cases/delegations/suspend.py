@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core.domain.delegation import FINAL
-from identity_core.domain.errors import Conflict
+from identity_core.errors import Conflict
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.access import DelegationAccess, ShownDelegation
 from identity_core.use_cases.delegations.journal import Journal

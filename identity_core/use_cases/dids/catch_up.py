@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidQuarantined, IdentityError
 from identity_core.domain.history import DidState
+from identity_core.errors import DidQuarantined, IdentityError
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion

@@ -13,8 +13,8 @@ from identity_core.domain import keys, possession
 from identity_core.domain.change import Create, NewKey, NewService
 from identity_core.domain.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.echo import TERM, echoed
-from identity_core.domain.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.domain.keys import KeyPair, PublicKey
+from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from identity_core.domain.change import Authorization, Deactivate
 from identity_core.domain.did import Did
-from identity_core.domain.errors import ConfirmationRequired
+from identity_core.errors import ConfirmationRequired
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.writer import DidWriter, Occasion
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidNotFound, LedgerUnavailable
+from identity_core.errors import DidNotFound, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.dids.reader import DidReader
 

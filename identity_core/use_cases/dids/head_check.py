@@ -16,7 +16,8 @@ from typing import Final
 from identity_core.cache import BoundedCache
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.domain.history import DidState, LogInvalid
+from identity_core.errors import (
     DidQuarantined,
     InvalidDid,
     LedgerUnavailable,
@@ -25,7 +26,6 @@ from identity_core.domain.errors import (
     PluginUnavailable,
     VersionConflict,
 )
-from identity_core.domain.history import DidState, LogInvalid
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Conflict, DidQuarantined, InvalidDid
+from identity_core.errors import Conflict, DidQuarantined, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import AuditLog, AuditRow, IndexedVersion, IndexRows, Quarantine, Suspicion

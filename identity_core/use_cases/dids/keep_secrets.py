@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from identity_core.domain.custody import KeyRefused
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.keys import KeyPair
+from identity_core.errors import InvalidDocument
 from identity_core.ports.custodian import Custodian
 
 

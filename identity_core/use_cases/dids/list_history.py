@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidDeactivated
+from identity_core.errors import DidDeactivated
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.reader import DidReader
 

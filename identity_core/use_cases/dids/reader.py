@@ -12,7 +12,8 @@ from datetime import datetime
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.domain.times import printed
+from identity_core.errors import (
     DidDeactivated,
     DidNotFound,
     InvalidDocument,
@@ -20,7 +21,6 @@ from identity_core.domain.errors import (
     PluginTimeout,
     PluginUnavailable,
 )
-from identity_core.domain.times import printed
 from identity_core.ports.clock import Clock
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from identity_core.domain import history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidNotFound
 from identity_core.domain.times import printed
+from identity_core.errors import DidNotFound
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.reader import DidReader, Standing
 

@@ -10,10 +10,10 @@ from identity_core.domain import keys
 from identity_core.domain import possession as possessions
 from identity_core.domain.change import Authorization, NewKey, Rotate
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.history import DidState
 from identity_core.domain.keys import PublicKey
 from identity_core.domain.possession import Possession
+from identity_core.errors import InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import IssuedKey

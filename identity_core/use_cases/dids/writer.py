@@ -17,7 +17,8 @@ from identity_core.domain import history
 from identity_core.domain.caller import Caller
 from identity_core.domain.change import Change, Expire
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.domain.history import DidState
+from identity_core.errors import (
     InvalidDocument,
     JsonValue,
     Overloaded,
@@ -25,7 +26,6 @@ from identity_core.domain.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.domain.history import DidState
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, UnsignedEntry

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Forbidden
+from identity_core.errors import Forbidden
 from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import Delegations, IbctMember
 from identity_core.use_cases.delegations.access import WRITE, acting_did

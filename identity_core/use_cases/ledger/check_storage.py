@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from identity_core.domain.errors import StorageMismatch
 from identity_core.domain.merkle.checkpoint import open_checkpoint
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proofs import span_hash
@@ -18,6 +17,7 @@ from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tiles import needed, node_from
 from identity_core.domain.merkle.tree import leaf_hash
 from identity_core.domain.remembered import Remembered
+from identity_core.errors import StorageMismatch
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import AuditLog, DocumentIndex
 from identity_core.ports.transparency import StoredTree

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from identity_core.domain.errors import BlockNotFound, LedgerUnavailable, TransactionNotFound
 from identity_core.domain.merkle.leaf import Leaf
+from identity_core.errors import BlockNotFound, LedgerUnavailable, TransactionNotFound
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.transparency import StoredTree
 from identity_core.use_cases.ledger.project import LedgerFollower, leaf_of

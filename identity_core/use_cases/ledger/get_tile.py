@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.domain.errors import TileNotFound
 from identity_core.domain.merkle.tiles import WIDTH, Tile, bundled
 from identity_core.domain.merkle.tree import HASH_BYTES
+from identity_core.errors import TileNotFound
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.transparency import StoredTree
 from identity_core.use_cases.ledger.project import LedgerFollower, leaf_of

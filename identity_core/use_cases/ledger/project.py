@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.errors import LedgerUnavailable, StorageMismatch
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tiles import WIDTH
 from identity_core.domain.merkle.tree import HASH_BYTES, Frontier, leaf_hash
+from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.transparency import Growth, StoredTree
 from identity_core.use_cases.background import Repeating

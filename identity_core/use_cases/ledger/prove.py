@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from identity_core.domain.errors import LogRangeInvalid
 from identity_core.domain.merkle.leaf import Leaf
 from identity_core.domain.merkle.proofs import Span, consistency_spans, inclusion_spans, span_hash
 from identity_core.domain.merkle.tiles import needed, node_from
 from identity_core.domain.merkle.tree import leaf_hash
+from identity_core.errors import LogRangeInvalid
 from identity_core.ports.transparency import StoredTree
 from identity_core.use_cases.ledger.checkpoints import CheckpointSigner
 from identity_core.use_cases.ledger.entries import GetLedgerTransaction

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from identity_core.domain.audit_chain import GENESIS
-from identity_core.domain.errors import IdentityError, StorageMismatch
 from identity_core.domain.merkle.tree import Frontier
 from identity_core.domain.remembered import Remembered
+from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.ledger.check_storage import CheckStorage

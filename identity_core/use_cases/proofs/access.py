@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import ProofNotFound
+from identity_core.errors import ProofNotFound
 from identity_core.ports.proofs import Proofs, StoredProof
 from identity_core.ports.verifications import VerifierChallenges
 from identity_core.use_cases.proofs.freshness import PREFIX, owner_of

@@ -16,8 +16,8 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.capability import Capability, invalid
 from identity_core.domain.delegated_proof import ProofRequest
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidNotFound, Forbidden
 from identity_core.domain.history import DidState
+from identity_core.errors import DidNotFound, Forbidden
 from identity_core.use_cases.dids.reader import DidReader
 
 SCOPE: Final = "zkp:prove"

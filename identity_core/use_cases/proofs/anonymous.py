@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain.errors import Overloaded
 from identity_core.domain.verification import Question, Verdict
+from identity_core.errors import Overloaded
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.verify import ReceivedProof
 

@@ -14,7 +14,7 @@ from identity_core.domain.capability import Capability
 from identity_core.domain.credential import Credential
 from identity_core.domain.delegated_proof import ProofRequest
 from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.errors import DelegationInvalid, IbctRevoked, JsonValue, ScopeMismatch
+from identity_core.errors import DelegationInvalid, IbctRevoked, JsonValue, ScopeMismatch
 from identity_core.ports.delegations import Delegations
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.proof import Presented, ZkProof, public_signals
 from identity_core.domain.verification import (
     Check,
@@ -20,6 +19,7 @@ from identity_core.domain.verification import (
     right,
     wrong,
 )
+from identity_core.errors import ProofInvalid
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys

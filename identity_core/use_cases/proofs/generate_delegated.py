@@ -17,7 +17,7 @@ from identity_core.domain.autonomy import AutonomyTable
 from identity_core.domain.capability import Capability
 from identity_core.domain.delegated_proof import DelegatedProof, ProofRequest
 from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.errors import (
+from identity_core.errors import (
     AnchoringDisabled,
     IdentityError,
     InternalError,

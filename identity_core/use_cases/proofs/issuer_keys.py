@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable
 from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.domain.verification import Check, Finding, right, undecided, wrong
+from identity_core.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable
 from identity_core.use_cases.dids.reader import DidReader
 
 NAME = "issuerKey"

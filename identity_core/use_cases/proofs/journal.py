@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.domain.delegated_proof import ProofRequest
-from identity_core.domain.errors import JsonValue
+from identity_core.errors import JsonValue
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry

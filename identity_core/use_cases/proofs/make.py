@@ -12,8 +12,8 @@ from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.caller import Caller
 from identity_core.domain.capability import Capability
 from identity_core.domain.delegated_proof import ProofRequest
-from identity_core.domain.errors import PluginUnavailable, PredicateNotSatisfied
 from identity_core.domain.proof import Context, capability_digest
+from identity_core.errors import PluginUnavailable, PredicateNotSatisfied
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.prover import ProofWorkers

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final, NoReturn
 
-from identity_core.domain.errors import PluginUnavailable
 from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.errors import PluginUnavailable
 
 
 class NoProver:

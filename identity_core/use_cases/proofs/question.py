@@ -14,15 +14,15 @@ from datetime import datetime
 from identity_core.codec import jcs
 from identity_core.domain.credential import Credential
 from identity_core.domain.delegated_proof import ProofRequest
-from identity_core.domain.errors import (
+from identity_core.domain.predicate import Goal, Predicate, check_satisfied, normalise
+from identity_core.domain.proof import IssuerKey, Statement
+from identity_core.errors import (
     CredentialNotFound,
     JsonValue,
     PluginUnavailable,
     PredicateNotSatisfied,
     PredicateUnsupported,
 )
-from identity_core.domain.predicate import Goal, Predicate, check_satisfied, normalise
-from identity_core.domain.proof import IssuerKey, Statement
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.seal import CredentialSeal
 from identity_core.use_cases.credentials.vault import CredentialVault

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.verification import Verdict, issuer_of
+from identity_core.errors import JsonValue
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry

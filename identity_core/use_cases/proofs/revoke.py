@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 
-from identity_core.domain.errors import JsonValue, ProofNotFound
+from identity_core.errors import JsonValue, ProofNotFound
 from identity_core.ports.anchor_revocation import AnchorRevocation
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import ProofRevocation, Proofs, StoredProof

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.proof import Expectation, Presented, ZkProof, public_signals
+from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import Prover
 
 

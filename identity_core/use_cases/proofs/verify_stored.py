@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from identity_core.domain.anchor import Anchor
-from identity_core.domain.errors import ProofNotFound
 from identity_core.domain.verification import Question, Verdict
+from identity_core.errors import ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.dids.writer import Occasion

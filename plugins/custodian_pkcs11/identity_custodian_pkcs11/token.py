@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 import pkcs11
 
 from identity_core.cache import BoundedCache
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_custodian_pkcs11.keys import TokenKey
 from identity_custodian_pkcs11.module import Module, TokenAway

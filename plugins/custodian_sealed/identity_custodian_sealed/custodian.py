@@ -14,7 +14,7 @@ from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseError, DatabaseOverloaded
 from identity_core.domain.custody import KeyNameTaken, KeyNotHeld
-from identity_core.domain.errors import Overloaded, PluginUnavailable
+from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
 

@@ -22,7 +22,7 @@ from identity_core.codec import multikey
 from identity_core.conformance.custodian import SECRET, CustodianConformance, verified
 from identity_core.crypto import ed25519
 from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
 
 DID = "did:ids:x"

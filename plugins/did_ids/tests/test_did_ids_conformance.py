@@ -5,7 +5,7 @@ from identity_did_ids import DidIds, DidIdsSettings
 
 from identity_core.conformance.did_method import DidMethodConformance
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid
+from identity_core.errors import InvalidDid
 
 
 class TestDidIds(DidMethodConformance):

@@ -17,12 +17,12 @@ from identity_core.domain import history, keys, times
 from identity_core.domain.change import Change, Create, NewKey
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import IdentityError, InvalidDid, InvalidDocument
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.log.entry import Body
 from identity_core.domain.revision import Revision
+from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 VERSION: Final = "did:key:1.0"
 

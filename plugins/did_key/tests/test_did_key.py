@@ -13,9 +13,9 @@ from identity_core.codec import multibase, multikey
 from identity_core.conformance.controller import BIRTH, Controller, Signer
 from identity_core.domain.change import Create, NewKey, NewService
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, InvalidDocument
 from identity_core.domain.history import LogInvalid
 from identity_core.domain.log import entry as entries
+from identity_core.errors import InvalidDid, InvalidDocument
 
 METHOD, HANA, LOG = DidKey(), Controller("key"), Signer("key")
 PURPOSES = {

@@ -17,7 +17,7 @@ import httpcore
 
 from identity_core.codec import strict_json
 from identity_core.domain.did import Did
-from identity_core.domain.errors import JsonValue, PluginUnavailable
+from identity_core.errors import JsonValue, PluginUnavailable
 from identity_did_web.addresses import Addresses, NoSuchHost
 from identity_did_web.location import Location
 

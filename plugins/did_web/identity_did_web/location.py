@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid
+from identity_core.errors import InvalidDid
 
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST: Final = re.compile(rf"(?P<name>(?:{_LABEL}\.)+(?P<top>{_LABEL}))(?:%3A(?P<port>[1-9][0-9]{{0,4}}))?", re.ASCII)

@@ -11,8 +11,8 @@ from identity_core.cache import BoundedCache
 from identity_core.domain import foreign
 from identity_core.domain.change import Change
 from identity_core.domain.did import Did
-from identity_core.domain.errors import IdentityError, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.domain.history import DidState, LogInvalid
+from identity_core.errors import IdentityError, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_did_web.location import Location, locate
 

@@ -18,7 +18,8 @@ from web_host import CA, KEY, NAME, Clock, Host, document, hosting, http, method
 
 from identity_core.conformance.controller import BIRTH, Controller, Signer
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.domain.history import LogInvalid
+from identity_core.errors import (
     DidNotFound,
     InvalidDid,
     InvalidDocument,
@@ -26,7 +27,6 @@ from identity_core.domain.errors import (
     PluginTimeout,
     PluginUnavailable,
 )
-from identity_core.domain.history import LogInvalid
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.plugin.border import bordered
 from identity_core.plugin.bulkhead import Bulkhead, Limits

@@ -13,7 +13,7 @@ from identity_did_web.addresses import Addresses, NoSuchHost, is_public
 from identity_did_web.location import Location, locate
 
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid
+from identity_core.errors import InvalidDid
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from identity_core.domain import evidence, evolution, possession, times
 from identity_core.domain.change import Change, Create, Expire, possessions
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import IdentityError, InvalidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log import webvh
 from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
+from identity_core.errors import IdentityError, InvalidDocument
 from identity_did_webvh import fold
 
 _PROOF_ROOM: Final = 640

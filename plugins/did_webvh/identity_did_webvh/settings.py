@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from identity_core.domain.errors import InvalidDid
 from identity_core.domain.evolution import Rules
 from identity_core.domain.log import webvh
 from identity_core.domain.log.entry import PLACEHOLDER
+from identity_core.errors import InvalidDid
 from identity_core.plugin import setting
 
 _HOST: Final = re.compile(r"[a-z0-9.-]{1,200}(?::[0-9]{1,5})?", re.ASCII)

@@ -33,9 +33,9 @@ from identity_core.domain.change import (
     Update,
 )
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, IdentityError, InvalidDid, InvalidDocument, VersionConflict
 from identity_core.domain.history import LogInvalid
 from identity_core.domain.log import verify
+from identity_core.errors import AuthFailed, IdentityError, InvalidDid, InvalidDocument, VersionConflict
 from identity_core.plugin import BuildContext, PluginError
 
 LIFE = whole_life()

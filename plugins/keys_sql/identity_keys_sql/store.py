@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from identity_core.database import ConstraintViolated, Database, DatabaseOverloaded, DatabaseUnavailable, Transaction
+from identity_core.database import (
+    ConstraintViolated,
+    Database,
+    DatabaseMismatch,
+    DatabaseOverloaded,
+    DatabaseUnavailable,
+    Transaction,
+)
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import ApiKeyNotFound, Overloaded, PluginUnavailable, VersionConflict
+from identity_core.errors import ApiKeyNotFound, Overloaded, PluginUnavailable, VersionConflict
 from identity_keys_sql.record import from_record, to_record
 
 _INSERT = "INSERT INTO keys_api_keys (id, digest, record) VALUES (:id, :digest, :record)"
@@ -76,5 +83,5 @@ def _translated() -> Iterator[None]:
         raise VersionConflict("An API key with this identifier or this text exists.") from error
     except DatabaseOverloaded as error:
         raise Overloaded from error
-    except DatabaseUnavailable as error:
+    except (DatabaseUnavailable, DatabaseMismatch) as error:
         raise PluginUnavailable(details={"plugin": "identity-keys-sql"}) from error

@@ -13,7 +13,7 @@ from identity_keys_sql.record import from_record, to_record
 
 from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NoSettings
 from tests.postgres_server import postgres_server, postgres_url  # noqa: F401
 

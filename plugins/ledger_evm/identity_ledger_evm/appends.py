@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from identity_core.database import Transaction
-from identity_core.domain.errors import Overloaded, VersionConflict
+from identity_core.errors import Overloaded, VersionConflict
 from identity_core.ports.ledger import Receipt
 from identity_ledger_evm import index
 from identity_ledger_evm.contract import Item

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from decimal import Decimal
 
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import BuildContext
 from identity_ledger_evm.chain import Chain
 from identity_ledger_evm.contract import artifact

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from identity_core.database import Database, DatabaseError, DatabaseOverloaded, Job, migrate, open_database
-from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
+from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.plugin import BuildContext
 from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_evm import anchors, appends, index, outgoing

@@ -100,7 +100,7 @@ class Worker:
                 except (NodeError, WrongChain, DatabaseError) as error:
                     # A node that comes back may be another one.
                     verified = False
-                    self._station.trouble = str(error)
+                    self._station.trouble = error.reason if isinstance(error, DatabaseError) else str(error)
                 except LeaseLost:
                     self._station.lost_lease()
                     self._logger.info("another process talks to the chain now")

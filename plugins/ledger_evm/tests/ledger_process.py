@@ -18,7 +18,7 @@ from identity_ledger_evm.chain import Chain
 from identity_ledger_evm.ledger import EvmLedger
 from identity_ledger_evm.settings import EvmSettings
 
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.plugin import BuildContext
 from tests.evm_site import SystemClock
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from identity_core.cli import main
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.errors import LedgerUnavailable
 from tests.anvil_server import AnvilServer
 
 

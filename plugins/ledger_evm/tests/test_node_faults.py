@@ -18,7 +18,7 @@ from identity_ledger_evm.dispatcher import LASTING_SECONDS
 from identity_ledger_evm.work import has_work
 
 from identity_core.conformance.ledger import check_lines, whole
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import Receipt
 from tests.evm_site import is_, until
 from tests.lying_node import Liar, Tamper, octets, result

@@ -17,7 +17,7 @@ import pytest
 from identity_ledger_evm.work import has_work
 
 from identity_core.conformance.ledger import check_lines, whole
-from identity_core.domain.errors import VersionConflict
+from identity_core.errors import VersionConflict
 from identity_core.ports.ledger import LedgerEntry
 from tests.evm_site import is_, until
 

@@ -16,7 +16,7 @@ from eth_account import Account
 from identity_ledger_evm.deployment import deploy, status
 from identity_ledger_evm.settings import EvmSettings
 
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import NotConfigured, PluginError
 from identity_core.ports.ledger import AnchoringLedger
 

@@ -20,6 +20,7 @@ from identity_core.database import (
     DatabaseClosed,
     DatabaseDamaged,
     DatabaseError,
+    DatabaseMismatch,
     DatabaseOverloaded,
     DatabaseReplaced,
     NotReplicated,
@@ -27,7 +28,7 @@ from identity_core.database import (
     migrate,
     open_database,
 )
-from identity_core.domain.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
+from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_ledger_sql import anchors, chain
@@ -145,7 +146,7 @@ class SqlLedger:
             return await self._database.write(job)
         except DatabaseOverloaded as error:
             raise Overloaded(details={"retryAfter": 1}) from error
-        except (DatabaseDamaged, DatabaseReplaced) as error:
+        except DatabaseMismatch as error:
             raise StorageMismatch(details=details) from error
         except DatabaseError as error:
             raise LedgerUnavailable(details=details) from error

@@ -16,7 +16,7 @@ from identity_ledger_sql import SqlLedger
 from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance, check_lines, whole
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
-from identity_core.domain.errors import LedgerUnavailable, VersionConflict
+from identity_core.errors import LedgerUnavailable, VersionConflict
 from tests.postgres_server import PostgresServer, postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]

@@ -18,7 +18,7 @@ from identity_core.conformance.anchoring import AnchoringLedgerConformance
 from identity_core.conformance.ledger import LedgerConformance
 from identity_core.conformance.ledger_faults import LedgerFaultConformance
 from identity_core.database import DatabaseClosed, DatabaseOverloaded, DatabaseUnavailable
-from identity_core.domain.errors import LedgerUnavailable, Overloaded
+from identity_core.errors import LedgerUnavailable, Overloaded
 
 
 class BackwardClock:

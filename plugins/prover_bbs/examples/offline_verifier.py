@@ -19,10 +19,10 @@ from pathlib import Path
 from identity_prover_bbs import BbsProver
 
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.errors import JsonValue, ProofInvalid
 from identity_core.domain.issuer_key import assertion_key
 from identity_core.domain.log import LogInvalid, verify
 from identity_core.domain.proof import Expectation
+from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.use_cases.proofs.verify import ReceivedProof, VerifiedProof, VerifyProof
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from identity_core.crypto.bls12381 import G1, ORDER, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.domain.errors import ProofInvalid
+from identity_core.errors import ProofInvalid
 from identity_prover_bbs.generators import Generators
 
 _MISMATCH: Final = "the proof does not match"

@@ -15,8 +15,8 @@ from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
 from identity_core.crypto.bbs.suite import ProofInvalid as BbsProofInvalid
 from identity_core.crypto.bls12381 import ORDER, Curve
 from identity_core.crypto.bls12381.keys import InvalidKey
-from identity_core.domain.errors import PredicateUnsupported, ProofInvalid
 from identity_core.domain.proof import Context, Presented, Statement, ZkProof, public_signals
+from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
 from identity_prover_bbs.envelope import Envelope
 from identity_prover_bbs.generators import Generators, generators

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from identity_core.conformance.credentials import HANA, SCHEMA, BbsIssuer
-from identity_core.domain.errors import ProofInvalid
+from identity_core.errors import ProofInvalid
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.errors import JsonValue
 from identity_core.domain.schema import Schema
+from identity_core.errors import JsonValue
 from identity_core.ports.invocations import Refused
 from tests.proving import Proving, run
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import IdentityError, PluginUnavailable
+from identity_core.errors import IdentityError, PluginUnavailable
 from identity_core.ports.invocations import Earlier, Holds, Invocation, Invocations, Lease, Refused, Spending
 from identity_core.use_cases.dids.writer import Occasion
 from tests.attack.stranger import rounds

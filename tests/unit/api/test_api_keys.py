@@ -15,8 +15,8 @@ from identity_core.api.request import Request
 from identity_core.conformance.key_store import key
 from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest
 from identity_core.domain.key_text import digest_of, fingerprint
+from identity_core.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey

@@ -1,8 +1,8 @@
 import pytest
 
-from identity_core.api.errors import ANY_CHALLENGE, STATUS, error_answer
+from identity_core import errors
+from identity_core.api.errors import ANY_CHALLENGE, error_answer
 from identity_core.api.request import Operation
-from identity_core.domain import errors
 
 OPERATION = Operation("updateDid", "PATCH", "/dids/{did}", frozenset({"DIDAuth"}), 'DIDAuth realm="identity"')
 
@@ -65,4 +65,4 @@ def test_the_callers_error_is_left_as_it_was() -> None:
 
 
 def test_every_status_is_an_error_status() -> None:
-    assert all(400 <= status <= 599 for status in STATUS.values())
+    assert all(400 <= status <= 599 for status in (each.status for each in errors.CODES.values()))

@@ -12,7 +12,7 @@ from identity_core.api.security import Gate
 from identity_core.conformance.key_store import key
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, RateLimited
+from identity_core.errors import AuthFailed, RateLimited
 from identity_core.throttle.policy import BucketEmpty, Limit
 from identity_core.throttle.token_bucket import Decision
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys

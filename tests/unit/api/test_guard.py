@@ -9,7 +9,7 @@ import pytest
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS
 from identity_core.api.request import Answer, Parts, Request
-from identity_core.domain.errors import HeadersTooLarge
+from identity_core.errors import HeadersTooLarge
 from tests.toy import KEY, ToyGate, ToyHandlers, ask, build_toy, call
 
 HEALTH = "/api/v1/health"
@@ -140,7 +140,7 @@ def test_causes_are_told_without_their_secrets(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_refusal_of_ours_with_500_is_logged_and_one_of_the_client_is_not(caplog: pytest.LogCaptureFixture) -> None:
-    from identity_core.domain.errors import LedgerUnavailable
+    from identity_core.errors import LedgerUnavailable
 
     class Broken(ToyHandlers):
         async def get_health(self, request: Request) -> Answer:
@@ -154,7 +154,7 @@ def test_a_refusal_of_ours_with_500_is_logged_and_one_of_the_client_is_not(caplo
 
 
 def test_what_an_installation_leaves_out_is_no_fault_of_it(caplog: pytest.LogCaptureFixture) -> None:
-    from identity_core.domain.errors import AnchoringDisabled
+    from identity_core.errors import AnchoringDisabled
 
     class Plain(ToyHandlers):
         async def get_health(self, request: Request) -> Answer:

@@ -17,7 +17,7 @@ from identity_core.api.request import Answer, Request
 from identity_core.conformance.key_store import key
 from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.errors import (
     DidExists,
     IdempotencyMismatch,
     InternalError,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.api.negotiation import negotiate
-from identity_core.domain.errors import NotAcceptable
+from identity_core.errors import NotAcceptable
 
 OFFERED = ("application/did+ld+json", "application/json", "application/did+json")
 

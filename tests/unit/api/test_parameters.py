@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from identity_core.api.parameters import Query
 from identity_core.api.schemas import Schemas
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 DECLARED = [
     {"name": "versionId", "in": "query", "schema": {"type": "integer", "minimum": 1}},

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from identity_core.api.request import Answer, Request
-from identity_core.domain.errors import DidDeactivated, DidNotFound, IdentityError
+from identity_core.errors import DidDeactivated, DidNotFound, IdentityError
 from tests.toy import DOCUMENT, ToyHandlers, ask, build_toy
 
 DID_PATH = "/api/v1/dids/did:toy:a"

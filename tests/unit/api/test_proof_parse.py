@@ -8,7 +8,7 @@ import pytest
 
 from identity_core.api.proof_parse import proof_request
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDid, InvalidRequest
+from identity_core.errors import InvalidDid, InvalidRequest
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 

@@ -13,7 +13,7 @@ from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Answer, Operation, Request
 from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DelegationNotFound, Forbidden, IdentityError, LedgerUnavailable
+from identity_core.errors import DelegationNotFound, Forbidden, IdentityError, LedgerUnavailable
 from identity_core.ports.repositories import AuditRow
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -3,7 +3,7 @@ import pytest
 from identity_core.api.request import Answer, Request
 from identity_core.codec.strict_json import JsonRefused
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import AuthRequired
+from identity_core.errors import AuthRequired
 
 
 def test_headers_are_encoded_once() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.api.routes import Routes, percent_decode
-from identity_core.domain.errors import IdentityError, InvalidDid, InvalidRequest, NotFound
+from identity_core.errors import IdentityError, InvalidDid, InvalidRequest, NotFound
 
 
 @pytest.fixture

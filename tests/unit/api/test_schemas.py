@@ -4,7 +4,7 @@ import pytest
 from jsonschema_rs import ValidationError
 
 from identity_core.api.schemas import MAX_VIOLATIONS, Schemas, check, to_2020_12
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 SECRET = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
 

@@ -9,7 +9,7 @@ from identity_core.api.metrics import Metrics
 from identity_core.api.request import Request
 from identity_core.api.service import Probe, ServiceHandlers
 from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.errors import AuthRequired
+from identity_core.errors import AuthRequired
 
 
 def handlers(*, is_public: bool = True, **probes: Probe) -> ServiceHandlers:

@@ -6,7 +6,7 @@ import pytest
 
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.api.transport import ClientGone, deliver, read_body
-from identity_core.domain.errors import InvalidRequest, PayloadTooLarge
+from identity_core.errors import InvalidRequest, PayloadTooLarge
 
 
 def read(messages: list[dict[str, Any]], *, declared: str | None = None, cap: int = 10) -> bytes:

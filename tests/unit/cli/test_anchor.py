@@ -22,9 +22,9 @@ from identity_core.codec.multibase import base64url_decode
 from identity_core.conformance.credentials import BbsIssuer
 from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
-from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.merkle.checkpoint import Checkpoint
 from identity_core.domain.times import printed
+from identity_core.errors import ProofInvalid
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.outbox import LeaseLost
 from identity_core.ports.proofs import StoredProof

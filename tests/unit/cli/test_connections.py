@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from identity_core.cli.connections import Connections
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 from identity_core.settings.server import Server
 
 

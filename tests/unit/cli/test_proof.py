@@ -19,8 +19,8 @@ from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.crypto.bls12381 import select
 from identity_core.domain import schema_json
 from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.proof import Expectation
+from identity_core.errors import ProofInvalid
 
 bbs = pytest.importorskip("identity_prover_bbs")
 

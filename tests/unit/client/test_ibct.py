@@ -14,7 +14,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain import keys
 from identity_core.domain.capability import TYPE
 from identity_core.domain.challenge import build
-from identity_core.domain.errors import IbctExpired, IbctInvalid, InvalidDid
+from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 AKI = "did:ids:QmcRD4wkPPi6dig81r5sLj9Zm1gDCL4zgpEj9CfuRrGbzF"

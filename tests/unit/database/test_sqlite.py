@@ -15,6 +15,7 @@ from identity_core.database import (
     ConstraintViolated,
     Database,
     DatabaseClosed,
+    DatabaseDamaged,
     DatabaseError,
     DatabaseOverloaded,
     DatabaseUnavailable,
@@ -22,6 +23,7 @@ from identity_core.database import (
     open_sqlite,
 )
 from identity_core.database import sqlite as room
+from identity_core.errors import PluginUnavailable
 
 
 @pytest.fixture
@@ -139,8 +141,9 @@ def test_faulty_sql_is_an_error_but_no_outage(database: Database, together: int)
 
 
 def test_readers_cannot_write(database: Database) -> None:
-    with pytest.raises(DatabaseUnavailable, match="readonly"):
+    with pytest.raises(DatabaseUnavailable) as caught:
         database.read_now(put("x"))
+    assert "readonly" in caught.value.reason
 
 
 def test_only_groups_with_a_durable_job_wait_for_the_disk(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,11 +352,13 @@ def test_write_now_does_not_cut_into_queued_jobs(database: Database) -> None:
 
 
 def test_a_path_that_cannot_be_opened_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(DatabaseUnavailable, match="cannot open"):
+    with pytest.raises(DatabaseUnavailable) as caught:
         open_sqlite(tmp_path / "absent" / "x.sqlite")
+    assert "cannot open" in caught.value.reason
     (tmp_path / "junk.sqlite").write_bytes(b"this is no database, " * 500)
-    with pytest.raises(DatabaseUnavailable, match="cannot open"):
+    with pytest.raises(DatabaseDamaged) as damaged:
         open_sqlite(tmp_path / "junk.sqlite")
+    assert "cannot open" in damaged.value.reason
 
 
 def test_two_open_databases_take_turns(database: Database, path: Path) -> None:
@@ -367,3 +372,10 @@ def test_two_open_databases_take_turns(database: Database, path: Path) -> None:
     asyncio.run(asyncio.wait_for(scenario(), 120))
     assert len(names(database)) == 600
     asyncio.run(second.close())
+
+
+def test_what_a_client_sees_of_a_failure_names_no_path(tmp_path: Path) -> None:
+    with pytest.raises(PluginUnavailable) as caught:
+        open_sqlite(tmp_path / "nowhere" / "a.sqlite")
+    assert str(caught.value) == "The database is not available."
+    assert caught.value.details == {"retryAfter": 1}

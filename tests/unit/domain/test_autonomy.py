@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.domain.autonomy import AutonomyTable
-from identity_core.domain.errors import AutonomyTooLow
+from identity_core.errors import AutonomyTooLow
 
 TABLE = AutonomyTable()
 

@@ -10,7 +10,7 @@ import pytest
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.change import Authorization
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Forbidden
+from identity_core.errors import Forbidden
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

@@ -12,7 +12,7 @@ import pytest
 from identity_core.codec import jcs, multibase
 from identity_core.crypto import ed25519
 from identity_core.domain.capability import Capability, delegation_id, signatures_of
-from identity_core.domain.errors import IbctExpired, IbctInvalid
+from identity_core.errors import IbctExpired, IbctInvalid
 
 NOW = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
 PAIR = ed25519.generate(bytes(range(32)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from identity_core.codec import multibase
 from identity_core.domain import challenge
 from identity_core.domain.challenge import Challenge
-from identity_core.domain.errors import AuthFailed
+from identity_core.errors import AuthFailed
 
 DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"
 ORIGIN = "https://id.example"

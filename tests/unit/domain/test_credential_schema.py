@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from identity_core.domain import schema_json
-from identity_core.domain.errors import InvalidSchema, JsonValue, PredicateUnsupported
 from identity_core.domain.predicate import Predicate
+from identity_core.errors import InvalidSchema, JsonValue, PredicateUnsupported
 from tests.credentials import ATTRIBUTES, a_schema
 
 INTEGER = {"name": "a", "type": "integer"}

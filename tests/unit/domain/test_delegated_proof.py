@@ -4,8 +4,8 @@ import pytest
 
 from identity_core.domain.delegated_proof import Asked, DelegatedProof, ProofRequest, read_value
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidRequest, JsonValue
 from identity_core.domain.proof import ZkProof
+from identity_core.errors import InvalidRequest, JsonValue
 
 HANA = Did.parse("did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7")
 

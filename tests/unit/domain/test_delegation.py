@@ -15,7 +15,7 @@ from identity_core.domain.action import Action, Grant
 from identity_core.domain.delegation import Delegation, DelegationState, Suspension
 from identity_core.domain.delegation_chain import DelegationChain
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.errors import (
     DelegationExpired,
     DelegationInvalid,
     DelegationNotActive,

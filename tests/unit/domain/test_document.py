@@ -11,8 +11,8 @@ from identity_core.conformance.controller import Controller
 from identity_core.domain import document as documents
 from identity_core.domain.change import NewKey, NewService
 from identity_core.domain.document import Document
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.revision import Revision
+from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"
 HANA = Controller("document")

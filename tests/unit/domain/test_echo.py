@@ -11,7 +11,7 @@ from identity_core.codec import multikey
 from identity_core.domain import endpoint, key_text, keys
 from identity_core.domain.did import Did
 from identity_core.domain.echo import DID, MOST, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
-from identity_core.domain.errors import IdentityError
+from identity_core.errors import IdentityError
 
 TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJkaWQ6aWRzOngifQ.c2lnbmF0dXJl"
 SECRETS = [

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.domain import endpoint
-from identity_core.domain.errors import InvalidDocument
+from identity_core.errors import InvalidDocument
 
 GOOD = (
     "https://agent.example/didcomm",

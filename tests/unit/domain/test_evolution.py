@@ -26,7 +26,9 @@ from identity_core.domain.change import (
     UpdateService,
 )
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.domain.evolution import Rules, evolve
+from identity_core.domain.history import DidState
+from identity_core.errors import (
     AuthFailed,
     DidDeactivated,
     DidExists,
@@ -35,8 +37,6 @@ from identity_core.domain.errors import (
     InvalidDocument,
     VersionConflict,
 )
-from identity_core.domain.evolution import Rules, evolve
-from identity_core.domain.history import DidState
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -15,7 +15,7 @@ from identity_core.api.contract import load_document
 from identity_core.api.did_render import RESOLUTION_MEDIA, resolution
 from identity_core.domain import foreign, history
 from identity_core.domain.did import Did
-from identity_core.domain.errors import InvalidDocument
+from identity_core.errors import InvalidDocument
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.resolve import Resolution
 

@@ -12,8 +12,8 @@ from identity_core.codec import multibase
 from identity_core.crypto import ed25519
 from identity_core.domain import keys
 from identity_core.domain.document import Document, VerificationMethod
-from identity_core.domain.errors import DelegationInvalid
 from identity_core.domain.holder_proof import check_holder_proof, signing_input
+from identity_core.errors import DelegationInvalid
 
 NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)
 DID = "did:ids:hana"

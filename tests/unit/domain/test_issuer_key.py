@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from identity_core.codec import multikey
-from identity_core.domain.errors import InvalidDid
 from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.errors import InvalidDid
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DID = "did:ids:ivo"

@@ -8,8 +8,8 @@ from identity_core.cache import BoundedCache
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain import keys
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.keys import PublicKey
+from identity_core.errors import InvalidDocument
 
 TYPES = ("Ed25519", "Ed25519VerificationKey2020", "X25519KeyAgreementKey2020", "Bls12381G2Key2020")
 

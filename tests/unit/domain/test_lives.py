@@ -29,11 +29,11 @@ from identity_core.domain.change import (
     Update,
 )
 from identity_core.domain.document import Document
-from identity_core.domain.errors import DidDeactivated, Forbidden, InvalidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState
 from identity_core.domain.log.chain import Chain
 from identity_core.domain.log.verifier import fold
+from identity_core.errors import DidDeactivated, Forbidden, InvalidDocument
 
 
 def in_force(states: Sequence[DidState], time: datetime) -> DidState | None:

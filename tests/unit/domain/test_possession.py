@@ -12,7 +12,7 @@ from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain import possession
 from identity_core.domain.document import Document, VerificationMethod
-from identity_core.domain.errors import InvalidDocument
+from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"
 SECRET = bls.generate_secret(bytes(range(32)))

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.domain.attributes import NULL_SCALAR, OFFSET, Attribute, AttributeType
-from identity_core.domain.errors import PredicateNotSatisfied, PredicateUnsupported
 from identity_core.domain.predicate import (
     Equals,
     InRange,
@@ -17,6 +16,7 @@ from identity_core.domain.predicate import (
     normalise,
 )
 from identity_core.domain.schema import Schema
+from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 
 T = AttributeType
 SCHEMA = Schema(

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from identity_core.conformance.credentials import ISSUED, SCHEMA, context, statement
-from identity_core.domain.errors import ProofInvalid
 from identity_core.domain.proof import (
     Context,
     Expectation,
@@ -17,6 +16,7 @@ from identity_core.domain.proof import (
     public_signals,
 )
 from identity_core.domain.schema import Schema
+from identity_core.errors import ProofInvalid
 
 CONTEXT = context()
 KEY = IssuerKey("did:example:issuer#bbs", bytes(96))

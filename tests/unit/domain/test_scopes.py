@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.domain import scopes
-from identity_core.domain.errors import InvalidRequest
+from identity_core.errors import InvalidRequest
 
 ACTING = {
     "dids:operate", "credentials:read", "credentials:write", "delegations:read", "delegations:write",

@@ -11,8 +11,8 @@ import pytest
 from identity_core.codec import multibase
 from identity_core.domain import verifiable_credential
 from identity_core.domain.credential_signature import canonical_values, check_signature, messages, parse_signature
-from identity_core.domain.errors import InvalidCredential
 from identity_core.domain.proof import Witness
+from identity_core.errors import InvalidCredential
 from tests.credentials import HOLDER, NOW, VALUES, a_credential, a_key, a_schema, raw, sign, sign_messages
 
 SCHEMA = a_schema().schema

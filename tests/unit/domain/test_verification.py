@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from identity_core.domain import verification
-from identity_core.domain.errors import InvalidRequest
 from identity_core.domain.proof import Context
 from identity_core.domain.verification import Check, Finding, Question, Verdict, right, undecided, wrong
+from identity_core.errors import InvalidRequest
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

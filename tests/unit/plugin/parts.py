@@ -14,9 +14,9 @@ from identity_core.domain.change import Change
 from identity_core.domain.custody import KeyNotHeld
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document
-from identity_core.domain.errors import ProofInvalid, VersionConflict
 from identity_core.domain.history import DidState
 from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.errors import ProofInvalid, VersionConflict
 from identity_core.plugin.bulkhead import Bulkhead, Limits
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import Socket

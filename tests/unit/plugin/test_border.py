@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.domain.change import Deactivate
-from identity_core.domain.errors import InvalidDid, InvalidDocument, PluginUnavailable, RateLimited
+from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable, RateLimited
 from identity_core.plugin.border import bordered
 from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import DidMethod

@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from identity_core.domain.errors import (
+from identity_core.errors import (
     AuthFailed,
     LedgerUnavailable,
     Overloaded,

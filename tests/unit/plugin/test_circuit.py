@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.plugin.circuit import Circuit
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import AuthFailed, PluginUnavailable
+from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.plugin import BuildContext, Provider, hookimpl, in_threads
 from identity_core.plugin.errors import PluginError
 from identity_core.plugin.manager import PluginManager

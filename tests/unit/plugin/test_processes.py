@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from identity_core.bootstrap import SystemClock
-from identity_core.domain.errors import (
+from identity_core.domain.proof import WitnessInvalid, ZkProof
+from identity_core.errors import (
     IdentityError,
     Overloaded,
     PluginTimeout,
@@ -23,7 +24,6 @@ from identity_core.domain.errors import (
     PredicateUnsupported,
     ProofInvalid,
 )
-from identity_core.domain.proof import WitnessInvalid, ZkProof
 from identity_core.plugin.errors import PluginError
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.plugin import in_threads
 from identity_core.ports.key_store import KeyStore
 

@@ -15,7 +15,7 @@ import pytest
 from identity_core.domain import schema_json, status_list
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.ports.credentials import CredentialFilter, Position, RegisteredSchema
 from identity_core.store import Store
 from identity_core.store.credentials import TRIES

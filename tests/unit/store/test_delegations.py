@@ -14,7 +14,7 @@ from identity_core.domain.action import Grant
 from identity_core.domain.delegation import Delegation, Suspension
 from identity_core.domain.delegation_chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.did import Did
-from identity_core.domain.errors import DelegationInvalid
+from identity_core.errors import DelegationInvalid
 from identity_core.ports.delegations import DelegationFilter, Position
 from identity_core.store import Store
 from identity_core.store.delegations import ibct_digest

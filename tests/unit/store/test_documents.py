@@ -15,8 +15,8 @@ import pytest
 from identity_core.cache import BoundedCache
 from identity_core.domain.did import Did
 from identity_core.domain.document import Document, ServiceEntry, VerificationMethod
-from identity_core.domain.errors import PluginUnavailable
 from identity_core.domain.history import DidState, SpentChallenge
+from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store

@@ -18,7 +18,8 @@ import pytest
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.errors import (
+from identity_core.domain.proof import ZkProof
+from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
     DelegationInvalid,
@@ -30,7 +31,6 @@ from identity_core.domain.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.domain.proof import ZkProof
 from identity_core.ports.invocations import Earlier, Invocation, Lease, Question, Refused, Spending
 from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store import Store

@@ -25,8 +25,8 @@ import identity_core.store
 from identity_core.conformance.credentials import SCHEMA
 from identity_core.domain.credential_schema import CredentialSchema
 from identity_core.domain.did import Did
-from identity_core.domain.errors import IdentityError, Overloaded
 from identity_core.domain.schema import Schema
+from identity_core.errors import IdentityError, Overloaded
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
 from identity_core.store.audit_end import StoredAuditEnd

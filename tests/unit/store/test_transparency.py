@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.errors import PluginUnavailable
 from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.errors import PluginUnavailable
 from identity_core.ports.transparency import Growth
 from identity_core.store import Store
 from tests.transparency import run, tiles_over

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.errors import QuotaExceeded
+from identity_core.errors import QuotaExceeded
 from identity_core.ports.usage import KEPT, Charge
 from identity_core.store import Store
 

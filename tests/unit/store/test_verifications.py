@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.ports.verifications import Verification, VerificationWish, VerifierChallenge
 from identity_core.store import Store
 from identity_core.store.verifier_challenges import StoredVerifierChallenges

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import RateLimited
+from identity_core.errors import RateLimited
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import (
     BucketEmpty,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.errors import IdentityError, LedgerUnavailable
+from identity_core.errors import IdentityError, LedgerUnavailable
 from identity_core.use_cases.background import Repeating
 
 

@@ -15,7 +15,8 @@ import pytest
 from identity_core.domain import keys
 from identity_core.domain.challenge import SignedHeader
 from identity_core.domain.change import AddService, NewService, RemoveVerificationMethod
-from identity_core.domain.errors import (
+from identity_core.domain.log import verify
+from identity_core.errors import (
     AuthFailed,
     DidDeactivated,
     DidNotFound,
@@ -27,7 +28,6 @@ from identity_core.domain.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.domain.log import verify
 from identity_core.use_cases.dids.create import KeyWish
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from identity_core.domain import keys
 from identity_core.domain.change import AddService, NewService
-from identity_core.domain.errors import DidNotFound
 from identity_core.domain.log import verify
+from identity_core.errors import DidNotFound
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
 from tests.memory import folder_in_memory

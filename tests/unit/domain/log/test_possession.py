@@ -17,9 +17,9 @@ from identity_core.codec import multibase
 from identity_core.conformance.controller import BIRTH, Controller, Life
 from identity_core.domain import evidence, history
 from identity_core.domain.change import AddVerificationMethod, Create, NewKey, NewService, Recover, Rotate, Update
-from identity_core.domain.errors import InvalidDocument
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import verify
+from identity_core.errors import InvalidDocument
 from identity_core.ports.did_method import UnsignedEntry
 from tests.attack.log_forger import LOG_KEY, METHOD, new_life, parsed, reminted, resealed, sealed
 

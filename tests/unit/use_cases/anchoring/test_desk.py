@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.errors import PluginUnavailable
+from identity_core.errors import PluginUnavailable
 from identity_core.use_cases.anchoring import desk as desks
 from identity_core.use_cases.anchoring.bell import Bell
 from identity_core.use_cases.anchoring.desk import AnchorDesk

@@ -9,7 +9,7 @@ import pytest
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.anchor_proof import AnchorPath, proof_commitment
-from identity_core.domain.errors import LedgerUnavailable
+from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.ports.outbox import LeaseLost
 from identity_core.ports.proofs import StoredProof

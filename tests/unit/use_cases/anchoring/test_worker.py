@@ -13,8 +13,8 @@ from identity_ledger_memory import MemoryLedger
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, proof_commitment
-from identity_core.domain.errors import LedgerUnavailable
 from identity_core.domain.merkle.refusals import Refuted
+from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
 from identity_core.ports.outbox import LeaseLost, Sealing
 from identity_core.use_cases.anchoring.worker import BUSY_SECONDS, IDLE_SECONDS

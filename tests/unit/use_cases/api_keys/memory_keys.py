@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from identity_core.domain.caller import ApiKey
-from identity_core.domain.errors import ApiKeyNotFound, VersionConflict
+from identity_core.errors import ApiKeyNotFound, VersionConflict
 
 
 class MemoryKeys:

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
 from identity_core.domain.key_text import digest_of, is_minted
+from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey, NewApiKey, say_which

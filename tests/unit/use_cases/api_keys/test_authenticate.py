@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from identity_core.conformance.key_store import key
-from identity_core.domain.errors import AuthFailed, PluginUnavailable
+from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.use_cases.api_keys import authenticate
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock

@@ -19,7 +19,7 @@ from identity_core.domain.challenge import Challenge, SignedHeader
 from identity_core.domain.challenge_mac import ChallengeKey, Saying
 from identity_core.domain.change import AddVerificationMethod, NewKey
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, DidNotFound
+from identity_core.errors import AuthFailed, DidNotFound
 from identity_core.use_cases.dids.create import Created, KeyWish
 from tests.rooms import Rooms
 

@@ -25,8 +25,8 @@ from identity_core.domain import token
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.change import Authorization
 from identity_core.domain.did import Did
-from identity_core.domain.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.domain.keys import generate
+from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
 from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer

@@ -14,7 +14,9 @@ from identity_core.codec import multibase
 from identity_core.domain import keys, status_list, verifiable_credential
 from identity_core.domain.caller import Caller
 from identity_core.domain.credential import CredentialStatus, StatusPurpose
-from identity_core.domain.errors import (
+from identity_core.domain.log import entry
+from identity_core.domain.schema import Schema
+from identity_core.errors import (
     Conflict,
     CredentialNotFound,
     DidDeactivated,
@@ -29,8 +31,6 @@ from identity_core.domain.errors import (
     SchemaNotFound,
     StatusListNotFound,
 )
-from identity_core.domain.log import entry
-from identity_core.domain.schema import Schema
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.timeline import TimelineWish
 from tests.credentials import ATTRIBUTES, VALUES, a_key, sign

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.errors import Overloaded
+from identity_core.errors import Overloaded
 from identity_core.use_cases.credentials import signatures
 from identity_core.use_cases.credentials.signatures import SignatureChecks
 

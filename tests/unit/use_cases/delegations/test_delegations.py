@@ -18,7 +18,7 @@ from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.change import Authorization
 from identity_core.domain.delegation import DelegationState
 from identity_core.domain.did import Did
-from identity_core.domain.errors import (
+from identity_core.errors import (
     AutonomyTooLow,
     Conflict,
     DelegationExpired,

@@ -14,7 +14,12 @@ from typing import Any
 import pytest
 from identity_ledger_memory import MemoryLedger
 
-from identity_core.domain.errors import (
+from identity_core.domain.merkle.checkpoint import open_checkpoint
+from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.proofs import verify_consistency, verify_inclusion
+from identity_core.domain.merkle.tiles import Tile, bundled, tiles_of, unbundled
+from identity_core.domain.merkle.tree import EMPTY_ROOT, Frontier, leaf_hash
+from identity_core.errors import (
     BlockNotFound,
     LedgerUnavailable,
     LogRangeInvalid,
@@ -22,11 +27,6 @@ from identity_core.domain.errors import (
     TileNotFound,
     TransactionNotFound,
 )
-from identity_core.domain.merkle.checkpoint import open_checkpoint
-from identity_core.domain.merkle.leaf import Leaf
-from identity_core.domain.merkle.proofs import verify_consistency, verify_inclusion
-from identity_core.domain.merkle.tiles import Tile, bundled, tiles_of, unbundled
-from identity_core.domain.merkle.tree import EMPTY_ROOT, Frontier, leaf_hash
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
 from identity_core.use_cases.ledger.checkpoints import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.errors import StorageMismatch
 from identity_core.domain.remembered import Remembered
+from identity_core.errors import StorageMismatch
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.audit_end import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile

@@ -10,8 +10,8 @@ import pytest
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.caller import Caller
-from identity_core.domain.errors import Forbidden, ProofNotFound
 from identity_core.domain.verification import Finding
+from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.ports.timeline import TimelineWish
 from identity_core.use_cases.dids.writer import Occasion
 from tests.proving import Ledger

@@ -21,7 +21,8 @@ from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.delegated_proof import DelegatedProof
 from identity_core.domain.delegation import Suspension
-from identity_core.domain.errors import (
+from identity_core.domain.proof import ZkProof, capability_digest
+from identity_core.errors import (
     AutonomyTooLow,
     CredentialRevoked,
     DelegationRevoked,
@@ -38,7 +39,6 @@ from identity_core.domain.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.domain.proof import ZkProof, capability_digest
 from identity_core.ports.invocations import Refused
 from identity_core.ports.timeline import TimelineWish
 from identity_core.store.invocations import LEASE

@@ -13,7 +13,7 @@ import pytest
 from identity_core.domain.caller import Caller
 from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.delegation import Suspension
-from identity_core.domain.errors import (
+from identity_core.errors import (
     IbctReplayed,
     IdentityError,
     InternalError,

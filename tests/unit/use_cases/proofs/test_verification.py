@@ -13,8 +13,8 @@ import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.errors import InvalidRequest, PluginUnavailable, ProofNotFound
 from identity_core.domain.verification import Finding, Question, Verdict
+from identity_core.errors import InvalidRequest, PluginUnavailable, ProofNotFound
 from identity_core.ports.timeline import TimelineWish
 from identity_core.ports.verifications import VerificationWish
 from identity_core.use_cases.proofs.no_prover import NoProver

@@ -12,7 +12,7 @@ import pytest
 
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
-from identity_core.domain.errors import Forbidden
+from identity_core.errors import Forbidden
 from identity_core.ports.timeline import TimelineEntry, TimelineWish
 from identity_core.ports.verifications import Verification, VerificationWish
 from identity_core.store import Store
