@@ -28,6 +28,13 @@ from identity_core.domain.times import printed
 from identity_core.settings import load
 
 ROUNDS = 3
+# What works may wait for a busy machine.
+PATIENT = {
+    "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
+    "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
+    "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
+    "IDENTITY_PROVER_DEADLINE_SECONDS": "60",
+}
 Call = tuple[str, str]
 Send = Callable[..., Any]
 
@@ -98,7 +105,7 @@ async def _walks(folder: Path) -> dict[str, Walk]:
     recorder = Recorder()
     threading.setprofile(recorder)
     try:
-        settings = load(environment={}, overrides={"data_dir": folder})
+        settings = load(environment=PATIENT, overrides={"data_dir": folder})
         async with open_house(settings) as installation:
             key = await installation.first_key()
             transport = httpx.ASGITransport(app=installation.app)
