@@ -6,7 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from identity_core.domain.audit_chain import ChainBroken, ChainedLine, ChainHead, check_reached, follow, next_link
+from identity_core.domain.audit_chain import (
+    ChainBroken,
+    ChainedLine,
+    ChainHead,
+    KeyedHead,
+    check_kept,
+    check_reached,
+    follow,
+    next_link,
+)
 
 
 def chain(*said: str) -> list[ChainedLine]:
@@ -62,3 +71,20 @@ def test_what_only_a_remembered_head_finds() -> None:
         follow(ChainHead(), anew, known=ChainHead(4, LINES[3].link))
     with pytest.raises(ChainBroken, match="cut off"):
         check_reached(follow(ChainHead(), LINES[:3]), ChainHead(4, LINES[3].link))
+
+
+def test_what_the_tag_of_a_head_is_over() -> None:
+    kept = KeyedHead(ChainHead(4, bytes(range(32))), 2)
+    assert kept.encode() == b"identity audit head v1\n4 2 " + bytes(range(32))
+
+
+def test_the_chain_ends_where_its_head_says() -> None:
+    head = follow(ChainHead(), LINES)
+    check_kept(head, KeyedHead(head, 1))
+    for reached, says in (
+        (follow(ChainHead(), LINES[:3]), "ends at line 3, line 4 was written"),
+        (ChainHead(5, head.link), "line 5 was not written"),
+        (ChainHead(4, bytes(32)), "written anew"),
+    ):
+        with pytest.raises(ChainBroken, match=says):
+            check_kept(reached, KeyedHead(head, 1))

@@ -168,6 +168,22 @@ def test_an_outage_is_logged_once_in_ten_seconds(caplog):
     ] * 2
 
 
+def test_forgetting_is_the_shared_stores():
+    async def scenario():
+        storage = over(Shared())
+        assert storage.base_exceptions == ()
+        for key in ("a", "b", "c"):
+            await storage.acquire_token_bucket(key, 0.001, 1)
+        await storage.clear("a")
+        assert (await storage.acquire_token_bucket("a", 0.001, 1)).allowed
+        assert not (await storage.acquire_token_bucket("b", 0.001, 1)).allowed
+        assert await storage.reset() == 3
+        assert (await storage.acquire_token_bucket("b", 0.001, 1)).allowed
+        await storage.close()
+
+    run(scenario())
+
+
 def test_a_fault_of_ours_is_no_outage():
     async def scenario():
         storage = over(Shared())

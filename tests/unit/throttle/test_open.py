@@ -40,3 +40,21 @@ def test_the_setting_chooses_the_store(tmp_path: Path, settings, processes, kind
 
     run(scenario())
     assert (tmp_path / "limits.sqlite").exists() == (kind is TokenBucketSqliteStorage)
+
+
+@pytest.mark.parametrize(
+    ("settings", "url", "deadline"),
+    [
+        (Throttle(redis_url=REDIS), None, 0.05),
+        (Throttle(store="sql"), "postgresql://127.0.0.1:1/none", 0.05),
+        (Throttle(store="sql"), None, None),  # it answers at once and limits its own waiting
+    ],
+)
+def test_who_waits_for_a_server_waits_50_milliseconds(tmp_path: Path, settings, url, deadline):
+    async def scenario():
+        opened = open_buckets(settings, tmp_path, url, 2, monotonic=Ticking(), logger=logging.getLogger("buckets"))
+        assert opened._deadline_seconds == deadline
+        assert (await opened.acquire_token_bucket("a", 1.0, 4)).remaining == (3 if deadline is None else 1)
+        await opened.close()
+
+    run(scenario())

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.domain.caller import ApiKey
+from identity_core.domain.did import Did
 from identity_core.errors import RateLimited
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import (
@@ -68,6 +69,35 @@ def test_a_dear_request_takes_its_tokens_and_never_more_than_a_full_bucket():
         )
 
     assert run(scenario()) == (5, 2, 1, 20)
+
+
+def test_every_did_has_its_own_bucket():
+    async def scenario():
+        made = policy(did=Limit("did", 0.001, 3))
+        first = await spend(lambda: made.spend_did(Did.parse("did:ids:hana")), 5)
+        other = await spend(lambda: made.spend_did(Did.parse("did:ids:aki"), 2), 5)
+        fields = await policy().spend_did(Did.parse("did:ids:hana"))
+        return first, other, fields
+
+    assert run(scenario()) == (
+        3,
+        1,
+        [("RateLimit-Policy", '"did";q=200;w=2'), ("RateLimit", '"did";r=199;t=1')],
+    )
+
+
+def test_a_challenge_costs_one_token_of_the_address():
+    async def scenario():
+        made = policy()
+        fields = await made.spend_challenge("192.0.2.1")
+        left = await spend(lambda: made.spend_challenge("192.0.2.1"), 50)
+        return fields, left, await spend(lambda: made.spend_address("192.0.2.1"), 300)
+
+    assert run(scenario()) == (
+        [("RateLimit-Policy", '"challenge";q=20;w=4'), ("RateLimit", '"challenge";r=19;t=1')],
+        19,
+        100,
+    )
 
 
 def test_a_key_with_limits_of_its_own():

@@ -118,6 +118,20 @@ def test_who_stops_waiting_leaves_the_others_their_answers(clean):
     assert [each.allowed for each in others] == [True, False, False]
 
 
+def test_closing_leaves_no_connection(clean):
+    async def scenario():
+        storage, watcher = open_storage(clean), open_storage(clean)
+        await storage.acquire_token_bucket("a", 0.001, 5)
+        assert len(await watcher._client.client_list()) == 2
+        await storage.close()
+        async with asyncio.timeout(30):
+            while len(await watcher._client.client_list()) > 1:
+                await asyncio.sleep(0.02)
+        await watcher.close()
+
+    run(scenario())
+
+
 def test_an_error_of_the_server_reaches_who_asked_and_nobody_else(clean):
     async def scenario():
         storage = open_storage(clean)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from identity_core.conformance.controller import Controller, Signer
 from identity_core.domain.log import LogInvalid, entry, webvh
+from identity_core.domain.log.witness import Witnesses, read_witnesses
 
 KEY, NEXT, WITNESS = Signer("key"), Signer("next"), Signer("witness")
 X25519 = Controller("x").key("X25519KeyAgreementKey2020").public
@@ -197,6 +198,17 @@ def test_an_approval_holds_for_what_came_before_and_not_for_what_comes_after() -
             verify(one, two, witness_file=json.dumps(approvals).encode())
     with pytest.raises(LogInvalid, match="witnesses"):
         verify(one, witness_file=json.dumps([approval(two)]).encode())
+
+
+def test_a_witness_counts_once() -> None:
+    twice = [{"id": WITNESS.multikey}, {"id": f"did:key:{WITNESS.multikey}"}]
+    for threshold in (1, 2):
+        with pytest.raises(LogInvalid, match="listed twice"):
+            read_witnesses({"threshold": threshold, "witnesses": twice})
+    other = [{"id": WITNESS.multikey}, {"id": f"did:key:{NEXT.multikey}"}]
+    assert read_witnesses({"threshold": 1, "witnesses": other}) == Witnesses(
+        1, frozenset({WITNESS.multikey, NEXT.multikey})
+    )
 
 
 def test_as_many_approve_as_the_threshold_says() -> None:

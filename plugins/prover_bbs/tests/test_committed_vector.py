@@ -1,0 +1,67 @@
+"""What a verifier takes for a committed vector: exact lengths, points of the group, scalars below its order."""
+
+import pytest
+from identity_prover_bbs.committed_vector import VerifierVector, evaluate, octets_of_vector_proof
+from identity_prover_bbs.generators import generators
+
+from identity_core.crypto.bls12381 import ORDER, select
+from identity_core.errors import ProofInvalid
+
+CURVE = select()
+GENERATORS = generators(CURVE)
+POINT = CURVE.g1_to_octets(CURVE.hash_to_g1(b"a point", b"a tag"))
+IDENTITY = bytes([0xC0]) + bytes(47)
+
+
+def octets(*scalars: int, points: tuple[bytes, ...] = (POINT, POINT)) -> bytes:
+    return b"".join(points) + b"".join(scalar.to_bytes(32, "big") for scalar in scalars)
+
+
+def decoded(received: bytes) -> VerifierVector:
+    return VerifierVector.decode(GENERATORS, received, points=2, responses=1)
+
+
+def test_a_proof_has_48_octets_a_point_and_32_a_scalar():
+    assert octets_of_vector_proof(2, 1) == 2 * 48 + 3 * 32
+    vector = decoded(octets(1, 2, ORDER - 1))
+    assert (vector.responses, vector.z, vector.zt) == ((1,), 2, ORDER - 1)
+    assert len(vector.coefficients) == 1
+
+
+@pytest.mark.parametrize(
+    ("received", "reason"),
+    [
+        (b"", "wrong length"),
+        (octets(1, 2), "wrong length"),
+        (octets(1, 2, 3)[:-1], "wrong length"),
+        (octets(1, 2, 3, 4), "wrong length"),
+        (octets(1, 2, ORDER), "below the group order"),
+        (octets(ORDER, 2, 3), "below the group order"),
+        (octets(1, 2**256 - 1, 3), "below the group order"),
+        (octets(1, 2, 3, points=(POINT, bytes(48))), "not valid"),
+        (octets(1, 2, 3, points=(bytes([POINT[0] ^ 0x80]) + POINT[1:], POINT)), "not valid"),
+    ],
+)
+def test_what_is_no_proof(received, reason):
+    with pytest.raises(ProofInvalid) as refused:
+        decoded(received)
+    assert reason in refused.value.details["reason"]
+
+
+def test_nothing_stands_for_the_identity():
+    """All responses zero and the challenge zero make B the identity, and T_0 too."""
+    vector = decoded(octets(0, 0, 0))
+    with pytest.raises(ProofInvalid):
+        vector.first(0, [0])
+    with pytest.raises(ProofInvalid):
+        vector.second(0, 0)
+    a, b = vector.first(1, [0])
+    assert a == POINT
+    assert b not in (IDENTITY, POINT)
+    assert vector.second(1, 0)[1] == POINT
+
+
+def test_a_polynomial_is_its_coefficients_lowest_first():
+    assert evaluate([], 5) == 0
+    assert evaluate([7, 3, 2], 10) == 237
+    assert evaluate([ORDER + 1], 10) == 1
