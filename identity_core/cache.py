@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from typing import Generic, TypeVar
 
@@ -20,7 +21,8 @@ class BoundedCache(Generic[K, V]):
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._kept: dict[K, V] = {}
+        # A plain dict would walk over the places of all that left before to find its oldest.
+        self._kept: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
         self.get: Callable[[K], V | None] = self._kept.get
 
@@ -29,7 +31,7 @@ class BoundedCache(Generic[K, V]):
         with self._lock:
             self._kept.pop(key, None)
             while len(self._kept) >= self._size:
-                del self._kept[next(iter(self._kept))]
+                self._kept.popitem(last=False)
             self._kept[key] = value
         return value
 
