@@ -15,7 +15,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from identity_core.errors import Overloaded
+from identity_core.errors import IdentityError, LedgerUnavailable, Overloaded, PluginUnavailable
+from identity_core.ports.ledger import LedgerBackend
 
 T = TypeVar("T")
 
@@ -33,13 +34,14 @@ class _Job:
 
 
 class Threads:
-    """At most ``workers`` daemon threads, started when they are needed."""
+    """At most ``workers`` daemon threads, started when they are needed. ``away`` is what a call gets after ``close``."""
 
-    def __init__(self, workers: int, name: str) -> None:
+    def __init__(self, workers: int, name: str, away: type[IdentityError] = PluginUnavailable) -> None:
         if workers < 1:
             raise ValueError("a pool has at least one worker")
         self._workers = workers
         self._name = name
+        self._away = away
         self._jobs: deque[_Job] = deque()
         self._changed = threading.Condition(threading.Lock())
         self._started = 0
@@ -48,11 +50,11 @@ class Threads:
 
     async def run(self, call: Callable[[], T]) -> T:
         """What ``call`` returns or raises on a thread of the pool. Raises ``Overloaded`` when too many jobs wait; a job
-        whose caller is cancelled before it began never begins."""
+        whose caller is cancelled before it began never begins. After ``close`` raises what the port says of a plugin that is away."""
         job = _Job(call, asyncio.get_running_loop())
         with self._changed:
             if self._closed:
-                raise RuntimeError("the pool is closed")
+                raise self._away(f"{self._name} is closed.")
             if len(self._jobs) >= self._workers * _WAITING_PER_WORKER:
                 raise Overloaded(details={"retryAfter": 1})
             self._jobs.append(job)
@@ -122,7 +124,8 @@ def _finish(future: asyncio.Future[Any], result: Any, error: BaseException | Non
 
 def threaded(thing: Any, workers: int) -> Any:
     """An object with the public methods of ``thing`` as coroutines on a pool, and its public attributes as they are."""
-    pool = Threads(workers, f"plugin-{type(thing).__name__}")
+    away = LedgerUnavailable if isinstance(thing, LedgerBackend) else PluginUnavailable
+    pool = Threads(workers, f"plugin-{type(thing).__name__}", away)
     members: dict[str, Any] = {"__doc__": type(thing).__doc__}
     for name in {*dir(type(thing)), *getattr(thing, "__dict__", {})}:
         if name.startswith("_"):

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from identity_core.errors import Overloaded
+from identity_core.errors import LedgerUnavailable, Overloaded, PluginUnavailable
 from identity_core.plugin import in_threads
 from identity_core.ports.key_store import KeyStore
 
@@ -154,7 +154,7 @@ def test_threads_end_after_close() -> None:
         await asyncio.gather(*(wrapped.find("a") for _ in range(10)))
         await wrapped.close()
         await wrapped.close()
-        with pytest.raises(RuntimeError, match="closed"):
+        with pytest.raises(PluginUnavailable, match="closed"):
             await wrapped.find("a")
 
     asyncio.run(scenario())
@@ -180,3 +180,28 @@ asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "gone\n"
+
+
+class Ledger:
+    """The methods of a ledger, synchronous."""
+
+    def append(self, did: str, entry: bytes, *, expected_version: int) -> None: ...
+
+    def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> None: ...
+
+    def log_size(self, did: str) -> None: ...
+
+    def entries_after(self, sequence: int, limit: int) -> None: ...
+
+    def head(self) -> None: ...
+
+
+def test_a_ledger_that_was_closed_is_away_as_ledgers_are() -> None:
+    async def scenario() -> None:
+        wrapped = in_threads(Ledger(), workers=1)
+        await wrapped.head()
+        await wrapped.close()  # type: ignore[attr-defined]
+        with pytest.raises(LedgerUnavailable):
+            await wrapped.head()
+
+    asyncio.run(scenario())
