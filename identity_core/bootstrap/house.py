@@ -12,6 +12,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -111,7 +112,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     stack.push_async_callback(store.close)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     repair, journal = await _keep_index(settings, check, store, stack)
-    _forget_expired(store, clock, stack)
+    _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
     logged = await LogDesk.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
@@ -181,9 +182,13 @@ async def _keep_watch(settings: Settings, logged: LogDesk, store: Store, stack: 
     return watch
 
 
-def _forget_expired(store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
+def _forget_expired(
+    store: Store, proof_lifetime: timedelta, clock: SystemClock, stack: AsyncExitStack
+) -> None:
     """Deletes what has expired, as long as the process lives."""
-    forgetting = ForgetExpired(store.spent_challenges, store.idempotency, store.usage, clock)
+    forgetting = ForgetExpired(
+        store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock
+    )
     forgetting.begin()
     stack.push_async_callback(forgetting.close)
 

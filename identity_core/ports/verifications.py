@@ -107,3 +107,7 @@ class VerifierChallenges(Protocol):
     async def spend(self, text: str, now: datetime) -> bool:
         """Spends it by one guarded statement, durable on return: exactly one of many callers sees True."""
         ...
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        """Deletes at most ``limit`` that were spent and had expired by then; how many there were."""
+        ...

@@ -1,6 +1,6 @@
 """The challenges of verifiers in the store, by the SHA-256 of their text. An owner can crowd out nobody but itself.
 
-One that was spent stays: it tells who may ask for the status of the proof that answered it. There is one for a proof at most.
+One that was spent stays as long as the proof that answered it can be good: it tells who may ask for its status.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ PRUNED_AT_ONCE = 8
 _PRUNE = """
 DELETE FROM verifier_challenges
 WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 0 AND expires_at <= :now LIMIT :pruned)
+"""
+_FORGET = """
+DELETE FROM verifier_challenges
+WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 1 AND expires_at <= :until LIMIT :limit)
 """
 _COUNT = """
 SELECT count(*) FROM (SELECT 1 FROM verifier_challenges WHERE owner = :owner AND expires_at > :now LIMIT :most) AS live
@@ -69,6 +73,13 @@ class StoredVerifierChallenges:
         parameters = {"digest": _digest(text), "now": micros(now)}
         row = await self._database.write(lambda transaction: transaction.execute(_SPEND, parameters).fetchone())
         return row is not None
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        """See ``VerifierChallenges.forget``."""
+        parameters = {"until": micros(until), "limit": limit}
+        return await self._database.write(
+            lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False
+        )
 
 
 def _digest(text: str) -> bytes:

@@ -1,7 +1,8 @@
 """Forgets what has expired, whether or not anybody asks for anything: spent challenges, stored answers, counters of past days.
 
 A spent challenge is kept for an hour beyond its end, so that a clock that is set back does not make it fresh again; a change of a
-DID is refused a second time by its log anyway. Left out: what has retention rules of its own.
+DID is refused a second time by its log anyway. A verifier's challenge that was spent says who may ask for the status of a proof, so it
+is kept for the life of a proof that was made at its end. Left out: what has retention rules of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import IdempotencyKeys, SpentChallenges
 from identity_core.ports.usage import Usage
+from identity_core.ports.verifications import VerifierChallenges
 from identity_core.use_cases.background import Repeating
 
 AT_ONCE: Final = 500
@@ -31,6 +33,8 @@ class ForgetExpired(Repeating):
     interval_seconds = 30.0
 
     challenges: SpentChallenges
+    asked: VerifierChallenges
+    proof_lifetime: timedelta
     answers: IdempotencyKeys
     usage: Usage
     clock: Clock
@@ -41,6 +45,7 @@ class ForgetExpired(Repeating):
         today = timedelta(seconds=now.timestamp()) // DAY
         gone = (
             await self.challenges.forget(now - CLOCK_SET_BACK, limit=AT_ONCE),
+            await self.asked.forget(now - max(self.proof_lifetime, CLOCK_SET_BACK), limit=AT_ONCE),
             await self.answers.forget(now, limit=AT_ONCE),
             await self.usage.forget(today, limit=AT_ONCE),
         )

@@ -9,15 +9,57 @@ from pathlib import Path
 
 from identity_core.ports.repositories import SpentChallenge
 from identity_core.ports.usage import KEPT, Charge
+from identity_core.ports.verifications import VerifierChallenge
 from identity_core.store import Store
 from identity_core.use_cases.auth.forget_expired import ForgetExpired
 from tests.rooms import START, MovableClock
 
 
+def sweep_of(store: Store, clock: MovableClock) -> ForgetExpired:
+    return ForgetExpired(
+        store.spent_challenges, store.verifier_challenges, timedelta(days=1), store.idempotency, store.usage, clock
+    )
+
+
+def test_a_spent_challenge_of_a_verifier_outlives_the_proof_that_answered_it_and_no_more(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store, clock = Store.open(tmp_path), MovableClock()
+        challenges, end = store.verifier_challenges, START + timedelta(hours=1)
+        for text in ("spent", "open"):
+            await challenges.add(text, VerifierChallenge("did:a", "https://a.example", end, spent=False), START)
+        assert await challenges.spend("spent", START)
+        clock.time = end + timedelta(days=1) - timedelta(seconds=1)
+        await sweep_of(store, clock).step()
+        assert await challenges.find("spent") is not None
+        clock.time = end + timedelta(days=1)
+        await sweep_of(store, clock).step()
+        assert await challenges.find("spent") is None
+        assert await challenges.find("open") is not None, "the next challenge that is asked for takes it away"
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_spent_challenges_of_verifiers_go_step_by_step(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store, clock = Store.open(tmp_path), MovableClock()
+        end = START + timedelta(hours=1)
+        for number in range(501):
+            kept = VerifierChallenge("did:a", "https://a.example", end, spent=False)
+            await store.verifier_challenges.add(str(number), kept, START)
+            await store.verifier_challenges.spend(str(number), START)
+        clock.time = end + timedelta(days=1)
+        waits = [await sweep_of(store, clock).step() for _ in range(2)]
+        assert waits[0] < 1 < waits[1], "500 at once, the last one in the next step"
+        await store.close()
+
+    asyncio.run(scenario())
+
+
 def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
     async def scenario() -> None:
         store, clock = Store.open(tmp_path), MovableClock()
-        sweep = ForgetExpired(store.spent_challenges, store.idempotency, store.usage, clock)
+        sweep = sweep_of(store, clock)
         end = START + timedelta(minutes=5)
         for number in range(1200):
             digest = hashlib.sha256(str(number).encode()).digest()
