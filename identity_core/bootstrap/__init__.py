@@ -11,10 +11,10 @@ from identity_core.bootstrap.asgi import Application, application
 from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.house import Asgi, House, open_house
 from identity_core.bootstrap.index import IndexTools, index_tools
-from identity_core.bootstrap.keys import KeyDesk, has_api_keys, key_desk
+from identity_core.bootstrap.keys import KeyDesk, has_api_keys, open_keys
 from identity_core.bootstrap.ledger import LogDesk, log_desk
 from identity_core.bootstrap.own_keys import ANSWERS_KEY, LOG_KEY
-from identity_core.bootstrap.plugins import open_key_stores, open_ledger
+from identity_core.bootstrap.plugins import open_ledger
 from identity_core.bootstrap.store import AuditTools, audit_log
 
 __all__ = [
@@ -34,9 +34,8 @@ __all__ = [
     "audit_log",
     "has_api_keys",
     "index_tools",
-    "key_desk",
     "log_desk",
     "open_house",
-    "open_key_stores",
+    "open_keys",
     "open_ledger",
 ]

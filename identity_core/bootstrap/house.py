@@ -18,7 +18,7 @@ from typing import Any
 
 from identity_core.bootstrap.anchoring import anchor_worker
 from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.keys import KeyDesk, has_api_keys
+from identity_core.bootstrap.keys import KeyDesk, has_api_keys, tagged_keys, with_tagged
 from identity_core.bootstrap.ledger import LogDesk
 from identity_core.bootstrap.opened import Opened
 from identity_core.bootstrap.own_keys import answers_secret, challenge_secret, fingerprints_secret, make_own_keys
@@ -29,6 +29,7 @@ from identity_core.domain import key_text
 from identity_core.plugin.forks import copies_end_at_once
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import leave_no_core
+from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings
@@ -39,6 +40,7 @@ from identity_core.use_cases.anchoring.desk import AnchorDesk
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
 from identity_core.use_cases.api_keys.create import NewApiKey
+from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.forget_expired import ForgetExpired
 from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -100,16 +102,14 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     clock = SystemClock()
     plugins = load_plugins(settings, clock)
     stack.push_async_callback(plugins.close)
-    stack.enter_context(copies_end_at_once())
-    provers, strangers = _start_provers(plugins, settings)
+    provers, strangers = _start_provers(plugins, settings, stack)
     methods = plugins.did_methods()
     ledger = plugins.ledger(settings.ledger.backend)
     key_stores = plugins.key_stores(settings.key_stores)
     custodian = plugins.custodian(settings.custodian.backend)
     await require_own_key(settings, custodian)
     signer = await make_own_keys(custodian)
-    store = await open_store(settings, custodian, processes=settings.server.workers)
-    stack.push_async_callback(store.close)
+    store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     repair, journal = await _keep_index(settings, check, store, stack)
     _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
@@ -118,6 +118,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
     watch.hold_up(repair, journal, anchorer)
     known_keys = KnownKeys(clock)
+    keys = await tagged_keys(key_stores, custodian, store, clock)
     return Opened(
         settings=settings,
         clock=clock,
@@ -137,18 +138,28 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         anchorer=anchorer,
         anchors=anchors,
         buckets=_open_buckets(settings, clock, stack),
-        key_stores=key_stores,
+        key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,
-        keys=KeyDesk.over(key_stores, known_keys, clock),
+        keys=KeyDesk.over(keys, known_keys, clock),
+        key_watch=await _watch_keys(keys, stack),
     )
 
 
-def _start_provers(plugins: PluginManager, settings: Settings) -> tuple[ProofWorkers, ProofWorkers]:
+def _start_provers(
+    plugins: PluginManager, settings: Settings, stack: AsyncExitStack
+) -> tuple[ProofWorkers, ProofWorkers]:
     """The workers of known callers, and the one of strangers. First of all, because processes start while the rest is built."""
+    stack.enter_context(copies_end_at_once())
     prover = settings.prover
     known = plugins.proof_workers(prover.backend, workers=prover.workers, deadline_seconds=prover.deadline_seconds)
     strangers = plugins.anonymous_verifier(prover.backend, deadline_seconds=prover.deadline_seconds)
     return known or NoProver(), strangers or NoProver()
+
+
+async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExitStack) -> Store:
+    store = await open_store(settings, custodian, processes=settings.server.workers)
+    stack.push_async_callback(store.close)
+    return store
 
 
 async def _keep_index(
@@ -182,9 +193,16 @@ async def _keep_watch(settings: Settings, logged: LogDesk, store: Store, stack: 
     return watch
 
 
-def _forget_expired(
-    store: Store, proof_lifetime: timedelta, clock: SystemClock, stack: AsyncExitStack
-) -> None:
+async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:
+    """Looks through the key store, now and from then on."""
+    watch = KeyStoreWatch(keys)
+    await watch.guarded()
+    watch.begin()
+    stack.push_async_callback(watch.close)
+    return watch
+
+
+def _forget_expired(store: Store, proof_lifetime: timedelta, clock: SystemClock, stack: AsyncExitStack) -> None:
     """Deletes what has expired, as long as the process lives."""
     forgetting = ForgetExpired(
         store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock

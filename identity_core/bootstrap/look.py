@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.keys import has_api_keys
-from identity_core.bootstrap.own_keys import rows_secret
+from identity_core.bootstrap.keys import has_api_keys, with_tagged, writable_of
+from identity_core.bootstrap.own_keys import is_adopted, rows_secret
 from identity_core.bootstrap.storage import check_of, checkpoint_key, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.domain.custody import KeyNotHeld
@@ -20,6 +21,7 @@ from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.custodian import Custodian
 from identity_core.settings import Settings
 from identity_core.store import Store
+from identity_core.use_cases.api_keys.tagged import TaggedKeys
 
 log = logging.getLogger("identity.look")
 
@@ -82,13 +84,38 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
         await store.close()
 
 
-async def any_api_key(settings: Settings, scratch: Path) -> bool:
-    """Whether there is an API key, as far as stores can tell. Raises ``StartError``."""
-    plugins = looking_plugins(settings, LookOnly(scratch))
-    try:
-        return await has_api_keys(plugins.key_stores(settings.key_stores))
-    finally:
-        await plugins.close()
+@dataclass(frozen=True, slots=True)
+class KeysFound:
+    """Whether there is an API key, as far as stores can tell, and which of them are not as the service left them."""
+
+    any: bool
+    faults: Sequence[str] = ()
+
+
+async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
+    """What a start would say of the API keys. Raises ``StartError``."""
+    with told_at_start(settings):
+        look = LookOnly(scratch)
+        plugins = looking_plugins(settings, look)
+        try:
+            stores = plugins.key_stores(settings.key_stores)
+            custodian = plugins.custodian(settings.custodian.backend)
+            if look.pending or look.blind or not await is_adopted(custodian):
+                # Nothing was tagged yet, or cannot be seen.
+                return KeysFound(await has_api_keys(stores))
+            secret = await _rows_secret(custodian)
+            try:
+                store = Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+            except (MigrationPending, DatabaseAbsent):
+                # What is wrong with the store is told of the storage.
+                return KeysFound(await has_api_keys(stores))
+            try:
+                keys = TaggedKeys(writable_of(stores), store.api_key_tags, SystemClock())
+                return KeysFound(await has_api_keys(with_tagged(stores, keys)), await keys.faults())
+            finally:
+                await store.close()
+        finally:
+            await plugins.close()
 
 
 async def _rows_secret(custodian: Custodian) -> bytes:

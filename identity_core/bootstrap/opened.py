@@ -19,6 +19,7 @@ from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.use_cases.anchoring.desk import AnchorDesk
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.index_audit import QuarantineJournal
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.dids.writer import LogSigner
@@ -55,6 +56,7 @@ class Opened:
     key_stores: tuple[KeyStore, ...]
     known_keys: KnownKeys
     keys: KeyDesk
+    key_watch: KeyStoreWatch
 
     @property
     def limiter(self) -> FallbackStorage | None:

@@ -7,6 +7,7 @@ import secrets
 from typing import Final
 
 from identity_core.codec import multikey
+from identity_core.domain.custody import KeyNotHeld
 from identity_core.ports.custodian import Custodian
 from identity_core.store import Store
 from identity_core.use_cases.credentials.seal import CredentialSeal
@@ -16,6 +17,7 @@ from identity_core.use_cases.dids.writer import LogSigner
 LOG_KEY: Final = "log"
 ANSWERS_KEY: Final = "answers"
 ROWS_KEY: Final = "rows"
+ADOPTED_KEY: Final = "api-keys"
 
 
 async def make_own_keys(custodian: Custodian) -> LogSigner:
@@ -40,6 +42,20 @@ async def rows_secret(custodian: Custodian) -> bytes:
 async def make_rows_key(custodian: Custodian) -> None:
     """Makes the key under ``rows_secret``. It has a name of its own, because that it is there says that tags have begun."""
     await custodian.generate(ROWS_KEY, multikey.ED25519, did="-", purpose=ROWS_KEY)
+
+
+async def is_adopted(custodian: Custodian) -> bool:
+    """Whether the API keys of before there were tags have been adopted: a key that is for nothing else says so."""
+    try:
+        await custodian.public_key(ADOPTED_KEY)
+    except KeyNotHeld:
+        return False
+    return True
+
+
+async def note_adopted(custodian: Custodian) -> None:
+    """Says so from now on."""
+    await custodian.generate(ADOPTED_KEY, multikey.ED25519, did="-", purpose=ADOPTED_KEY)
 
 
 async def challenge_secret(custodian: Custodian) -> bytes:

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 
 from identity_core.bootstrap.clock import SystemClock
 from identity_core.plugin.manager import PluginManager
-from identity_core.ports.key_store import KeyStore
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, require_extras
 
@@ -28,15 +27,5 @@ async def open_ledger(settings: Settings) -> AsyncIterator[LedgerBackend]:
     plugins = load_plugins(settings, SystemClock())
     try:
         yield plugins.ledger(settings.ledger.backend)
-    finally:
-        await plugins.close()
-
-
-@contextlib.asynccontextmanager
-async def open_key_stores(settings: Settings) -> AsyncIterator[tuple[KeyStore, ...]]:
-    """The stores of API keys, and nothing else. Raises ``StartError``."""
-    plugins = load_plugins(settings, SystemClock())
-    try:
-        yield plugins.key_stores(settings.key_stores)
     finally:
         await plugins.close()

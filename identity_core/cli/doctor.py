@@ -24,6 +24,7 @@ from identity_core.settings import Settings, StartError, buckets_of
 
 LOW_DISK_BYTES = 256 * 1024 * 1024
 REDIS_SECONDS = 3.0
+SHOWN = 5
 
 
 @click.command(name="doctor")
@@ -179,14 +180,17 @@ def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Diagnosis]:
     stores = ", ".join(settings.key_stores)
     if not look_inside:
         yield Diagnosis("API keys", "ok", f"in {stores}")
-    elif _any_key(settings):
+        return
+    from identity_core.bootstrap.look import look_at_keys
+
+    with tempfile.TemporaryDirectory() as scratch:
+        found = asyncio.run(look_at_keys(settings, Path(scratch)))
+    if found.faults:
+        named = "; ".join(found.faults[:SHOWN])
+        says = f"{len(found.faults)} API keys are refused or gone: {named}"
+        remedy = "put the right key store back; or `identity keys accept` where you put this one there yourself"
+        yield Diagnosis("API keys", "fail", says, remedy)
+    elif found.any:
         yield Diagnosis("API keys", "ok", f"in {stores}; there are some")
     else:
         yield Diagnosis("API keys", "warn", f"in {stores}; there is none yet", "nothing: the first start makes one")
-
-
-def _any_key(settings: Settings) -> bool:
-    from identity_core.bootstrap.look import any_api_key
-
-    with tempfile.TemporaryDirectory() as scratch:
-        return asyncio.run(any_api_key(settings, Path(scratch)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from identity_core.cli.output import fail
 from identity_core.domain.scopes import KNOWN, require_known, require_targets
@@ -41,3 +41,18 @@ def remedy_for(error: IdentityError) -> str:
     if isinstance(error, InvalidRequest) and error.details.get("field") == "allowedTargets":
         return "add --allowed-targets with the DIDs, or with none for every DID"
     return "see `identity keys list` for the ids"
+
+
+def positive(kind: type[float]) -> Callable[[str], float]:
+    """Reads a number above nothing. Raises ``ValueError``."""
+
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = kind(0)
+        if not 0 < number <= 1_000_000:
+            raise ValueError(f"{text!r} is no number from 0 to 1000000")
+        return number
+
+    return read

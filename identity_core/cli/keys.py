@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.key_rights import check_targets, listed, remedy_for, scopes_of
+from identity_core.cli.key_rights import check_targets, listed, positive, remedy_for, scopes_of
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
 from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -32,15 +32,15 @@ def command() -> None:
 
 
 def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, may_begin: bool = False) -> T:
-    """Runs ``job`` on the API keys of the installation; only one that ``may_begin`` makes a new data directory, so that
+    """Runs ``job`` on the key store of the installation; only one that ``may_begin`` makes a new data directory, so that
     a misspelt one is seen."""
     from identity_core import bootstrap
 
     if not may_begin:
         refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
     try:
-        with opened_part(bootstrap.key_desk(settings)) as (runner, administration):
-            return runner.run(job(administration))
+        with opened_part(bootstrap.open_keys(settings)) as (runner, opened):
+            return runner.run(job(opened))
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(settings.data_dir), remedy_for(error))
     except StartError as error:
@@ -129,7 +129,7 @@ def create(
         burst=burst,
         expires_at=_end(days),
     )
-    minted = _run(settings, lambda administration: administration.create(wanted), may_begin=True)
+    minted = _run(settings, lambda opened: opened.desk.create(wanted), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
@@ -139,9 +139,9 @@ def create(
 def list_keys(settings: Settings) -> None:
     """List the keys of the SQL store, revoked ones included."""
 
-    async def all_of(administration: Any) -> list[ApiKey]:
+    async def all_of(opened: Any) -> list[ApiKey]:
         keys: list[ApiKey] = []
-        while page := await administration.list(after=keys[-1].id if keys else None, limit=PAGE):
+        while page := await opened.desk.list(after=keys[-1].id if keys else None, limit=PAGE):
             keys += page
         return keys
 
@@ -157,7 +157,7 @@ def list_keys(settings: Settings) -> None:
 @as_json
 def show_key(settings: Settings, key_id: str) -> None:
     """Show one key, without its text, which nobody has."""
-    key = _run(settings, lambda administration: administration.get(key_id))
+    key = _run(settings, lambda opened: opened.desk.get(key_id))
     show(_record(key), text=_whole)
 
 
@@ -193,9 +193,9 @@ def update(
         changes["scopes"] = None if admin else scopes_of(scopes or "", "identity keys update")
     limits: tuple[tuple[str, str | None, Callable[[str], Any]], ...] = (
         ("allowed_targets", allowed_targets, listed),
-        ("requests_per_second", requests_per_second, _positive(float)),
-        ("burst", burst, _positive(int)),
-        ("expires_at", days, lambda text: _end(_positive(float)(text))),
+        ("requests_per_second", requests_per_second, positive(float)),
+        ("burst", burst, positive(int)),
+        ("expires_at", days, lambda text: _end(positive(float)(text))),
     )
     try:
         changes |= {
@@ -205,21 +205,8 @@ def update(
         fail(str(error), "identity keys update", "give a positive number, or none", status=2)
     if not changes:
         fail("there is nothing to change", "identity keys update", "name at least one option, see --help", status=2)
-    key = _run(settings, lambda administration: administration.update(key_id, KeyChanges(**changes)))
+    key = _run(settings, lambda opened: opened.desk.update(key_id, KeyChanges(**changes)))
     show(_record(key), text=_whole)
-
-
-def _positive(kind: type[float]) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            number = kind(text)
-        except ValueError:
-            number = kind(0)
-        if not 0 < number <= 1_000_000:
-            raise ValueError(f"{text!r} is no number from 0 to 1000000")
-        return number
-
-    return read
 
 
 @command.command()
@@ -235,7 +222,7 @@ def _positive(kind: type[float]) -> Callable[[str], float]:
 @as_json
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights."""
-    rotated = _run(settings, lambda administration: administration.rotate(key_id, grace=timedelta(hours=grace_hours)))
+    rotated = _run(settings, lambda opened: opened.desk.rotate(key_id, grace=timedelta(hours=grace_hours)))
     minted = rotated.successor
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
@@ -246,5 +233,23 @@ def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
 @as_json
 def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
-    key = _run(settings, lambda administration: administration.revoke(key_id))
+    key = _run(settings, lambda opened: opened.desk.revoke(key_id))
     show(_record(key), text=_line)
+
+
+@command.command()
+@of_installation
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def accept(settings: Settings, yes: bool) -> None:
+    """Take every key in the key store as it is now: after an older one was put back on purpose.
+
+    Keys that were revoked after that backup work again; revoke them anew.
+    """
+    faults = _run(settings, lambda opened: opened.keys.faults())
+    if not faults:
+        click.echo("every key is as this service left it")
+        return
+    click.echo("\n".join(faults))
+    if not yes:
+        click.confirm("Take these keys as they are?", abort=True)
+    _run(settings, lambda opened: opened.keys.accept(opened.audit))

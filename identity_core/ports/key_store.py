@@ -30,7 +30,8 @@ class PreparedKeyStore(KeyStore, Protocol):
 
 @runtime_checkable
 class WritableKeyStore(KeyStore, Protocol):
-    """A store that the admin operations may write. Every write is durable on return."""
+    """A store that the admin operations may write. Every write is durable on return. Of the first one in
+    ``key_stores`` only keys count that were written through it."""
 
     async def create(self, key: ApiKey) -> None:
         """Adds a key. Raises ``VersionConflict`` when its id or its digest is taken."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from identity_core.database import Database, open_database
 from identity_core.store import schema
+from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
 from identity_core.store.credential_schemas import StoredCredentialSchemas
 from identity_core.store.credentials import StoredCredentials
@@ -57,6 +58,7 @@ class Store:
     invocations: StoredInvocations
     proofs: StoredProofs
     outbox: StoredOutbox
+    api_key_tags: ApiKeyTags
 
     @classmethod
     def open(
@@ -97,6 +99,7 @@ class Store:
             StoredInvocations(database, secrets.token_bytes),
             StoredProofs(database),
             StoredOutbox(database, secrets.token_bytes),
+            ApiKeyTags(database, secret, secrets.token_bytes),
         )
 
     async def is_new(self) -> bool:

@@ -58,6 +58,9 @@ def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
     async def audit_is_whole() -> str:
         return "ok" if await opened.store.audit.is_whole() else "degraded"
 
+    async def keys_are_ours() -> str:
+        return "degraded" if opened.key_watch.faults or opened.key_watch.fault else "ok"
+
     async def plugins_work() -> str:
         # What waits for settings was not asked for.
         states = [one.state for one in opened.plugins.in_use().values()]
@@ -80,6 +83,7 @@ def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
         "index": index_agrees,
         "audit": audit_is_whole,
         "storage": storage_is_ours,
+        "keys": keys_are_ours,
         "plugins": plugins_work,
         "limits": limits_are_shared,
         "anchoring": anchors_get_on,

@@ -1,3 +1,3 @@
 """Alembic migrations of the store. ``HEAD`` is the newest one; a test compares it with the files."""
 
-HEAD = "0012"
+HEAD = "0013"

@@ -5,7 +5,7 @@ CREATE TABLE store_migrations (
 	CONSTRAINT store_migrations_pkc PRIMARY KEY (version_num)
 );
 
-INSERT INTO store_migrations (version_num) VALUES ('0012');
+INSERT INTO store_migrations (version_num) VALUES ('0013');
 
 CREATE TABLE did_versions (
 	did TEXT NOT NULL, 
@@ -370,4 +370,12 @@ CREATE TABLE usage (
 );
 
 CREATE INDEX ix_usage_day ON usage (day);
+
+CREATE TABLE api_key_tags (
+	key_id TEXT NOT NULL, 
+	number BLOB NOT NULL, 
+	tag BLOB NOT NULL, 
+	pending_since BIGINT, 
+	CONSTRAINT pk_api_key_tags PRIMARY KEY (key_id, number)
+);
 

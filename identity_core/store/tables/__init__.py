@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from identity_core.store.tables.activity import TimelineEvent, VerificationRow, VerifierChallengeRow
 from identity_core.store.tables.anchoring import AnchorBatch, AnchorLeaf, AnchorLease
+from identity_core.store.tables.api_keys import ApiKeyTag
 from identity_core.store.tables.audit import AuditHead, AuditLine
 from identity_core.store.tables.credentials import CredentialRow, CredentialSchemaRow, StatusListRow
 from identity_core.store.tables.delegations import DelegationRow, DelegationThreshold, IbctRevocation
@@ -23,6 +24,7 @@ __all__ = [
     "AnchorBatch",
     "AnchorLeaf",
     "AnchorLease",
+    "ApiKeyTag",
     "AuditHead",
     "AuditLine",
     "CredentialRow",

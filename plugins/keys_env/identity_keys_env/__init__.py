@@ -20,4 +20,4 @@ def build(settings: EnvironmentKeysSettings, context: BuildContext) -> Environme
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
     """Hands over the store ``env``."""
-    return Provider("env", build, EnvironmentKeysSettings, "API_KEY and IDENTITY_API_KEYS")
+    return Provider("env", build, EnvironmentKeysSettings, "API_KEY and IDENTITY_API_KEYS", looks=True)

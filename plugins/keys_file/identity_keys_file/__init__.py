@@ -17,4 +17,4 @@ def build(settings: FileKeysSettings, context: BuildContext) -> FileKeys:
 @hookimpl
 def identity_provide_key_store() -> Provider[KeyStore]:
     """Hands over the store ``file``."""
-    return Provider("file", build, FileKeysSettings, "a TOML file of digests, read again when it changes")
+    return Provider("file", build, FileKeysSettings, "a TOML file of digests, read again when it changes", looks=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.times import parse, printed_exactly
@@ -48,3 +50,13 @@ def from_record(record: str) -> ApiKey:
         source="sql",
         lineage=value["lineage"],
     )
+
+
+def read_row(key_id: str, digest: str, record: str) -> ApiKey:
+    """The key of a row, with the id and the digest by which it is found. One whose record cannot be read may do nothing and is
+    revoked: somebody edited it, and the service says so of a key that is not as it left it."""
+    try:
+        return replace(from_record(record), id=key_id, digest=digest)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+        began = datetime.fromtimestamp(0, UTC)
+        return ApiKey(key_id, "", digest, frozenset(), frozenset(), None, None, created_at=began, revoked_at=began)

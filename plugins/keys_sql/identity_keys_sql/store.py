@@ -15,12 +15,12 @@ from identity_core.database import (
 )
 from identity_core.domain.caller import ApiKey
 from identity_core.errors import ApiKeyNotFound, Overloaded, PluginUnavailable, VersionConflict
-from identity_keys_sql.record import from_record, to_record
+from identity_keys_sql.record import read_row, to_record
 
 _INSERT = "INSERT INTO keys_api_keys (id, digest, record) VALUES (:id, :digest, :record)"
-_BY_DIGEST = "SELECT record FROM keys_api_keys WHERE digest = :digest"
-_BY_ID = "SELECT record FROM keys_api_keys WHERE id = :id"
-_PAGE = "SELECT record FROM keys_api_keys WHERE id > :after ORDER BY id LIMIT :limit"
+_BY_DIGEST = "SELECT id, digest, record FROM keys_api_keys WHERE digest = :digest"
+_BY_ID = "SELECT id, digest, record FROM keys_api_keys WHERE id = :id"
+_PAGE = "SELECT id, digest, record FROM keys_api_keys WHERE id > :after ORDER BY id LIMIT :limit"
 _REPLACE = "UPDATE keys_api_keys SET digest = :digest, record = :record WHERE id = :id AND record = :expected"
 
 
@@ -41,7 +41,7 @@ class SqlKeys:
         parameters = {"after": (after or "").replace("\0", "\1"), "limit": limit}
         with _translated():
             rows = await self._database.read(lambda transaction: transaction.execute(_PAGE, parameters).fetchall())
-        return [from_record(row[0]) for row in rows]
+        return [read_row(*row) for row in rows]
 
     async def create(self, key: ApiKey) -> None:
         parameters = {"id": key.id, "digest": key.digest, "record": to_record(key)}
@@ -71,7 +71,7 @@ class SqlKeys:
             return None
         with _translated():
             row = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchone())
-        return None if row is None else from_record(row[0])
+        return None if row is None else read_row(*row)
 
 
 @contextmanager

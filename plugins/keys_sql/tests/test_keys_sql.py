@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_keys_sql import SqlKeys, build, identity_provide_key_store
-from identity_keys_sql.record import from_record, to_record
+from identity_keys_sql.record import from_record, read_row, to_record
 
 from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
 from identity_core.domain.caller import ApiKey
@@ -133,3 +133,15 @@ def test_64_writers(store):
 
 def test_the_hook_provides_sql():
     assert identity_provide_key_store().name == "sql"
+
+
+@pytest.mark.parametrize("record", ["", "{", "[]", "{}", "null", '{"id":1}', "[" * 100_000, '{"createdAt":5}'])
+def test_a_row_that_cannot_be_read_is_a_revoked_key_that_may_do_nothing(record):
+    spoilt = read_row("key_a", "0" * 64, record)
+    assert (spoilt.id, spoilt.digest, spoilt.scopes, spoilt.allowed_targets) == ("key_a", "0" * 64, set(), set())
+    assert not spoilt.usable(datetime(1970, 1, 1, tzinfo=UTC))
+
+
+def test_a_row_says_itself_by_which_id_and_digest_it_is_found():
+    found = read_row("key_b", "1" * 64, to_record(key("a")))
+    assert (found.id, found.digest, found.name) == ("key_b", "1" * 64, key("a").name)

@@ -1,0 +1,157 @@
+"""The key store that is not trusted: a key counts only in the state in which this service left it.
+
+Whoever edits or adds rows of the key store, or puts an older one in its place, gets keys that are none: not found, told in the log and
+by ``/ready``. Left out: making such a key good again. Nobody but whoever has its text knows whether it should be.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from identity_core.domain.caller import ApiKey
+from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
+from identity_core.ports.clock import Clock
+from identity_core.ports.key_store import WritableKeyStore
+from identity_core.ports.key_tags import KeyTags
+from identity_core.ports.repositories import AuditLog, AuditRow
+from identity_core.use_cases.background import Repeating
+
+PAGE: Final = 500
+FOREIGN: Final = "was not written by this service as it is"
+MISSING: Final = "is missing from the key store"
+ADOPTED: Final = "adoptApiKeys"
+ACCEPTED: Final = "acceptApiKeys"
+UNFINISHED: Final = timedelta(minutes=5)
+"""After that a change that was announced is either in the key store or will never be."""
+
+log = logging.getLogger("identity")
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedKeys:
+    """A ``WritableKeyStore`` over ``store`` and the tags of its keys."""
+
+    store: WritableKeyStore
+    tags: KeyTags
+    clock: Clock
+
+    async def find(self, digest: str) -> ApiKey | None:
+        """See ``KeyStore``."""
+        key = await self._genuine(await self.store.find(digest))
+        return key if key is not None and key.digest == digest else None
+
+    async def get(self, key_id: str) -> ApiKey | None:
+        """See ``WritableKeyStore``."""
+        return await self._genuine(await self.store.get(key_id))
+
+    async def list(self, *, after: str | None, limit: int) -> Sequence[ApiKey]:
+        """See ``WritableKeyStore``."""
+        good: list[ApiKey] = []
+        while len(good) < limit and (page := await self.store.list(after=after, limit=limit)):
+            good += [key for one in page if (key := await self._genuine(one)) is not None]
+            after = page[-1].id
+        return good[:limit]
+
+    async def create(self, key: ApiKey) -> None:
+        """See ``WritableKeyStore``."""
+        pending = await self.tags.announce(key, self.clock.now())
+        try:
+            await self.store.create(key)
+        except (VersionConflict, Overloaded):
+            await self.tags.withdraw(pending)
+            raise
+        await self.tags.settle(pending, None)
+
+    async def replace(self, key: ApiKey, *, expected: ApiKey) -> None:
+        """See ``WritableKeyStore``."""
+        pending = await self.tags.announce(key, self.clock.now())
+        try:
+            await self.store.replace(key, expected=expected)
+        except (VersionConflict, ApiKeyNotFound, Overloaded):
+            await self.tags.withdraw(pending)
+            raise
+        await self.tags.settle(pending, expected)
+
+    async def adopt(self, audit: AuditLog) -> None:
+        """Takes the keys of before there were tags as they are. Once: what says so stands in the audit log."""
+        if not await _has_line(audit, ADOPTED):
+            await self._take_all(audit, ADOPTED, instead=False)
+
+    async def accept(self, audit: AuditLog) -> None:
+        """Takes the key store as it is now, because an operator wants that."""
+        await self._take_all(audit, ACCEPTED, instead=True)
+
+    async def _take_all(self, audit: AuditLog, operation: str, *, instead: bool) -> None:
+        # The line comes first: what ends the process in between leaves keys that are none, and they can be accepted.
+        await audit.write(AuditRow(self.clock.now(), "-", operation, None, None, None, "done", {}), durable=True)
+        await self.tags.adopt([key async for key in _all(self.store)], instead=instead)
+
+    async def faults(self) -> Sequence[str]:
+        """What is wrong with the key store, a line for each key."""
+        known, found, seen = await self.tags.known(), [], set()
+        async for key in _all(self.store):
+            seen.add(key.id)
+            if await self._genuine(key) is None:
+                found.append(f"{key.id} {FOREIGN}")
+        return found + [f"{missing} {MISSING}" for missing in sorted(known - seen)]
+
+    async def tidy(self) -> None:
+        """Takes away what changes that never ended have left: a key holds in its present state alone."""
+        before = self.clock.now() - UNFINISHED
+        async for key in _all(self.store):
+            if await self.tags.holds(key):
+                await self.tags.keep_only(key, before)
+
+    async def _genuine(self, key: ApiKey | None) -> ApiKey | None:
+        """The key, or what it has become since it was read; None for one that is not as this service left it."""
+        if key is None or await self.tags.holds(key):
+            return key
+        newest = await self.store.get(key.id)
+        if newest is not None and newest != key and await self.tags.holds(newest):
+            return newest
+        log.warning("the API key %s %s: it is refused", key.id, FOREIGN)
+        return None
+
+
+@dataclass(slots=True)
+class KeyStoreWatch(Repeating):
+    """Looks through the key store again and again, the first time to tidy up as well. ``faults`` is what it found last."""
+
+    complaint = "the key store cannot be looked through"
+    interval_seconds = 30.0
+
+    keys: TaggedKeys
+    faults: Sequence[str] = field(default=(), init=False)
+    _is_tidy: bool = field(default=False, init=False)
+
+    async def step(self) -> float:
+        if not self._is_tidy:
+            await self.keys.tidy()
+            self._is_tidy = True
+        found = await self.keys.faults()
+        for one in found:
+            if one not in self.faults:
+                log.error("ALARM: API key %s. See `identity doctor`", one)
+        self.faults = found
+        return self.interval_seconds
+
+
+async def _all(store: WritableKeyStore) -> AsyncIterator[ApiKey]:
+    after = None
+    while page := await store.list(after=after, limit=PAGE):
+        for key in page:
+            yield key
+        after = page[-1].id
+
+
+async def _has_line(audit: AuditLog, operation: str) -> bool:
+    after = 0
+    while lines := await audit.read(after=after, limit=PAGE):
+        if any(row.operation == operation for _, row in lines):
+            return True
+        after = lines[-1][0]
+    return False

@@ -1,0 +1,172 @@
+"""A key counts in the state in which the service left it, and in no other, whatever ends a change in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
+from identity_core.domain.caller import ApiKey
+from identity_core.errors import PluginUnavailable
+from identity_core.store import Store
+from identity_core.use_cases.api_keys.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
+from tests.rooms import START, MovableClock
+from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store.open(tmp_path, secret=b"\x01" * 32)
+    yield opened
+    asyncio.run(opened.close())
+
+
+@pytest.fixture
+def keys(store: Store) -> TaggedKeys:
+    return TaggedKeys(MemoryKeys(), store.api_key_tags, MovableClock())
+
+
+class TestTagged(WritableKeyStoreConformance):
+    """It is a store like any other."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[TaggedKeys]:  # type: ignore[override]
+        opened = Store.open(tmp_path, secret=b"\x01" * 32)
+        yield TaggedKeys(MemoryKeys(), opened.api_key_tags, MovableClock())
+        asyncio.run(opened.close())
+
+
+REVOKED = replace(key("one"), revoked_at=START)
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        replace(key("one"), name="another"),
+        replace(key("one"), scopes=None),
+        replace(key("one"), allowed_targets=None),
+        replace(key("one"), requests_per_second=None),
+        replace(key("one"), burst=8),
+        replace(key("one"), created_at=START + timedelta(microseconds=1)),
+        replace(key("one"), expires_at=None),
+        replace(key("one"), revoked_at=START),
+        replace(key("one"), lineage=None),
+        replace(key("one"), digest="0" * 64),
+        replace(key("one"), burst="8"),  # type: ignore[arg-type]
+        replace(key("one"), requests_per_second="x"),  # type: ignore[arg-type]
+        replace(key("one"), scopes=frozenset({1, "a"})),  # type: ignore[arg-type]
+    ],
+)
+def test_every_field_is_under_the_tag(keys: TaggedKeys, edited: ApiKey) -> None:
+    async def scenario() -> None:
+        await keys.create(key("one"))
+        await keys.store.replace(edited, expected=key("one"))
+        assert await keys.find(edited.digest) is None
+        assert await keys.get(edited.id) is None
+        assert await keys.list(after=None, limit=10) == []
+        assert await keys.faults() == ["key_one was not written by this service as it is"]
+
+    run(scenario())
+
+
+def test_what_was_replaced_holds_no_more(keys: TaggedKeys) -> None:
+    async def scenario() -> None:
+        await keys.create(key("one"))
+        await keys.replace(REVOKED, expected=key("one"))
+        await keys.store.replace(key("one"), expected=REVOKED)
+        assert await keys.get("key_one") is None
+
+    run(scenario())
+
+
+class Broken(MemoryKeys):
+    """It writes, and the answer is lost."""
+
+    async def replace(self, key: ApiKey, *, expected: ApiKey) -> None:
+        await super().replace(key, expected=expected)
+        raise PluginUnavailable
+
+
+def test_a_change_that_never_ended_leaves_a_key_and_is_tidied_up(store: Store) -> None:
+    async def scenario() -> None:
+        clock = MovableClock()
+        keys = TaggedKeys(Broken(), store.api_key_tags, clock)
+        await keys.create(key("one"))
+        with pytest.raises(PluginUnavailable):
+            await keys.replace(REVOKED, expected=key("one"))
+        assert await keys.get("key_one") == REVOKED
+        # Somebody else may be in the middle of a change.
+        coming = replace(key("one"), name="coming")
+        await store.api_key_tags.announce(coming, clock.now())
+        await keys.tidy()
+        assert not await store.api_key_tags.holds(key("one"))
+        assert await store.api_key_tags.holds(REVOKED)
+        assert await store.api_key_tags.holds(coming)
+        clock.time += UNFINISHED
+        await keys.tidy()
+        assert not await store.api_key_tags.holds(coming)
+        assert await keys.faults() == []
+
+    run(scenario())
+
+
+def test_a_key_that_is_gone_is_missed(keys: TaggedKeys) -> None:
+    async def scenario() -> None:
+        await keys.create(key("one"))
+        gone = TaggedKeys(MemoryKeys(), keys.tags, keys.clock)
+        assert await gone.faults() == ["key_one is missing from the key store"]
+
+    run(scenario())
+
+
+def test_keys_of_before_are_adopted_once_and_accepted_when_an_operator_says_so(keys: TaggedKeys, store: Store) -> None:
+    async def scenario() -> None:
+        await keys.store.create(key("old"))
+        await keys.adopt(store.audit)
+        assert await keys.get("key_old") == key("old")
+        await keys.store.create(key("foreign"))
+        await keys.adopt(store.audit)
+        assert await keys.get("key_foreign") is None
+        await store.api_key_tags.adopt([key("foreign")], instead=False)
+        assert await keys.get("key_foreign") is None, "where there are tags, nothing is adopted"
+        await keys.accept(store.audit)
+        assert await keys.get("key_foreign") == key("foreign")
+        lines = [row.operation for _, row in await store.audit.read(after=0, limit=10)]
+        assert lines == ["adoptApiKeys", "acceptApiKeys"]
+
+    run(scenario())
+
+
+def test_another_secret_makes_other_tags(keys: TaggedKeys, store: Store, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await keys.create(key("one"))
+        other = Store.open(tmp_path, secret=b"\x02" * 32)
+        assert not await other.api_key_tags.holds(key("one"))
+        await other.close()
+
+    run(scenario())
+
+
+def test_the_watch_tells_each_fault_once_and_sees_when_it_is_put_right(
+    keys: TaggedKeys, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario() -> None:
+        await keys.create(key("one"))
+        watch = KeyStoreWatch(keys)
+        await watch.guarded()
+        assert not watch.faults
+        await keys.store.replace(REVOKED, expected=key("one"))
+        for _ in range(2):
+            await watch.guarded()
+        assert watch.faults == ["key_one was not written by this service as it is"]
+        assert [line.levelname for line in caplog.records if "ALARM" in line.message] == ["ERROR"]
+        await keys.store.replace(key("one"), expected=REVOKED)
+        await watch.guarded()
+        assert not watch.faults
+
+    run(scenario())
