@@ -147,3 +147,14 @@ Feature: Delegate to an agent
       | depth       | maxDepth      |
       | beginning   | notBefore     |
       | end         | expiresAt     |
+
+  Scenario: A request that is sent twice is done once
+    Given a good request for createDelegation
+    When it is sent twice with one Idempotency-Key
+    Then both answers are the same
+
+  Scenario: An operator does it for a holder
+    Given a good request for createDelegation
+    When it is sent
+    Then the answer is 201
+    And nobody may keep a copy of the answer

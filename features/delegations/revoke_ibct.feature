@@ -24,3 +24,14 @@ Feature: Call an IBCT back
   Scenario: Nobody else calls it back
     When Aki revokes an IBCT of Hana by its id
     Then the answer is 403 FORBIDDEN
+
+  Scenario: A request that is sent twice is done once
+    Given a good request for revokeIbct
+    When it is sent twice with one Idempotency-Key
+    Then both answers are the same
+
+  Scenario: An operator does it for a holder
+    Given a good request for revokeIbct
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer

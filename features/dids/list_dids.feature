@@ -13,3 +13,15 @@ Feature: List the DIDs that a key created
     Given Olu has an API key that may only create DIDs
     When Olu sends listDids with it
     Then the answer is 403 FORBIDDEN
+
+  Scenario: A revoked key is nobody's
+    Given Olu has an API key that may only list DIDs
+    And the key of Olu was revoked
+    When Olu sends listDids with it
+    Then the answer is 401 AUTH_FAILED
+
+  Scenario: A rotated key works for its grace period
+    Given Olu has an API key that may only list DIDs
+    And the key of Olu was rotated with an hour of grace
+    When Olu sends listDids with it
+    Then the answer is 200

@@ -1,18 +1,6 @@
 Feature: See, verify and revoke a stored proof
   Aki obtained a proof about Hana. Both see it and may take it back; whoever has its id may ask whether it still holds.
 
-  Scenario Outline: An operator does it for a holder
-    Given a good request for <operation>
-    When it is sent
-    Then the answer is 200
-    And nobody may keep a copy of the answer
-
-    Examples:
-      | operation         |
-      | getProof          |
-      | verifyStoredProof |
-      | revokeProof       |
-
   Scenario Outline: Holder and agent see it
     Given Aki has a proof about Hana
     When <who> looks at the proof
@@ -120,27 +108,3 @@ Feature: See, verify and revoke a stored proof
     When Vera verifies the stored proof
     Then it is verified
     And it warns of DELEGATION_REVOKED
-
-  @400:INVALID_REQUEST
-  Scenario Outline: What no verifier can mean
-    When somebody sends verifyStoredProof with <what>
-    Then the answer is 400 INVALID_REQUEST
-
-    Examples:
-      | what                        |
-      | a fraction                  |
-      | a challenge of five letters |
-
-  @503:PLUGIN_UNAVAILABLE
-  Scenario: Without a prover nothing is said about the proof
-    Given a service whose prover raises
-    And a good request for verifyStoredProof
-    When the fault strikes and it is sent
-    Then the answer is 503 PLUGIN_UNAVAILABLE
-
-  @504:PLUGIN_TIMEOUT
-  Scenario: A prover that hangs is given up at its deadline
-    Given a service whose prover hangs
-    And a good request for verifyStoredProof
-    When the fault strikes and it is sent
-    Then the answer is 504 PLUGIN_TIMEOUT

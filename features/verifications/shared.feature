@@ -302,15 +302,6 @@ Feature: The door of verification is that of every operation
       | getDashboardTimeline    |
       | listAuditLines          |
 
-  Scenario Outline: A request that is sent twice is done once
-    Given a good request for <operation>
-    When it is sent twice with one Idempotency-Key
-    Then both answers are the same
-
-    Examples:
-      | operation   |
-      | revokeProof |
-
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
     Given a service whose index was changed by somebody else

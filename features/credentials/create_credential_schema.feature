@@ -1,22 +1,15 @@
-Feature: What credentials hold
-  A schema is registered once, for good, and everybody may read it.
+Feature: Register a credential schema
+
+  Scenario: A request that is sent twice is done once
+    Given a good request for createCredentialSchema
+    When it is sent twice with one Idempotency-Key
+    Then both answers are the same
 
   @createCredentialSchema
   Scenario: A DID registers a schema
     Given Ivo has a DID
     When Ivo registers a schema
     Then the answer is 201
-
-  @getCredentialSchema
-  Scenario: Everybody reads it
-    When Vera reads the schema
-    Then the answer is 200
-
-  @listCredentialSchemas
-  Scenario: Everybody lists schemas
-    When Vera reads the schemas one by one
-    Then the answer is 200
-    And the pages do not overlap
 
   @createCredentialSchema @422:INVALID_SCHEMA
   Scenario Outline: What is no schema
@@ -69,8 +62,3 @@ Feature: What credentials hold
     Given Ivo has a DID
     When Ivo registers the schema again
     Then the answer is 409 CONFLICT
-
-  @getCredentialSchema @404:SCHEMA_NOT_FOUND
-  Scenario: A schema that there is not
-    When Vera reads a schema that nobody registered
-    Then the answer is 404 SCHEMA_NOT_FOUND

@@ -50,3 +50,9 @@ Feature: What happened, for those whom it concerns
       | after=yesterday |
       | kind=PROOF      |
       | cursor=AAAA     |
+
+  @getDashboardTimeline
+  Scenario: The timeline tells of the anchor
+    Given Aki has an anchored proof about Hana
+    When Hana reads the timeline
+    Then an event anchor.confirmed shows the receipt

@@ -277,19 +277,6 @@ Feature: The door of delegations is that of every operation
       | resumeDelegation  |
       | revokeIbct        |
 
-  Scenario Outline: A request that is sent twice is done once
-    Given a good request for <operation>
-    When it is sent twice with one Idempotency-Key
-    Then both answers are the same
-
-    Examples:
-      | operation         |
-      | createDelegation  |
-      | revokeDelegation  |
-      | suspendDelegation |
-      | resumeDelegation  |
-      | revokeIbct        |
-
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
     Given a service whose index was changed by somebody else

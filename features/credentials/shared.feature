@@ -307,18 +307,6 @@ Feature: The door of credentials is that of every operation
       | issueCredential |
       | getStatusList   |
 
-  Scenario Outline: A request that is sent twice is done once
-    Given a good request for <operation>
-    When it is sent twice with one Idempotency-Key
-    Then both answers are the same
-
-    Examples:
-      | operation              |
-      | createCredentialSchema |
-      | issueCredential        |
-      | importCredential       |
-      | setCredentialStatus    |
-
   @503:DID_QUARANTINED
   Scenario Outline: What is stored about a DID and does not follow from the ledger decides nothing
     Given a service whose index was changed by somebody else

@@ -1,0 +1,7 @@
+Feature: Get an API key's record
+
+  Scenario: An admin does it
+    Given a good request for getApiKey
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer

@@ -1,0 +1,7 @@
+Feature: List API keys
+
+  Scenario: An admin does it
+    Given a good request for listApiKeys
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer

@@ -1,0 +1,7 @@
+Feature: Revoke an API key
+
+  Scenario: An admin does it
+    Given a good request for revokeApiKey
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer

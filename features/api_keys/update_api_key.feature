@@ -1,0 +1,7 @@
+Feature: Change an API key's rights and limits
+
+  Scenario: An admin does it
+    Given a good request for updateApiKey
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer

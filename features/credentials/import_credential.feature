@@ -1,0 +1,34 @@
+Feature: Import a credential that its issuer has signed
+
+  # Importing
+
+  @importCredential
+  Scenario: An issuer who signs at home
+    Given Irma keeps her keys to herself
+    When Irma imports a credential of Hana that she signed at home
+    Then the answer is 201
+    And the credential says what was asked for
+
+  @importCredential @422:INVALID_CREDENTIAL
+  Scenario Outline: What the issuer did not sign
+    Given Irma keeps her keys to herself
+    When Irma imports a credential of Hana with <what>
+    Then the answer is 422 INVALID_CREDENTIAL
+    And no value is in it
+
+    Examples:
+      | what                        |
+      | values that were not signed |
+      | a signature of nobody       |
+      | a key of somebody else      |
+
+  @importCredential @404:SCHEMA_NOT_FOUND
+  Scenario: A signature for a schema that there is not
+    Given Irma keeps her keys to herself
+    When Irma imports a credential of Hana with a schema that nobody registered
+    Then the answer is 404 SCHEMA_NOT_FOUND
+
+  Scenario: A request that is sent twice is done once
+    Given a good request for importCredential
+    When it is sent twice with one Idempotency-Key
+    Then both answers are the same

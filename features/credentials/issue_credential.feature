@@ -1,0 +1,43 @@
+Feature: Issue a credential
+
+  # Issuing
+
+  @issueCredential
+  Scenario: An issuer whose key the service holds
+    When Ivo issues a credential to Hana
+    Then the answer is 201
+    And the credential says what was asked for
+    And the signature is not in it
+    And nobody may keep a copy of the answer
+
+  @issueCredential @422:INVALID_CREDENTIAL
+  Scenario Outline: What breaks the schema
+    When Ivo issues a credential to Hana with <what>
+    Then the answer is 422 INVALID_CREDENTIAL
+    And no value is in it
+
+    Examples:
+      | what                                       |
+      | a fraction for an integer                  |
+      | a text for an integer                      |
+      | an age beyond the schema                   |
+      | more digits than the scale                 |
+      | no value for an attribute                  |
+      | an attribute that the schema does not have |
+      | an end in the past                         |
+
+  @issueCredential @422:INVALID_CREDENTIAL
+  Scenario: An issuer who keeps her keys
+    Given Irma keeps her keys to herself
+    When Irma issues a credential to Hana
+    Then the answer is 422 INVALID_CREDENTIAL
+
+  @issueCredential @404:SCHEMA_NOT_FOUND
+  Scenario: A schema that there is not
+    When Ivo issues a credential to Hana with a schema that nobody registered
+    Then the answer is 404 SCHEMA_NOT_FOUND
+
+  Scenario: A request that is sent twice is done once
+    Given a good request for issueCredential
+    When it is sent twice with one Idempotency-Key
+    Then both answers are the same

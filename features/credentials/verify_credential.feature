@@ -1,0 +1,37 @@
+Feature: Check a credential
+
+  # Checking
+
+  @verifyCredential
+  Scenario: A good credential
+    Given Ivo has issued a credential to Hana
+    When Vera verifies the credential
+    Then the answer is 200
+    And the verdict is good
+
+  @verifyCredential
+  Scenario Outline: A changed credential
+    Given Ivo has issued a credential to Hana
+    When Vera verifies the credential with another <member>
+    Then the answer is 200
+    And the verdict is <outcome> by <check>
+
+    Examples:
+      | member | outcome              | check     |
+      | age    | SIGNATURE_INVALID    | signature |
+      | holder | RECORD_MISMATCH      | record    |
+      | id     | CREDENTIAL_UNKNOWN   | record    |
+      | member | CREDENTIAL_MALFORMED | form      |
+
+  @verifyCredential
+  Scenario Outline: A credential that was taken back
+    Given Ivo has issued a credential to Hana
+    And Ivo has <done> the credential
+    When Vera verifies the credential
+    Then the answer is 200
+    And the verdict is <outcome> by status
+
+    Examples:
+      | done      | outcome              |
+      | suspended | CREDENTIAL_SUSPENDED |
+      | revoked   | CREDENTIAL_REVOKED   |

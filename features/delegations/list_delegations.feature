@@ -1,0 +1,12 @@
+Feature: List delegations
+
+  Scenario: An operator does it for a holder
+    Given a good request for listDelegations
+    When it is sent
+    Then the answer is 200
+    And nobody may keep a copy of the answer
+
+  @400:INVALID_DID
+  Scenario: A filter is a DID
+    When listDelegations is asked about what is no DID
+    Then the answer is 400 INVALID_DID

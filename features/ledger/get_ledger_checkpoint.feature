@@ -1,0 +1,8 @@
+Feature: Get the signed checkpoint
+
+  @getLedgerCheckpoint
+  Scenario: A checkpoint covers what was recorded before it was asked for
+    Given Hana has a DID
+    When Vera fetches the checkpoint
+    Then the answer is 200
+    And the signature of the log covers the DID of Hana

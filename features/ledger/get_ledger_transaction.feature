@@ -1,0 +1,20 @@
+Feature: Get an entry of the ledger by its transaction hash
+
+  @getLedgerTransaction
+  Scenario: A transaction hash leads to the entry
+    Given Hana has a DID
+    When Vera looks up the transaction of the DID of Hana
+    Then the answer is 200
+    And it is the first entry of the log of Hana
+
+  @getLedgerTransaction
+  @404:TRANSACTION_NOT_FOUND
+  Scenario: A transaction that nobody made
+    When getLedgerTransaction is asked for what the ledger does not have
+    Then the answer is 404 TRANSACTION_NOT_FOUND
+
+  @getLedgerTransaction
+  @400:INVALID_REQUEST
+  Scenario: What is no transaction hash
+    When getLedgerTransaction is asked for what is malformed
+    Then the answer is 400 INVALID_REQUEST

@@ -1,0 +1,6 @@
+Feature: Versions of the service and of this document
+
+  Scenario: Anybody may ask
+    Given a good request for getVersion
+    When it is sent
+    Then the answer is 200
