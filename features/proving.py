@@ -90,7 +90,7 @@ class Proving:
     def signed_token(self) -> dict[str, str]:
         """A token of Hana's for the predicate, with what the story changed in it."""
         action = ibct.action_text(self.predicate["attributeName"], self.predicate["type"])
-        wish = ibct.Wish(self.aki.did, action, self.delegation_id, timedelta(hours=1))
+        wish = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
         id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
         unsigned = ibct.build(self.hana.did, wish, now=datetime.now(UTC), id=id, nonce=nonce) | self.token
         return signed(unsigned, self.hana.signer())

@@ -35,8 +35,8 @@ from identity_core.domain.proof import Witness
 from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.get_status_list import SignedStatusList
-from identity_core.use_cases.credentials.vault import ShownCredential
-from identity_core.use_cases.credentials.verify import CredentialCheck, Verdict
+from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
+from identity_core.use_cases.credentials.verify import CredentialCheck, CredentialVerification
 from openapi.story import ORIGIN, Json, Story, dice
 from openapi.write_examples import EXAMPLES, START, Dumper, Telling
 
@@ -209,8 +209,8 @@ def _verdicts() -> Json:
     reason = "the signature is not the issuer's on these values"
     wrong = (*right[:3], CredentialCheck("signature", False, "SIGNATURE_INVALID", reason))
     return {
-        "good": _body(credential_render.verdict(Verdict(right))),
-        "changed": _body(credential_render.verdict(Verdict(wrong))),
+        "good": _body(credential_render.verdict(CredentialVerification(right))),
+        "changed": _body(credential_render.verdict(CredentialVerification(wrong))),
     }
 
 

@@ -25,7 +25,7 @@ from identity_core.use_cases.ledger.checkpoints import CheckpointSigner, GetLedg
 from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
 from identity_core.use_cases.ledger.get_tile import GetLedgerTile
 from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger
-from identity_core.use_cases.ledger.prove import ProveConsistency, ProveInclusion
+from identity_core.use_cases.ledger.prove import GetLedgerConsistencyProof, GetLedgerInclusionProof
 from openapi.story import dice
 from openapi.write_examples import EXAMPLES, NOTE, Telling
 
@@ -106,8 +106,8 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
         block=GetLedgerBlock(ledger),
         checkpoint=GetLedgerCheckpoint(follower, signer),
         tile=GetLedgerTile(ledger, tree, follower, True),
-        inclusion=ProveInclusion(tree, follower, signer, transaction),
-        consistency=ProveConsistency(tree, follower),
+        inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
+        consistency=GetLedgerConsistencyProof(tree, follower),
     )
     return made, lines
 

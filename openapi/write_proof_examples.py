@@ -77,7 +77,7 @@ class ProofTelling:
     def token(self) -> dict[str, str]:
         """Hana's, for one proof within the hour."""
         action = ibct.action_text("age", "gte", pin=18)
-        wish = ibct.Wish(self.aki, action, f"urn:uuid:{DELEGATION}", timedelta(hours=1))
+        wish = ibct.IbctTemplate(self.aki, action, f"urn:uuid:{DELEGATION}", timedelta(hours=1))
         id = "urn:uuid:0f8fad5b-d9cb-469f-a165-70867728950e"
         unsigned = ibct.build(self.hana.did, wish, now=START, id=id, nonce="lG5q8Zl3uT0yWm7r2vXc1A")
         return ibct.sign(unsigned, self.hana)

@@ -22,7 +22,7 @@ from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store import Store
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import add_proof
-from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
 from identity_core.use_cases.anchoring.follow import FollowBatches
 from identity_core.use_cases.anchoring.journal import AnchorJournal
 from identity_core.use_cases.anchoring.policy import AnchoringPolicy
@@ -169,7 +169,7 @@ class Anchorage:
     def __post_init__(self) -> None:
         self.store = Store.open(self.folder, self.url)
         self.worker = self.new_worker()
-        self.desk = AnchorDesk(self.store.outbox, True, self.worker.called, self.worker.news)
+        self.desk = ProofAnchoring(self.store.outbox, True, self.worker.called, self.worker.news)
 
     def new_worker(self, outbox: StoredOutbox | None = None) -> AnchorWorker:
         """Another one on the same store, a holder of its own if it gets its own outbox."""

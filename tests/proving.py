@@ -27,25 +27,25 @@ from identity_core.domain.autonomy import AutonomyTable
 from identity_core.domain.caller import Caller
 from identity_core.domain.credential import Credential, CredentialStatus
 from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.delegated_proof import Asked, DelegatedProof, ProofRequest, read_value
+from identity_core.domain.delegated_proof import DelegatedProof, ProofRequest, RequestedPredicate, read_value
 from identity_core.domain.delegation import Delegation
 from identity_core.domain.did import Did
-from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.schema import Schema
 from identity_core.errors import JsonValue, PredicateNotSatisfied
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.ports.invocations import Refused
+from identity_core.ports.invocations import RefusedInvocation
 from identity_core.ports.prover import Prover
 from identity_core.use_cases.credentials.seal import CredentialSeal
-from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.dids.writer import Occasion
-from identity_core.use_cases.proofs.admission import AdmitCapability
-from identity_core.use_cases.proofs.authority import FindAuthority
+from identity_core.use_cases.dids.writer import RequestContext
+from identity_core.use_cases.proofs.admission import CheckCapability
+from identity_core.use_cases.proofs.authority import FindDelegation
 from identity_core.use_cases.proofs.generate_delegated import Answered, GenerateDelegatedProof
 from identity_core.use_cases.proofs.journal import ProofJournal
 from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
-from identity_core.use_cases.proofs.question import PoseQuestion
+from identity_core.use_cases.proofs.question import PrepareProof
 from tests.rooms import ORIGIN, Rooms, secret_of
 
 SCHEMA = Schema(
@@ -89,7 +89,7 @@ class Workers:
             await self.after()
         return proof
 
-    async def read(self, proof: str) -> Presented:
+    async def read(self, proof: str) -> PresentedProof:
         return self.prover.read(proof)
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
@@ -124,12 +124,12 @@ class Proving(Rooms):
         self.seal = CredentialSeal(os.urandom(32), os.urandom)
         store = self.store
         self.policy = ProofPolicy(ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60))
-        vault = CredentialVault(store.credentials, store.credential_schemas, self.seal)
+        vault = SealedCredentials(store.credentials, store.credential_schemas, self.seal)
         self.generate = GenerateDelegatedProof(
-            AdmitCapability(self.reader, (DELEGATIONS,), timedelta(seconds=60), timedelta(days=90)),
-            FindAuthority(store.delegations),
+            CheckCapability(self.reader, (DELEGATIONS,), timedelta(seconds=60), timedelta(days=90)),
+            FindDelegation(store.delegations),
             AutonomyTable(),
-            PoseQuestion(vault, self.workers),
+            PrepareProof(vault, self.workers),
             MakeProof(self.workers, vault, self.clock, os.urandom, self.policy),
             store.invocations,
             anchoring,
@@ -209,7 +209,7 @@ class Proving(Rooms):
     def token(self, *, action: str = "zkp.prove.age.gte.18", signer: Signer | None = None, **change: str) -> Token:
         """An IBCT of Hana's for Aki, signed with ``change`` in it, whatever that makes of it."""
         holder = str(self.did(self.hana))
-        wish = ibct.Wish(str(self.did(self.aki)), "zkp.prove.age.gte", self.delegation.id, timedelta(hours=1))
+        wish = ibct.IbctTemplate(str(self.did(self.aki)), "zkp.prove.age.gte", self.delegation.id, timedelta(hours=1))
         id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
         unsigned = ibct.build(holder, wish, now=self.clock.now(), id=id, nonce=nonce)
         return signed(unsigned | {"action": action} | change, signer or self.signer(self.hana))
@@ -229,12 +229,14 @@ class Proving(Rooms):
     async def answered(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
         """Sends a body (a good one of its own, if none is given) as Aki, unless somebody else calls."""
         caller = caller or Caller(did=self.did(self.aki))
-        return await self.generate(request_of(body or self.body()), Occasion("generateDelegatedProof", caller, "r-3"))
+        return await self.generate(
+            request_of(body or self.body()), RequestContext("generateDelegatedProof", caller, "r-3")
+        )
 
     async def ask(self, body: dict[str, Any] | None = None, *, caller: Caller | None = None) -> Answered:
         """The same; raises refusals as the edge does, but for the answer no."""
         answered = await self.answered(body, caller=caller)
-        if isinstance(answered.outcome, Refused) and answered.outcome.code != PredicateNotSatisfied.code:
+        if isinstance(answered.outcome, RefusedInvocation) and answered.outcome.code != PredicateNotSatisfied.code:
             raise answered.outcome.error()
         return answered
 
@@ -258,7 +260,7 @@ def request_of(body: dict[str, Any]) -> ProofRequest:
         holder=Did.parse(body["holderDid"]),
         agent=Did.parse(body["agentDid"]),
         credential_id=body["credentialId"],
-        asked=Asked(
+        asked=RequestedPredicate(
             predicate["attributeName"],
             predicate["type"],
             read_value(predicate["value"]) if has_value else None,

@@ -32,7 +32,7 @@ from identity_core.use_cases.dids.recover import RecoverDid
 from identity_core.use_cases.dids.resolve import ResolveDid
 from identity_core.use_cases.dids.rotate_key import RotateDidKey
 from identity_core.use_cases.dids.update import UpdateDid
-from identity_core.use_cases.dids.writer import DidWriter, LogSigner, Occasion
+from identity_core.use_cases.dids.writer import DidWriter, LogSigner, RequestContext
 
 ORIGIN = "https://id.example"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -123,7 +123,7 @@ class Rooms:
 
     async def new_did(self, **wish: Any) -> Created:
         options: dict[str, Any] = {"key_type": "Ed25519", "recovery_key": True} | wish
-        return await self.create(Creation("ids", **options), Occasion("createDid", operator(), "r-1"))
+        return await self.create(Creation("ids", **options), RequestContext("createDid", operator(), "r-1"))
 
     async def signed(
         self, did: Did, secret: str, purpose: str, *, scheme: str = "DIDAuth", body: Any = None
@@ -136,8 +136,8 @@ class Rooms:
         return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest)
 
     @staticmethod
-    def occasion(did: Did, authorization: Authorization) -> Occasion:
-        return Occasion("test", Caller(did=did, authorization=authorization), "r-2")
+    def occasion(did: Did, authorization: Authorization) -> RequestContext:
+        return RequestContext("test", Caller(did=did, authorization=authorization), "r-2")
 
 
 def open_ledger(folder: Path, clock: MovableClock) -> Any:

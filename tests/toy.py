@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import orjson
 
 from identity_core.api.app import build_app
-from identity_core.api.contract import Document, parse_document
+from identity_core.api.contract import OpenApiDocument, parse_document
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Headers, Operation, Request
 from identity_core.domain.caller import Caller
@@ -208,7 +208,7 @@ def build_toy(
     **options: Any,
 ) -> Guard:
     """The toy application; ``observed`` collects (operation, status)."""
-    loaded: Document = parse_document(orjson.dumps(document))
+    loaded: OpenApiDocument = parse_document(orjson.dumps(document))
     seen = [] if observed is None else observed
     settings: dict[str, Any] = {
         "gate": ToyGate(),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from identity_core.crypto import ed25519
 from identity_core.domain.merkle.checkpoint import Checkpoint, sign_checkpoint
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
 from identity_core.domain.merkle.tree import Frontier, leaf_hash
@@ -87,7 +87,7 @@ def some_leaves(count: int, prefix: str = "did:x:") -> list[bytes]:
         clock.move(microseconds=1500)
         did, version = f"{prefix}{number // 3}", number % 3 + 1
         hash_ = leaf_hash(b"%d" % number).hex()
-        leaf = Leaf(number + 1, hash_, number // 4 + 1, clock.time, did, version, b'{"entry":%d}' % number)
+        leaf = LogLeaf(number + 1, hash_, number // 4 + 1, clock.time, did, version, b'{"entry":%d}' % number)
         leaves.append(leaf.encode())
     return leaves
 

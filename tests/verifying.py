@@ -15,23 +15,23 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.change import AddVerificationMethod, NewKey
 from identity_core.domain.credential import Credential
 from identity_core.domain.did import Did
-from identity_core.domain.verification import Question, Verdict
+from identity_core.domain.verification import ProofQuestion, ProofVerification
 from identity_core.ports.proofs import StoredProof
-from identity_core.use_cases.dids.create import Created, KeyWish
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.create import Created, RequestedKey
+from identity_core.use_cases.dids.writer import RequestContext
 from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
+from identity_core.use_cases.proofs.challenge_use import ChallengeUse, CreateVerifierChallenge
 from identity_core.use_cases.proofs.check import CheckProof
-from identity_core.use_cases.proofs.freshness import CreateVerifierChallenge, Freshness
 from identity_core.use_cases.proofs.get import GetProof
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
 from identity_core.use_cases.proofs.recording import RecordVerification
 from identity_core.use_cases.proofs.revoke import RevokeProof
 from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
-from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
+from identity_core.use_cases.proofs.verify_received import VerifyProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
-from identity_core.use_cases.verifications.list import ListVerifications
+from identity_core.use_cases.verifications.list import ListVerificationHistory
 from tests.proving import Proving, Workers
 from tests.rooms import operator
 
@@ -50,18 +50,18 @@ class Verifying(Proving):
         super().__init__(folder, **wish)
         store, self.issuer_keys = self.store, keys.generate("Ed25519", os.urandom)
         check = CheckProof(self.workers, IssuerKeys(self.reader), store.credential_schemas)
-        freshness = Freshness(store.verifier_challenges)
+        freshness = ChallengeUse(store.verifier_challenges)
         record = RecordVerification(store.verifications, store.timeline, store.audit)
         access = ProofAccess(store.proofs, store.verifier_challenges)
         status = ProofStatus(access, store.proofs, store.credentials, store.delegations)
         self.challenges = CreateVerifierChallenge(
             store.verifier_challenges, self.clock, os.urandom, timedelta(minutes=5)
         )
-        self.received = VerifyReceivedProof(
+        self.received = VerifyProof(
             check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
         )
         self.stored = VerifyStoredProof(check, freshness, store.proofs, status, record, self.clock)
-        self.verified_before = ListVerifications(store.verifications, store.proofs, access, self.clock)
+        self.verified_before = ListVerificationHistory(store.verifications, store.proofs, access, self.clock)
         self.get = GetProof(access, store.audit, self.clock)
         self.revoke = RevokeProof(access, store.proofs, None, store.timeline, store.audit, self.clock)
 
@@ -71,7 +71,7 @@ class Verifying(Proving):
 
     async def issue(self, holder: Did, **change: Any) -> Credential:
         if self.issuer is None:
-            own = (KeyWish("Ed25519", ("authentication",), self.issuer_keys.public),)
+            own = (RequestedKey("Ed25519", ("authentication",), self.issuer_keys.public),)
             self.issuer = await self.new_did(public_keys=own, recovery_key=False)
             await self.add_signing_key(self.did(self.issuer))
         self.ivo = self.issuer
@@ -95,15 +95,15 @@ class Verifying(Proving):
         return stored
 
     @staticmethod
-    def occasion_of(caller: Caller) -> Occasion:
-        return Occasion("verifyStoredProof", caller, "r-6")
+    def occasion_of(caller: Caller) -> RequestContext:
+        return RequestContext("verifyStoredProof", caller, "r-6")
 
     def caller(self, person: Created) -> Caller:
         return Caller(did=self.did(person))
 
     async def verify(
-        self, stored: StoredProof, question: Question | None = None, *, caller: Caller | None = None, **change: Any
-    ) -> Verdict:
+        self, stored: StoredProof, question: ProofQuestion | None = None, *, caller: Caller | None = None, **change: Any
+    ) -> ProofVerification:
         """The stateless verification of a proof's members, some of them perhaps ``change``d."""
         proof = stored.proof
         members = {
@@ -112,15 +112,15 @@ class Verifying(Proving):
             "predicate_type": proof.predicate_type,
             "proof_id": proof.proof_id,
         }
-        occasion = None if caller is None else Occasion("verifyProof", caller, "r-4")
-        return await self.received(ReceivedProof(**(members | change)), question or Question(), occasion)
+        occasion = None if caller is None else RequestContext("verifyProof", caller, "r-4")
+        return await self.received(ReceivedProof(**(members | change)), question or ProofQuestion(), occasion)
 
     async def verify_stored(
-        self, stored: StoredProof, question: Question | None = None, *, caller: Caller | None = None
-    ) -> Verdict:
+        self, stored: StoredProof, question: ProofQuestion | None = None, *, caller: Caller | None = None
+    ) -> ProofVerification:
         """The verification of a kept proof, by Hana unless somebody else asks."""
-        occasion = Occasion("verifyStoredProof", caller or self.caller(self.hana), "r-5")
-        verdict, _ = await self.stored(stored.id, question or Question(), occasion)
+        occasion = RequestContext("verifyStoredProof", caller or self.caller(self.hana), "r-5")
+        verdict, _ = await self.stored(stored.id, question or ProofQuestion(), occasion)
         return verdict
 
 

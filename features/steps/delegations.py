@@ -14,7 +14,7 @@ from features.world import Person, World
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain import times
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.holder_proof import check_holder_proof, signing_input
 
 # What makes a child wider than the parent of these stories, by dimension.
@@ -231,7 +231,7 @@ def has_actions(world: World, actions: str) -> None:
 def checkable(world: World, holder: str) -> None:
     shown = body_of(world.answer)
     resolved = world.call("resolveDid", did=world.person(holder).did)
-    document = Document.read(body_of(resolved)["didDocument"])
+    document = DidDocument.read(body_of(resolved)["didDocument"])
     check_holder_proof(shown["holderProof"], shown["signedRequest"], document, datetime.now(UTC))
     assert shown["signedRequest"]["agentDid"] == shown["agentDid"]
 

@@ -13,7 +13,7 @@ from features.world import DRAFTS, Draft, World
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
 from identity_core.domain.merkle.history import read_transaction
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proof_text import TlogProof
 from identity_core.domain.merkle.proofs import verify_consistency, verify_inclusion
@@ -44,7 +44,7 @@ def checkpoint_of(world: World) -> Checkpoint:
     return open_checkpoint(world.http().get("/api/v1/ledger/checkpoint").content, key_of(world)).checkpoint
 
 
-def first_leaf(world: World, name: str) -> Leaf:
+def first_leaf(world: World, name: str) -> LogLeaf:
     return read_transaction(
         world.http().get(f"/api/v1/ledger/transactions/{receipt_of(world, name)['transactionHash']}").json()
     )
@@ -213,7 +213,7 @@ def text_proves(world: World, name: str) -> None:
     proof = TlogProof.parse(world.answer.content)
     did = world.person(name).did
     entry = world.http().get(f"/api/v1/dids/{did}/log").content.split(b"\n")[0]
-    leaf = Leaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=1, entry=entry)
+    leaf = LogLeaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=1, entry=entry)
     checkpoint = open_checkpoint(proof.checkpoint, key_of(world)).checkpoint
     verify_inclusion(leaf_hash(leaf.encode()), proof.index, checkpoint.size, proof.hashes, checkpoint.root)
     assert base64.b64encode(checkpoint.root) in world.answer.content

@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware, as_it_is
-from identity_core.api.contract import Document, bind
+from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.docs import docs_pages, document_page
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.refusals import AuditRefusals
-from identity_core.api.request import Around, Gate, Handler
+from identity_core.api.request import Admission, Around, Handler
 from identity_core.api.transport import Receive, Scope, Send
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
@@ -38,10 +38,10 @@ ROOT_ALIASES = {
 
 
 def build_app(
-    document: Document,
+    document: OpenApiDocument,
     handlers: Sequence[object],
     *,
-    gate: Gate,
+    gate: Admission,
     around: Around | None,
     refusals: AuditRefusals | None,
     schemes: Mapping[str, str],

@@ -17,7 +17,7 @@ MAX_CONTENT_TYPE: Final = 256
 _PARAMETER = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:([!#$%&\'*+.^_`|~0-9A-Za-z-]+)|"([^"\\]*)")\s*')
 
 
-class Body:
+class RequestBody:
     """What one operation takes: media types, cap in octets, schema."""
 
     def __init__(self, declared: Mapping[str, Any], schemas: Schemas, cap: int) -> None:

@@ -26,21 +26,21 @@ class ContractError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class OpenApiDocument:
     """The OpenAPI document: ``value`` as JSON, ``octets`` as the file has it."""
 
     value: Mapping[str, Any]
     octets: bytes
 
 
-def load_document() -> Document:
+def load_document() -> OpenApiDocument:
     """The bundle that travels in this package."""
     return parse_document(resources.files("identity_core.api").joinpath("identity.json").read_bytes())
 
 
-def parse_document(octets: bytes) -> Document:
+def parse_document(octets: bytes) -> OpenApiDocument:
     """A document from its file."""
-    return Document(orjson.loads(octets), octets)
+    return OpenApiDocument(orjson.loads(octets), octets)
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

@@ -10,7 +10,7 @@ from identity_core.domain import times
 from identity_core.domain.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
 from identity_core.errors import InvalidRequest
-from identity_core.ports.credentials import CredentialFilter, Position
+from identity_core.ports.credentials import CredentialFilter, CredentialPosition
 from identity_core.use_cases.credentials.intake import NewCredential
 
 
@@ -46,13 +46,13 @@ def wanted(query: Mapping[str, Any], did: Callable[[str], Did]) -> CredentialFil
     )
 
 
-def position(text: str | None) -> Position | None:
+def position(text: str | None) -> CredentialPosition | None:
     """Where the last page ended. Raises ``InvalidRequest`` for a cursor that is none of ours."""
     inner = cursor(text)
     if inner is None:
         return None
     at, _, credential_id = inner.partition(" ")
     try:
-        return Position(times.parse(at), credential_id)
+        return CredentialPosition(times.parse(at), credential_id)
     except ValueError as error:
         raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"}) from error

@@ -18,8 +18,8 @@ from identity_core.domain.times import printed, printed_exactly
 from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.get_status_list import SignedStatusList
-from identity_core.use_cases.credentials.vault import ShownCredential
-from identity_core.use_cases.credentials.verify import Verdict
+from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
+from identity_core.use_cases.credentials.verify import CredentialVerification
 
 PREFIX: Final = "/api/v1"
 LIST_SECONDS: Final = 60
@@ -111,7 +111,7 @@ def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> Answe
     return Answer(200, {"items": items, "nextCursor": following}, headers=[NO_STORE])
 
 
-def verdict(found: Verdict) -> Answer:
+def verdict(found: CredentialVerification) -> Answer:
     """200, whatever was found."""
     checks = [
         {"check": check.name, "ok": check.ok, "code": check.code, "reason": check.reason} for check in found.checks

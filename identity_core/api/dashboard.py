@@ -9,7 +9,7 @@ from identity_core.api.auth import NO_STORE
 from identity_core.api.request import Answer, Request
 from identity_core.domain.times import printed
 from identity_core.errors import JsonValue
-from identity_core.ports.timeline import TimelineRow, TimelineWish
+from identity_core.ports.timeline import TimelineQuery, TimelineRow
 from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
 
 
@@ -22,7 +22,7 @@ class DashboardHandlers:
     async def get_dashboard_timeline(self, request: Request) -> Answer:
         query = request.query
         limit = query.get("limit", 50)
-        wish = TimelineWish(
+        wish = TimelineQuery(
             dids=None,
             kind=query.get("kind"),
             since=paging.time_in(query, "after"),

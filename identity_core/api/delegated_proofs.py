@@ -12,7 +12,7 @@ from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import Answer, Request
 from identity_core.domain.delegated_proof import DelegatedProof
 from identity_core.domain.proof import ZkProof
-from identity_core.ports.invocations import Refused
+from identity_core.ports.invocations import RefusedInvocation
 from identity_core.use_cases.dids.reader import DidReader
 from identity_core.use_cases.proofs.generate_delegated import GenerateDelegatedProof
 
@@ -29,7 +29,7 @@ class DelegatedProofHandlers:
         answered = await self.generate(wish, did_parse.occasion(request))
         if answered.is_replay:
             request.answer_headers = (*request.answer_headers, REPLAYED)
-        if isinstance(answered.outcome, Refused):
+        if isinstance(answered.outcome, RefusedInvocation):
             raise answered.outcome.error()
         return Answer(201, result(answered.outcome), headers=[NO_STORE])
 

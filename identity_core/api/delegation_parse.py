@@ -13,10 +13,10 @@ from identity_core.domain.delegation import MAX_GRANTS, DelegationState
 from identity_core.domain.did import Did
 from identity_core.domain.predicate import MAX_SET_SIZE, PredicateType
 from identity_core.errors import InvalidRequest
-from identity_core.ports.delegations import IbctMember, Position
+from identity_core.ports.delegations import DelegationPosition, IbctMember
 from identity_core.use_cases.delegations.create import UNSAID, Limit, Listed, NewDelegation
 from identity_core.use_cases.delegations.list import DelegationQuery
-from identity_core.use_cases.ibcts.revoke import IbctRevocation
+from identity_core.use_cases.delegations.revoke_ibct import IbctToRevoke
 
 Body = Mapping[str, Any]
 ParseDid = Callable[[str], Did]
@@ -59,7 +59,7 @@ def query(given: Mapping[str, Any], parse_did: ParseDid) -> DelegationQuery:
     )
 
 
-def position(text: str | None) -> Position | None:
+def position(text: str | None) -> DelegationPosition | None:
     """A cursor of ``delegation_render.cursor``. Raises ``InvalidRequest``."""
     inner = did_parse.cursor(text)
     if inner is None:
@@ -67,16 +67,16 @@ def position(text: str | None) -> Position | None:
     match = _CURSOR.fullmatch(inner)
     if match is None:
         raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
-    return Position(_EPOCH + timedelta(microseconds=int(match[1])), match[2])
+    return DelegationPosition(_EPOCH + timedelta(microseconds=int(match[1])), match[2])
 
 
-def ibct_revocation(body: Body, parse_did: ParseDid) -> IbctRevocation:
+def ibct_revocation(body: Body, parse_did: ParseDid) -> IbctToRevoke:
     """Which token. Raises ``InvalidRequest`` unless it is named by exactly one of ``id`` and ``nonce``."""
     if ("id" in body) == ("nonce" in body):
         raise InvalidRequest("Name the IBCT by its id or by its nonce, one of the two.")
     member: IbctMember = "id" if "id" in body else "nonce"
     expires = body.get("expiresAt")
-    return IbctRevocation(
+    return IbctToRevoke(
         invoker=parse_did(body["invoker"]),
         member=member,
         value=body[member],

@@ -11,10 +11,10 @@ from identity_core.api.authors import author
 from identity_core.domain.caller import Caller
 from identity_core.domain.times import printed
 from identity_core.errors import JsonValue
-from identity_core.ports.delegations import Position
+from identity_core.ports.delegations import DelegationPosition
 from identity_core.use_cases.delegations.access import ShownDelegation
 from identity_core.use_cases.delegations.list import DelegationPage
-from identity_core.use_cases.ibcts.revoke import IbctRevocation, RevokedIbct
+from identity_core.use_cases.delegations.revoke_ibct import IbctToRevoke, RevokedIbct
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -67,12 +67,12 @@ def page(found: DelegationPage, reader: Caller) -> dict[str, JsonValue]:
     }
 
 
-def cursor(end: Position) -> str:
+def cursor(end: DelegationPosition) -> str:
     """The opaque form of where a page ended."""
     return did_render.cursor(f"{(end.created_at - _EPOCH) // timedelta(microseconds=1)} {end.id}")
 
 
-def revoked_ibct(wish: IbctRevocation, revoked: RevokedIbct) -> dict[str, JsonValue]:
+def revoked_ibct(wish: IbctToRevoke, revoked: RevokedIbct) -> dict[str, JsonValue]:
     """``RevokedIbct`` of the document."""
     return {
         "invoker": str(wish.invoker),

@@ -12,9 +12,9 @@ from identity_core.use_cases.delegations.get import GetDelegation
 from identity_core.use_cases.delegations.list import ListDelegations
 from identity_core.use_cases.delegations.resume import ResumeDelegation
 from identity_core.use_cases.delegations.revoke import RevokeDelegation
+from identity_core.use_cases.delegations.revoke_ibct import RevokeIbct
 from identity_core.use_cases.delegations.suspend import SuspendDelegation
 from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.ibcts.revoke import RevokeIbct
 
 _NO_STORE: Final = ("Cache-Control", "no-store")
 

@@ -27,10 +27,10 @@ from identity_core.domain.change import (
 from identity_core.domain.did import Did
 from identity_core.domain.echo import DID, echoed
 from identity_core.errors import AuthRequired, InvalidDocument, InvalidRequest
-from identity_core.use_cases.dids.create import Creation, KeyWish
+from identity_core.use_cases.dids.create import Creation, RequestedKey
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 MAX_IF_NONE_MATCH: Final = 2_048
 
@@ -44,9 +44,9 @@ class Selection(TypedDict):
     version_time: datetime | None
 
 
-def occasion(request: Request, note: str | None = None) -> Occasion:
+def occasion(request: Request, note: str | None = None) -> RequestContext:
     """Who asks, for the audit row."""
-    return Occasion(request.operation_id, caller(request), request.request_id, note)
+    return RequestContext(request.operation_id, caller(request), request.request_id, note)
 
 
 def caller(request: Request) -> Caller:
@@ -128,9 +128,9 @@ def creation(body: Mapping[str, Any]) -> Creation:
     return Creation(
         method=body["method"],
         key_type=body.get("keyType"),
-        additional=tuple(KeyWish(key["type"], tuple(key["purpose"])) for key in options.get("additionalKeys", ())),
+        additional=tuple(RequestedKey(key["type"], tuple(key["purpose"])) for key in options.get("additionalKeys", ())),
         public_keys=tuple(
-            KeyWish(key["type"], tuple(key["purpose"]), key["publicKeyMultibase"])
+            RequestedKey(key["type"], tuple(key["purpose"]), key["publicKeyMultibase"])
             for key in options.get("publicKeys", ())
         ),
         services=tuple(

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.api import contract
-from identity_core.api.bodies import Body, refuse_body
+from identity_core.api.bodies import RequestBody, refuse_body
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.parameters import Parse, Query, parser
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.refusals import AuditRefusals
-from identity_core.api.request import Answer, Around, Gate, Handler, Operation, Request
+from identity_core.api.request import Admission, Answer, Around, Handler, Operation, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
@@ -49,7 +49,7 @@ class Wiring:
     checks every answer against the document.
     """
 
-    gate: Gate
+    gate: Admission
     around: Around | None
     refusals: AuditRefusals | None
     schemes: Mapping[str, str]
@@ -143,7 +143,7 @@ def compile_operation(
     body = None
     if "requestBody" in declared:
         wanted = contract.dereference(document, declared["requestBody"])
-        body = Body(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
+        body = RequestBody(wanted, schemas, min(wiring.max_body, int(declared.get("x-max-body", wiring.max_body))))
     takes_key = any(each["in"] == "header" and each["name"].lower() == "idempotency-key" for each in parameters)
     around = wiring.around if takes_key else None
 
@@ -191,7 +191,7 @@ def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
     return lambda part: contract.dereference(document, part)
 
 
-def _page(page: Handler, gate: Gate) -> Run:
+def _page(page: Handler, gate: Admission) -> Run:
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
         await gate.charge(request)
         refuse_body(request)

@@ -12,7 +12,7 @@ from functools import cache, partial
 from importlib import resources
 from typing import Final
 
-from identity_core.api.contract import Document
+from identity_core.api.contract import OpenApiDocument
 from identity_core.api.request import Answer, Handler, Headers, Request
 
 POLICY: Final = (
@@ -52,7 +52,7 @@ VENDORED: Final = {
 }
 
 
-def document_page(document: Document) -> dict[str, Handler]:
+def document_page(document: OpenApiDocument) -> dict[str, Handler]:
     """``/openapi.json``."""
     return {"/openapi.json": static_page(document.octets, "application/json", ())}
 

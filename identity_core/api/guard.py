@@ -37,7 +37,7 @@ class Observe(Protocol):
         ...
 
 
-class Connection(Protocol):
+class ClientConnection(Protocol):
     """What the server's side of a connection tells, as the scope's ``identity.connection``."""
 
     is_unread: bool
@@ -119,7 +119,7 @@ class Guard:
             raise scope["identity.refusal"]
         return message
 
-    def _sending(self, send: Send, connection: Connection) -> Send:
+    def _sending(self, send: Send, connection: ClientConnection) -> Send:
         """``send``, by which a client that reads slowly is no load either."""
 
         def sending(message: Message) -> Awaitable[None]:
@@ -129,7 +129,7 @@ class Guard:
 
         return sending
 
-    async def _at_the_clients_pace(self, send: Send, connection: Connection, message: Message) -> None:
+    async def _at_the_clients_pace(self, send: Send, connection: ClientConnection, message: Message) -> None:
         """Sends when the client has read on. Raises ``ClientGone`` when it has left instead."""
         self._in_progress -= 1
         try:

@@ -56,7 +56,7 @@ class _Slot:
 @dataclass(frozen=True, slots=True)
 class Idempotency:
     """Stands around a handler. ``secret`` is at least 16 octets that all processes share and nobody else knows; a new
-    one forgets every stored answer. ``random`` gives octets of the operating system's dice."""
+    one forgets every stored answer. ``random`` gives octets of the operating system's random source."""
 
     keys: IdempotencyKeys
     clock: Clock

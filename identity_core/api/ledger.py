@@ -9,7 +9,7 @@ from identity_core.api.negotiation import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proof_text import TlogProof
 from identity_core.domain.merkle.refusals import Malformed
@@ -20,7 +20,7 @@ from identity_core.errors import InvalidRequest, TileNotFound
 from identity_core.use_cases.ledger.checkpoints import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
 from identity_core.use_cases.ledger.get_tile import GetLedgerTile
-from identity_core.use_cases.ledger.prove import InclusionProof, ProveConsistency, ProveInclusion
+from identity_core.use_cases.ledger.prove import GetLedgerConsistencyProof, GetLedgerInclusionProof, InclusionProof
 
 FOREVER: Final = [("Cache-Control", "public, max-age=31536000, immutable")]
 # A ledger on a chain may still move a block that is seconds old.
@@ -40,8 +40,8 @@ class LedgerHandlers:
     block: GetLedgerBlock
     checkpoint: GetLedgerCheckpoint
     tile: GetLedgerTile
-    inclusion: ProveInclusion
-    consistency: ProveConsistency
+    inclusion: GetLedgerInclusionProof
+    consistency: GetLedgerConsistencyProof
 
     async def get_ledger_transaction(self, request: Request) -> Answer:
         leaf = await self.transaction(request.path["transactionHash"])
@@ -108,7 +108,7 @@ class LedgerHandlers:
         return Answer(200, body, headers=A_SECOND if second is None else FOREVER)
 
 
-def _line(leaf: Leaf) -> dict[str, Any]:
+def _line(leaf: LogLeaf) -> dict[str, Any]:
     return {
         "sequence": leaf.sequence,
         "did": leaf.did,

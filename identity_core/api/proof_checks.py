@@ -14,13 +14,13 @@ from identity_core.api.request import Answer, Request
 from identity_core.domain.anchor import Anchor
 from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, read_value
 from identity_core.domain.times import printed
-from identity_core.domain.verification import Question, Verdict, issuer_of
+from identity_core.domain.verification import ProofQuestion, ProofVerification, issuer_of
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.proofs import StoredProof
 from identity_core.use_cases.proofs.get import SCOPE, GetProof
 from identity_core.use_cases.proofs.revoke import RevokeProof
 from identity_core.use_cases.proofs.verify import ReceivedProof
-from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
+from identity_core.use_cases.proofs.verify_received import VerifyProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
 
 
@@ -28,7 +28,7 @@ from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
 class ProofCheckHandlers:
     """verifyProof, verifyStoredProof, getProof, revokeProof."""
 
-    received: VerifyReceivedProof
+    received: VerifyProof
     stored: VerifyStoredProof
     get: GetProof
     revoke: RevokeProof
@@ -73,12 +73,12 @@ def _integer(body: Mapping[str, Any], member: str) -> int | None:
     return value
 
 
-def _question(body: Mapping[str, Any]) -> Question:
+def _question(body: Mapping[str, Any]) -> ProofQuestion:
     predicate = body.get("predicate")
     if predicate is not None:
         read_value(predicate["value"])
     age = _integer(body, "maxAge")
-    return Question(
+    return ProofQuestion(
         predicate,
         body.get("challenge"),
         body.get("domain"),
@@ -88,7 +88,7 @@ def _question(body: Mapping[str, Any]) -> Question:
     )
 
 
-def _judged(verdict: Verdict, anchor: Anchor | None) -> Answer:
+def _judged(verdict: ProofVerification, anchor: Anchor | None) -> Answer:
     """``VerificationResult`` of the document."""
     presented = verdict.presented
     predicates: list[JsonValue] = [] if presented is None else [each.json for each in presented.predicates]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from identity_core.codec import jcs
-from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, Asked, ProofRequest, read_value
+from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, ProofRequest, RequestedPredicate, read_value
 from identity_core.domain.did import Did
 from identity_core.errors import InvalidRequest
 
@@ -18,7 +18,7 @@ def proof_request(body: Mapping[str, Any], parse_did: Callable[[str], Did]) -> P
     """A ``DelegatedProofRequest`` that the document's schema has passed. Raises ``InvalidRequest``, ``InvalidDid``."""
     predicate = body["predicate"]
     has_value = "value" in predicate
-    asked = Asked(
+    asked = RequestedPredicate(
         predicate["attributeName"],
         predicate["type"],
         read_value(predicate["value"]) if has_value else None,

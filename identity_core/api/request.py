@@ -162,7 +162,7 @@ class Request:
 Handler = Callable[[Request], Awaitable[Answer]]
 
 
-class Gate(Protocol):
+class Admission(Protocol):
     """Decides who may enter: credentials, the bucket, authentication."""
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:

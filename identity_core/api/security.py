@@ -44,34 +44,34 @@ _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authen
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class HeaderCredential:
     """A scheme of ``SCHEMES`` and its value."""
 
     scheme: str
     value: str
 
 
-def credential_of(request: Request) -> Credential | None:
+def credential_of(request: Request) -> HeaderCredential | None:
     """The one credential of the request. Raises ``AuthAmbiguous`` for two different ones, ``AuthFailed`` for a header that
     is none. An API key may come twice, in two forms, when it is the same key."""
     if request.header("authorization") is None and request.header("x-api-key") is None:
         return None
-    found: set[Credential] = set()
+    found: set[HeaderCredential] = set()
     for value in request.all_headers("x-api-key"):
-        found.add(Credential(API_KEY, value.strip()))
+        found.add(HeaderCredential(API_KEY, value.strip()))
     for value in request.all_headers("authorization"):
         scheme, _, rest = value.strip().partition(" ")
         known = SCHEMES.get(scheme.lower())
         if known is None or not rest.strip():
             raise AuthFailed("The Authorization header names no known scheme, or carries nothing.")
-        found.add(Credential(known, rest.strip()))
+        found.add(HeaderCredential(known, rest.strip()))
     if len({credential.value for credential in found}) > 1:
         raise AuthAmbiguous
     schemes = {credential.scheme for credential in found}
     if len(schemes) > 1:
         if schemes != {API_KEY, BEARER}:
             raise AuthAmbiguous
-        return Credential(API_KEY, next(iter(found)).value)
+        return HeaderCredential(API_KEY, next(iter(found)).value)
     credential = next(iter(found), None)
     if credential is not None and not credential.value:
         raise AuthFailed
@@ -133,7 +133,7 @@ class Gate:
             headers = await self._caller_pays(operation, request, caller)
         return caller, headers or []
 
-    def _has_been_good(self, credential: Credential) -> bool:
+    def _has_been_good(self, credential: HeaderCredential) -> bool:
         if credential.scheme == BEARER and self.bearers.has_been_good(credential.value):
             return True
         return credential.scheme in (API_KEY, BEARER) and self.api_keys.has_been_good(credential.value)
@@ -142,7 +142,7 @@ class Gate:
         self,
         operation: Operation,
         request: Request,
-        credential: Credential | None,
+        credential: HeaderCredential | None,
         key: ApiKey | None,
         refusal: IdentityError | None,
     ) -> Caller | None:
@@ -191,7 +191,7 @@ class Gate:
             request.answer_headers = error.headers
             raise
 
-    async def _api_key(self, credential: Credential) -> ApiKey | None:
+    async def _api_key(self, credential: HeaderCredential) -> ApiKey | None:
         """The API key of the credential; None for a signature, and for a bearer token that is no key."""
         if credential.scheme not in (API_KEY, BEARER):
             return None
@@ -205,7 +205,7 @@ class Gate:
             raise
 
     async def _caller(
-        self, operation: Operation, request: Request, credential: Credential | None, key: ApiKey | None
+        self, operation: Operation, request: Request, credential: HeaderCredential | None, key: ApiKey | None
     ) -> Caller:
         if credential is None:
             raise AuthRequired
@@ -220,7 +220,7 @@ class Gate:
         raise AuthRequired(_OTHER_KIND)
 
     async def _controller(
-        self, operation: Operation, request: Request, credential: Credential | None, refusal: IdentityError | None
+        self, operation: Operation, request: Request, credential: HeaderCredential | None, refusal: IdentityError | None
     ) -> Caller:
         did = self.reader.parse(request.path["did"])
         if refusal is not None or credential is None or credential.scheme not in operation.schemes:

@@ -11,10 +11,10 @@ from identity_core.api.request import Answer, Request
 from identity_core.domain.caller import Caller
 from identity_core.domain.times import printed
 from identity_core.errors import InvalidRequest, JsonValue
-from identity_core.ports.verifications import VerificationRow, VerificationWish
-from identity_core.use_cases.proofs.freshness import CreateVerifierChallenge
+from identity_core.ports.verifications import VerificationQuery, VerificationRow
+from identity_core.use_cases.proofs.challenge_use import CreateVerifierChallenge
 from identity_core.use_cases.proofs.get import SCOPE
-from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
+from identity_core.use_cases.verifications.list import GetVerificationStats, ListVerificationHistory
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class VerificationHandlers:
     """createVerifierChallenge, listVerificationHistory, getVerificationStats."""
 
     challenge: CreateVerifierChallenge
-    history: ListVerifications
-    counts: CountVerifications
+    history: ListVerificationHistory
+    counts: GetVerificationStats
 
     async def create_verifier_challenge(self, request: Request) -> Answer:
         caller = request.authenticated
@@ -56,10 +56,10 @@ class VerificationHandlers:
         return Answer(200, body, headers=[NO_STORE])
 
 
-def _wish(request: Request, limit: int) -> VerificationWish:
+def _wish(request: Request, limit: int) -> VerificationQuery:
     """What the query asks for; whose rows those may be is the use case's to say."""
     query = request.query
-    return VerificationWish(
+    return VerificationQuery(
         caller=None,
         dids=None,
         since=paging.time_in(query, "from"),

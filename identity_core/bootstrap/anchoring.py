@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.ledger import LogDesk, open_beside
+from identity_core.bootstrap.ledger import TransparencyLog, open_beside
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -23,7 +23,7 @@ from identity_core.use_cases.anchoring.worker import AnchorWorker
 
 
 @dataclass(frozen=True, slots=True)
-class AnchorOffice:
+class AnchorAdministration:
     """The outbox and its worker, None where the ledger records no digests, without a server around them."""
 
     store: Store
@@ -32,14 +32,14 @@ class AnchorOffice:
 
 
 @contextlib.asynccontextmanager
-async def anchor_office(settings: Settings) -> AsyncIterator[AnchorOffice]:
+async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdministration]:
     """Opens both beside a running service, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
         logged, store = await open_beside(settings, stack)
-        yield AnchorOffice(store, logged.ledger, anchor_worker(settings, logged, store))
+        yield AnchorAdministration(store, logged.ledger, anchor_worker(settings, logged, store))
 
 
-def anchor_worker(settings: Settings, logged: LogDesk, store: Store) -> AnchorWorker | None:
+def anchor_worker(settings: Settings, logged: TransparencyLog, store: Store) -> AnchorWorker | None:
     """What puts proofs on the ledger; None where that records no digests. Raises ``StartError``."""
     ledger, chosen, clock = logged.ledger, settings.anchoring, SystemClock()
     if not isinstance(ledger, AnchoringLedger):

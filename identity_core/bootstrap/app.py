@@ -31,8 +31,8 @@ from identity_core.bootstrap.handlers.proofs import (
     verification_handlers,
 )
 from identity_core.bootstrap.handlers.service import open_metrics, service_handlers
-from identity_core.bootstrap.opened import Opened
-from identity_core.bootstrap.own_keys import open_vault
+from identity_core.bootstrap.own_keys import open_sealed_credentials
+from identity_core.bootstrap.runtime import Runtime
 from identity_core.settings import StartError
 from identity_core.use_cases.audit.list import ListAuditLines
 from identity_core.use_cases.auth.token_keys import TokenKeys
@@ -40,10 +40,10 @@ from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
 from identity_core.use_cases.events.list import ListEvents
 
 
-async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
+async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
-    vault, autonomy = await open_vault(opened.custodian, store), autonomy_of(settings)
+    sealed_credentials, autonomy = await open_sealed_credentials(opened.custodian, store), autonomy_of(settings)
     token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
     challenges, quotas = challenge_book(opened), quotas_of(opened)
     gate = StorageGate(gate_of(opened, token_keys, challenges, quotas), lambda: opened.watch.mismatch)
@@ -56,8 +56,8 @@ async def open_app(opened: Opened, stack: AsyncExitStack) -> Guard:
         ledger_handlers(opened),
         service_handlers(opened, measured),
         delegation_handlers(opened, autonomy),
-        credential_handlers(opened, vault, autonomy),
-        delegated_proof_handlers(opened, vault, autonomy),
+        credential_handlers(opened, sealed_credentials, autonomy),
+        delegated_proof_handlers(opened, sealed_credentials, autonomy),
         proof_check_handlers(opened),
         verification_handlers(opened),
         DashboardHandlers(GetDashboardTimeline(store.timeline)),

@@ -1,6 +1,6 @@
 """An open installation: every port, what runs beside the requests, and the application.
 
-The house is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
+An installation is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
 a start that fails stops the server with one line.
 """
 
@@ -18,11 +18,11 @@ from typing import Any
 
 from identity_core.bootstrap.anchoring import anchor_worker
 from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.keys import KeyDesk, has_api_keys, tagged_keys, with_tagged
-from identity_core.bootstrap.ledger import LogDesk
-from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.keys import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
+from identity_core.bootstrap.ledger import TransparencyLog
 from identity_core.bootstrap.own_keys import answers_secret, challenge_secret, fingerprints_secret, make_own_keys
 from identity_core.bootstrap.plugins import load_plugins, log
+from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
 from identity_core.bootstrap.store import open_store
 from identity_core.domain import key_text
@@ -36,9 +36,9 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.throttle.open import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
-from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.create import NewApiKey
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.forget_expired import ForgetExpired
@@ -55,11 +55,11 @@ Asgi = Callable[[MutableMapping[str, Any], Callable[..., Any], Callable[..., Any
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """An open installation: the application, the key desk, and the stores of API keys."""
+class Installation:
+    """An open installation: the application, the administration of API keys, and the stores of API keys."""
 
     app: Asgi
-    keys: KeyDesk
+    keys: ApiKeyAdministration
     stores: tuple[KeyStore, ...]
 
     async def first_key(self) -> str | None:
@@ -71,7 +71,7 @@ class House:
 
 
 @contextlib.asynccontextmanager
-async def open_house(settings: Settings) -> AsyncIterator[House]:
+async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
     """Builds every room, brings the index up to the ledger, and closes all in reverse order. Raises ``StartError``."""
     # Keys and credentials pass through this process.
     leave_no_core()
@@ -83,7 +83,7 @@ async def open_house(settings: Settings) -> AsyncIterator[House]:
             with told_at_start(settings):
                 opened = await _open(settings, stack)
             app = await open_app(opened, stack)
-        yield House(app, opened.keys, opened.key_stores)
+        yield Installation(app, opened.keys, opened.key_stores)
 
 
 @contextlib.contextmanager
@@ -98,7 +98,7 @@ def _collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
+async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     clock = SystemClock()
     plugins = load_plugins(settings, clock)
     stack.push_async_callback(plugins.close)
@@ -113,13 +113,13 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     repair, journal = await _keep_index(settings, check, store, stack)
     _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
-    logged = await LogDesk.over(settings, ledger, store, custodian)
+    logged = await TransparencyLog.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
     watch.hold_up(repair, journal, anchorer)
-    known_keys = KnownKeys(clock)
+    known_keys = ApiKeyCache(clock)
     keys = await tagged_keys(key_stores, custodian, store, clock)
-    return Opened(
+    return Runtime(
         settings=settings,
         clock=clock,
         plugins=plugins,
@@ -140,7 +140,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         buckets=_open_buckets(settings, clock, stack),
         key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,
-        keys=KeyDesk.over(keys, known_keys, clock),
+        keys=ApiKeyAdministration.over(keys, known_keys, clock),
         key_watch=await _watch_keys(keys, stack),
     )
 
@@ -184,7 +184,7 @@ async def _keep_index(
     return repair, journal
 
 
-async def _keep_watch(settings: Settings, logged: LogDesk, store: Store, stack: AsyncExitStack) -> WatchStorage:
+async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:
     """Holds the databases against what is remembered of them; from then on they are watched, and the log follows the ledger."""
     watch = await watch_over(settings, logged, store, SystemClock())
     for begun in (watch, logged.follower):
@@ -212,9 +212,9 @@ def _forget_expired(store: Store, proof_lifetime: timedelta, clock: SystemClock,
 
 
 def _begin_anchoring(
-    settings: Settings, logged: LogDesk, store: Store, stack: AsyncExitStack
-) -> tuple[AnchorWorker | None, AnchorDesk | None]:
-    """The worker, at work where the settings want it, and the desk in front of it."""
+    settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack
+) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
+    """The worker, at work where the settings want it, and what asks it."""
     anchorer = anchor_worker(settings, logged, store)
     if anchorer is None:
         return None, None
@@ -223,7 +223,7 @@ def _begin_anchoring(
         anchorer.begin()
         stack.push_async_callback(anchorer.close)
     enabled = settings.anchoring.enabled is not False
-    return anchorer, AnchorDesk(store.outbox, enabled, anchorer.called, anchorer.news)
+    return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)
 
 
 def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:

@@ -18,7 +18,7 @@ from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKe
 from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey
 from identity_core.use_cases.api_keys.get import GetApiKey
@@ -30,7 +30,7 @@ from identity_core.use_cases.api_keys.update import UpdateApiKey
 
 
 @dataclass(frozen=True, slots=True)
-class KeyDesk:
+class ApiKeyAdministration:
     """The use cases on API keys, for the admin operations and for the command line."""
 
     create: CreateApiKey
@@ -41,7 +41,7 @@ class KeyDesk:
     revoke: RevokeApiKey
 
     @classmethod
-    def over(cls, writable: WritableKeyStore, known: KnownKeys, clock: Clock) -> KeyDesk:
+    def over(cls, writable: WritableKeyStore, known: ApiKeyCache, clock: Clock) -> ApiKeyAdministration:
         """The desk of this store."""
         change = ChangeStored(writable, known)
         return cls(
@@ -81,7 +81,7 @@ def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
 class OpenKeys:
     """The key store of an installation beside its service, and the audit log that tells what is done to it."""
 
-    desk: KeyDesk
+    desk: ApiKeyAdministration
     keys: TaggedKeys
     audit: AuditLog
 
@@ -99,7 +99,7 @@ async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
         store = await store_beside(settings, custodian)
         stack.push_async_callback(store.close)
         keys = await tagged_keys(stores, custodian, store, clock)
-        yield OpenKeys(KeyDesk.over(keys, KnownKeys(clock), clock), keys, store.audit)
+        yield OpenKeys(ApiKeyAdministration.over(keys, ApiKeyCache(clock), clock), keys, store.audit)
 
 
 async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:

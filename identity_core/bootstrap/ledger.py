@@ -21,7 +21,7 @@ from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger
 
 
 @dataclass(frozen=True, slots=True)
-class LogDesk:
+class TransparencyLog:
     """The ledger and the transparency log over it, without a server around them."""
 
     ledger: LedgerBackend
@@ -30,7 +30,9 @@ class LogDesk:
     signer: CheckpointSigner
 
     @classmethod
-    async def over(cls, settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian) -> LogDesk:
+    async def over(
+        cls, settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian
+    ) -> TransparencyLog:
         """The log of ``ledger``; its follower has not begun."""
         follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
         here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
@@ -41,14 +43,14 @@ class LogDesk:
 
 
 @contextlib.asynccontextmanager
-async def log_desk(settings: Settings) -> AsyncIterator[LogDesk]:
+async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
     """Opens both, for the command line. Raises ``StartError``."""
     async with AsyncExitStack() as stack:
-        desk, _ = await open_beside(settings, stack)
-        yield desk
+        log, _ = await open_beside(settings, stack)
+        yield log
 
 
-async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[LogDesk, Store]:
+async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
     """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
     plugins = load_plugins(settings, SystemClock())
     stack.push_async_callback(plugins.close)
@@ -56,4 +58,4 @@ async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[LogDes
     custodian = plugins.custodian(settings.custodian.backend)
     store = await store_beside(settings, custodian)
     stack.push_async_callback(store.close)
-    return await LogDesk.over(settings, ledger, store, custodian), store
+    return await TransparencyLog.over(settings, ledger, store, custodian), store

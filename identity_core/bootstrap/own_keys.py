@@ -11,7 +11,7 @@ from identity_core.domain.custody import KeyNotHeld
 from identity_core.ports.custodian import Custodian
 from identity_core.store import Store
 from identity_core.use_cases.credentials.seal import CredentialSeal
-from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials
 from identity_core.use_cases.dids.writer import LogSigner
 
 LOG_KEY: Final = "log"
@@ -68,11 +68,11 @@ async def fingerprints_secret(custodian: Custodian) -> bytes:
     return await _secret(custodian, b"identity: fingerprints of API keys, v1")
 
 
-async def open_vault(custodian: Custodian, store: Store) -> CredentialVault:
+async def open_sealed_credentials(custodian: Custodian, store: Store) -> SealedCredentials:
     """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
     opens nothing."""
     secret = await _secret(custodian, b"identity: credentials at rest, v1")
-    return CredentialVault(store.credentials, store.credential_schemas, CredentialSeal(secret, secrets.token_bytes))
+    return SealedCredentials(store.credentials, store.credential_schemas, CredentialSeal(secret, secrets.token_bytes))
 
 
 async def _secret(custodian: Custodian, label: bytes, *, key: str = ANSWERS_KEY) -> bytes:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.keys import KeyDesk
-from identity_core.bootstrap.ledger import LogDesk
+from identity_core.bootstrap.keys import ApiKeyAdministration
+from identity_core.bootstrap.ledger import TransparencyLog
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -16,9 +16,9 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
-from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.index_audit import QuarantineJournal
 from identity_core.use_cases.dids.reader import DidReader
@@ -27,7 +27,7 @@ from identity_core.use_cases.ledger.watch_storage import WatchStorage
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class Runtime:
     """The settings, and the ports that they chose.
 
     ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under;
@@ -48,14 +48,14 @@ class Opened:
     answers_secret: bytes
     challenge_secret: bytes
     fingerprint: Callable[[str], str]
-    logged: LogDesk
+    logged: TransparencyLog
     watch: WatchStorage
     anchorer: AnchorWorker | None
-    anchors: AnchorDesk | None
+    anchors: ProofAnchoring | None
     buckets: TokenBucketStorage
     key_stores: tuple[KeyStore, ...]
-    known_keys: KnownKeys
-    keys: KeyDesk
+    known_keys: ApiKeyCache
+    keys: ApiKeyAdministration
     key_watch: KeyStoreWatch
 
     @property

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from identity_core.bootstrap.choices import checkpoint_file_of
-from identity_core.bootstrap.ledger import LogDesk
+from identity_core.bootstrap.ledger import TransparencyLog
 from identity_core.codec import multikey
 from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
 from identity_core.domain.custody import KeyNotHeld
@@ -64,7 +64,7 @@ async def require_own_key(settings: Settings, custodian: Custodian) -> None:
         require_signed(kept, await checkpoint_key(custodian))
 
 
-async def watch_over(settings: Settings, logged: LogDesk, store: Store, clock: Clock) -> WatchStorage:
+async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, clock: Clock) -> WatchStorage:
     """Holds everything against what is remembered, then watches. Raises ``StartError``, ``StorageMismatch``."""
     check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(settings))
     watch = WatchStorage(

@@ -20,7 +20,7 @@ from identity_core.domain.times import printed
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import AnchorOffice
+    from identity_core.bootstrap import AnchorAdministration
     from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def worker(settings: Settings) -> None:
     Set anchoring.worker = false for servers that are not to do it themselves.
     """
 
-    async def work(anchoring: AnchorOffice) -> None:
+    async def work(anchoring: AnchorAdministration) -> None:
         anchorer = anchoring.worker
         if anchorer is None:
             fail(
@@ -67,7 +67,7 @@ def worker(settings: Settings) -> None:
 def status(settings: Settings) -> None:
     """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
 
-    async def look(anchoring: AnchorOffice) -> dict[str, Any]:
+    async def look(anchoring: AnchorAdministration) -> dict[str, Any]:
         name = "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
         work = await anchoring.store.outbox.work(name)
         oldest = None if work.oldest is None else printed(work.oldest)
@@ -110,7 +110,7 @@ def checkpoint(settings: Settings, save: Path | None) -> None:
     Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
     """
 
-    async def look(anchoring: AnchorOffice) -> AnchoredCheckpoint | None:
+    async def look(anchoring: AnchorAdministration) -> AnchoredCheckpoint | None:
         name = "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
         return await anchoring.store.outbox.anchored_checkpoint(name)
 
@@ -124,14 +124,14 @@ def checkpoint(settings: Settings, save: Path | None) -> None:
     show(found.json, text=lambda _: _checkpoint_text(found))
 
 
-def with_anchoring(settings: Settings, job: Callable[[AnchorOffice], Coroutine[Any, Any, T]]) -> T:
+def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Coroutine[Any, Any, T]]) -> T:
     """Runs ``job`` on the outbox of the installation."""
     from identity_core import bootstrap
 
     refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
     with (
         contextlib.suppress(KeyboardInterrupt),
-        opened_part(bootstrap.anchor_office(settings)) as (runner, anchoring),
+        opened_part(bootstrap.anchor_administration(settings)) as (runner, anchoring),
     ):
         return runner.run(job(anchoring))
     raise click.exceptions.Exit(130)

@@ -22,7 +22,7 @@ from identity_core.cli.options import of_installation, opened_part, refuse_absen
 from identity_core.cli.output import as_json, fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session
-from identity_core.client import Session
+from identity_core.client import Client
 from identity_core.domain.audit_chain import (
     ChainBroken,
     ChainedLine,
@@ -184,7 +184,7 @@ def _stored(runner: asyncio.Runner, tools: AuditTools, after: int) -> Lines:
     return _pages(lambda last: runner.run(tools.log.chain(after=last, limit=PAGE)), after)
 
 
-def _asked(opened: Session, after: int) -> list[dict[str, Any]]:
+def _asked(opened: Client, after: int) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = opened.call("GET", "/audit", query={"after": after, "limit": PAGE})["items"]
     return items
 

@@ -12,7 +12,7 @@ from identity_core.cli.credential_offline import check_offline, given_values, ho
 from identity_core.cli.options import read_json, shown
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import Caller, add_command, named, page, page_options, session, url_option
+from identity_core.cli.remote import RemoteCaller, add_command, named, page, page_options, session, url_option
 
 STATUSES = ("active", "suspended", "revoked")
 
@@ -50,20 +50,20 @@ def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> Non
         verdict = check_offline(credential, read_json(schema_file), issuer_key)
     else:
         with session(url) as opened:
-            verdict = Caller(opened, None).send("verifyCredential", body={"credential": credential})
+            verdict = RemoteCaller(opened, None).send("verifyCredential", body={"credential": credential})
     show(verdict, text=_verdict)
     if not verdict["verified"]:
         raise SystemExit(1)
 
 
-def _issued(caller: Caller, *, values: Any, single: Any, issuerDid: str | None, **given: Any) -> dict[str, Any]:
+def _issued(caller: RemoteCaller, *, values: Any, single: Any, issuerDid: str | None, **given: Any) -> dict[str, Any]:
     issuer = issuerDid or caller.did
     if issuer is None:
         fail("who issues it?", "identity credential issue", "give --issuer DID, or --keys FILE", status=2)
     return named(caller, issuerDid=issuer, **given) | {"attributes": given_values(values, single)}
 
 
-def _definition(_: Caller, *, file: Any, id: str | None) -> dict[str, Any]:
+def _definition(_: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
     value = read_json(file)
     named_id = id or value.get("id")
     return {"attributes": value.get("attributes")} | ({} if named_id is None else {"id": named_id})

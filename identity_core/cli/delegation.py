@@ -10,7 +10,7 @@ import click
 from identity_core.cli.options import predicate_value
 from identity_core.cli.output import fail
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import Caller, add_command, named, page, page_options
+from identity_core.cli.remote import RemoteCaller, add_command, named, page, page_options
 from identity_core.domain.times import printed
 
 STATUSES = ("scheduled", "active", "suspended", "exhausted", "expired", "revoked")
@@ -36,7 +36,7 @@ def command() -> None:
 
 
 def _delegation(
-    caller: Caller, *, days: float, predicates: tuple[tuple[str, str, str], ...], **given: Any
+    caller: RemoteCaller, *, days: float, predicates: tuple[tuple[str, str, str], ...], **given: Any
 ) -> dict[str, Any]:
     """The body of createDelegation, of what was given."""
     if not given["actions"] and not predicates:
@@ -52,7 +52,7 @@ def _delegation(
     return body
 
 
-def _holder_of(caller: Caller, parent: str | None) -> str:
+def _holder_of(caller: RemoteCaller, parent: str | None) -> str:
     if parent is not None:
         above: str = caller.send("getDelegation", parent.removeprefix("urn:uuid:"))["holderDid"]
         return above

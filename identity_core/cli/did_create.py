@@ -20,7 +20,7 @@ from identity_core.cli.did_update import Wishes, change
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import api_key_option, session, url_option
 from identity_core.cli.wallet import RECOVERY, Wallet, make_key
-from identity_core.client import Refused, Session, Unreachable
+from identity_core.client import Client, ServiceError, ServiceUnreachable
 from identity_core.codec.multikey import BLS12381G2
 
 METHODS_THAT_NEVER_CHANGE = ("key",)
@@ -169,7 +169,7 @@ def _returned(keys: dict[str, Any]) -> Keys:
     ]
 
 
-def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Path, later: Wishes) -> dict[str, Any]:
+def _create_and_keep(opened: Client, body: dict[str, Any], made: Keys, path: Path, later: Wishes) -> dict[str, Any]:
     if path.exists():
         wallet = Wallet.read(path)
         if wallet.did is not None or wallet.pending is None:
@@ -183,12 +183,12 @@ def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Pa
     begun = wallet.pending or {}
     try:
         created = cast(dict[str, Any], opened.create(begun["body"], idempotency_key=begun["idempotencyKey"]))
-    except Refused as error:
+    except ServiceError as error:
         if error.status < 500 and error.code != "REQUEST_IN_PROGRESS":
             # Nothing was made for these keys.
             path.unlink()
         raise
-    except Unreachable as error:
+    except ServiceUnreachable as error:
         fail(str(error), opened.url, "run the same command again when it answers: it finishes what it began")
     did = created["did"]
     wallet.keys = wallet.keys or _filed(_returned(created["keys"]), None)
@@ -203,11 +203,11 @@ def _create_and_keep(opened: Session, body: dict[str, Any], made: Keys, path: Pa
     return created | {"keys": {purpose: _without_secrets(filed) for purpose, filed in keys.items()}}
 
 
-def _join(opened: Session, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
+def _join(opened: Client, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
     """Adds the keys that sign credentials, and returns the document that has them. The DID is made, whatever comes of it."""
     try:
         answer = change(opened, wallet, [], wishes)
-    except (Refused, Unreachable) as error:
+    except (ServiceError, ServiceUnreachable) as error:
         again = " ".join(f"--new-key {kind} {purpose}" for kind, purpose in wishes)
         remedy = f"identity did update --keys {wallet.path} {again}"
         fail(f"the DID is made, and its further keys are not: {error}", str(wallet.did), remedy)

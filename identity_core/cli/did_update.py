@@ -11,7 +11,7 @@ import click
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
-from identity_core.client import Session
+from identity_core.client import Client
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec import multikey
 
@@ -81,7 +81,7 @@ def update(
     show(answer, text=version)
 
 
-def change(opened: Session, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
+def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
     """Sends the operations, and with them keys that are made here for ``wishes``: on disk first, in their places afterwards."""
     did = holder.named_did()
     fresh = [make_key(kind, did) for kind, _ in wishes]

@@ -12,7 +12,7 @@ import orjson
 from identity_core.cli.options import predicate_value
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import Caller, add_command, keys_option, named
+from identity_core.cli.remote import RemoteCaller, add_command, keys_option, named
 from identity_core.cli.wallet import Wallet
 
 MAX_FILE_OCTETS = 65_536
@@ -52,7 +52,7 @@ def issue(
     holder = Wallet.open(wallet)
     try:
         action = ibct.action_text(*predicate, pin=None if pin is None else predicate_value(pin))
-        wish = ibct.Wish(agent, action, delegation, timedelta(minutes=minutes))
+        wish = ibct.IbctTemplate(agent, action, delegation, timedelta(minutes=minutes))
         tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
     except InvalidDid:
         fail(f"{agent} is no DID", "--agent", "name the DID of the agent", status=2)
@@ -152,7 +152,7 @@ def _text(body: dict[str, Any]) -> str:
     )
 
 
-def _revoked(caller: Caller, **given: Any) -> dict[str, Any]:
+def _revoked(caller: RemoteCaller, **given: Any) -> dict[str, Any]:
     body = named(caller, **given)
     if ("id" in body) == ("nonce" in body):
         fail("which token?", "identity ibct revoke", "give --id or --nonce, one of the two", status=2)

@@ -30,11 +30,11 @@ from identity_core.cli.options import counted
 from identity_core.cli.output import as_json, fail, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
-from identity_core.client import Refused, Session
+from identity_core.client import Client, ServiceError
 from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.history import History, Recorded, read_transaction, verify_history
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.history import LoggedHistory, Recorded, read_transaction, verify_history
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proof_text import TlogProof
 from identity_core.domain.merkle.proofs import verify_consistency
@@ -107,14 +107,14 @@ def _text(body: dict[str, Any]) -> str:
     )
 
 
-def _kept(path: Path, did: str | None) -> History:
-    kept = History.parse(path.read_bytes())
+def _kept(path: Path, did: str | None) -> LoggedHistory:
+    kept = LoggedHistory.parse(path.read_bytes())
     if did not in (None, kept.did):
         raise Refuted(f"the file is the history of {kept.did}")
     return kept
 
 
-def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> History:
+def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
     """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
     from identity_core.domain import log
 
@@ -126,15 +126,15 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> His
     newest = b""
     for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):
         proof = TlogProof.parse(path.read_bytes())
-        leaf = Leaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=version, entry=line)
+        leaf = LogLeaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=version, entry=line)
         recorded.append(Recorded(leaf, proof.hashes))
         if newest not in (b"", proof.checkpoint):
             raise Refuted("the proofs have different checkpoints; fetch them anew, or use --save")
         newest = proof.checkpoint
-    return History(did, newest, tuple(recorded))
+    return LoggedHistory(did, newest, tuple(recorded))
 
 
-def _in_checkpoint(kept: History, key: VerifierKey, path: Path | None) -> History:
+def _in_checkpoint(kept: LoggedHistory, key: VerifierKey, path: Path | None) -> LoggedHistory:
     """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
     if path is None:
         return kept
@@ -149,7 +149,7 @@ def _in_checkpoint(kept: History, key: VerifierKey, path: Path | None) -> Histor
     return dataclasses.replace(kept, checkpoint=note)
 
 
-def _fetched(http: Session, did: str, key: VerifierKey, path: Path | None) -> History:
+def _fetched(http: Client, did: str, key: VerifierKey, path: Path | None) -> LoggedHistory:
     """The history of ``did`` with proofs to the checkpoint in ``path``, or to the newest of the service."""
     # The checkpoint comes second, so that it covers whatever the history names.
     transactions = list(_transactions(http, did))
@@ -165,10 +165,10 @@ def _fetched(http: Session, did: str, key: VerifierKey, path: Path | None) -> Hi
             query = {"transaction": transaction, "size": size}
             proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
             entries.append(Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"])))
-    return History(did, note, tuple(entries))
+    return LoggedHistory(did, note, tuple(entries))
 
 
-def _transactions(http: Session, did: str) -> Iterator[str]:
+def _transactions(http: Client, did: str) -> Iterator[str]:
     """The transaction hashes of the recorded versions, oldest first."""
     cursor = None
     while True:
@@ -179,7 +179,7 @@ def _transactions(http: Session, did: str) -> Iterator[str]:
             return
 
 
-def _check_growth(http: Session | None, held: Checkpoint, proven: Checkpoint) -> None:
+def _check_growth(http: Client | None, held: Checkpoint, proven: Checkpoint) -> None:
     """Raises ``Refuted`` unless the log of the later of the two grew from the earlier. A kept history may be the earlier."""
     earlier, later = sorted((held, proven), key=lambda one: one.size)
     hashes = [] if earlier.size == later.size else _growth(http, earlier.size, later.size)
@@ -189,14 +189,14 @@ def _check_growth(http: Session | None, held: Checkpoint, proven: Checkpoint) ->
         raise Refuted(f"the log does not continue a kept checkpoint: {error}") from error
 
 
-def _growth(http: Session | None, first: int, second: int) -> list[bytes]:
+def _growth(http: Client | None, first: int, second: int) -> list[bytes]:
     """The log's proof that it grew from ``first`` to ``second`` entries."""
     if http is None:
         raise click.UsageError(f"--held needs --url: the log has to prove how it grew from {first} to {second} entries")
     query = {"first": first, "second": second}
     try:
         proof = http.call("GET", "/ledger/proof/consistency", query=query, signed_in=False)
-    except Refused as error:
+    except ServiceError as error:
         if error.code == "LOG_RANGE_INVALID":
             raise Refuted(f"a checkpoint has {second} entries, the log does not have as many: it was cut") from error
         raise

@@ -26,7 +26,7 @@ from identity_core.cli.ledger_sources import (
 )
 from identity_core.cli.output import as_json, fail, progress, show
 from identity_core.domain import log
-from identity_core.domain.merkle.audit import Audit, Finding
+from identity_core.domain.merkle.audit import Audit, LogFault
 from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
 from identity_core.domain.merkle.history import IMMUTABLE
 from identity_core.domain.merkle.leaf import read_head
@@ -62,7 +62,7 @@ def audit(
     started = time.monotonic()
     with opened(**where) as source:
         key = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
-        first: list[Finding] = []
+        first: list[LogFault] = []
         checkpoint = _checkpoint(source, key, first)
         kept = kept_checkpoints(held, anchored, key)
         dids: dict[bytes, list[bytes]] | None = {} if logs else None
@@ -98,7 +98,7 @@ def examine(
     held: Sequence[Checkpoint],
     advance: Callable[[int], None],
     dids: dict[bytes, list[bytes]] | None = None,
-) -> list[Finding]:
+) -> list[LogFault]:
     """Feeds the auditor. ``dids`` is filled with the entries of each DID."""
     auditor = Audit(checkpoint, held)
     for tile, bundle in zip(tiles_of(checkpoint.size, 0), tiles_of(checkpoint.size, None), strict=True):
@@ -134,20 +134,20 @@ def _fetched(source: LogSource, tile: Tile, auditor: Audit) -> bytes | None:
         return None
 
 
-def _checkpoint(source: LogSource, key: VerifierKey, findings: list[Finding]) -> Checkpoint:
+def _checkpoint(source: LogSource, key: VerifierKey, findings: list[LogFault]) -> Checkpoint:
     """The checkpoint to audit against. One that nobody may trust is a finding and still says what to read."""
     if isinstance(source, LocalSource):
         # What the database holds is the question; that its custodian can sign it is none.
         try:
             source.bring_up()
         except (LedgerUnavailable, StorageMismatch) as error:
-            findings.append(Finding("contradiction", f"log of {source.stored().size}", str(error)))
+            findings.append(LogFault("contradiction", f"log of {source.stored().size}", str(error)))
         return source.stored()
     octets = source.note()
     try:
         return open_checkpoint(octets, key).checkpoint
     except Refuted as error:
-        findings.append(Finding("signature", "checkpoint", str(error)))
+        findings.append(LogFault("signature", "checkpoint", str(error)))
     except Malformed as error:
         fail(f"there is no checkpoint: {error}", source.place, "name a log with --url, --dir or --data-dir")
     return Checkpoint.parse(octets.decode().rpartition("\n\n")[0] + "\n")
@@ -163,19 +163,19 @@ def _collect(dids: dict[bytes, list[bytes]], entries: Sequence[bytes]) -> None:
         dids.setdefault(head.did, []).append(entry[head.entry_at :])
 
 
-def _log_findings(did: bytes, entries: Sequence[bytes]) -> list[Finding]:
+def _log_findings(did: bytes, entries: Sequence[bytes]) -> list[LogFault]:
     name = did.decode("utf-8", "replace")
     if name.startswith(IMMUTABLE):
         return []
     try:
         if log.verify(b"\n".join(entries)).did != name:
-            return [Finding("log", name, "its entries are those of another DID")]
+            return [LogFault("log", name, "its entries are those of another DID")]
     except log.LogInvalid as error:
-        return [Finding("log", name, f"{error} {dict(error.details)}")]
+        return [LogFault("log", name, f"{error} {dict(error.details)}")]
     return []
 
 
-def _report(place: str, body: dict[str, Any], findings: Sequence[Finding]) -> str:
+def _report(place: str, body: dict[str, Any], findings: Sequence[LogFault]) -> str:
     logs = "not checked (--logs)" if body["dids"] is None else f"{body['dids']} DIDs"
     logs += "" if body["indexed"] is None else f"; index: {body['indexed']} DIDs"
     held = f"; {body['held']} kept checkpoints" if body["held"] else ""

@@ -14,7 +14,7 @@ import click
 
 from identity_core.cli.options import of_installation, refuse_absent
 from identity_core.cli.output import as_json, fail, prints_json, show
-from identity_core.domain.merkle.audit import Finding
+from identity_core.domain.merkle.audit import LogFault
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings
 
@@ -26,12 +26,12 @@ PAGE = 500
 SETTLED_SECONDS = 1.0
 
 
-def compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[Finding]]:
+def compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
     """How many DIDs were compared, and a finding for each that differs."""
     return asyncio.run(_compared(settings, advance))
 
 
-async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[Finding]]:
+async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[int, list[LogFault]]:
     from identity_core import bootstrap
 
     count, suspects, findings = 0, [], []
@@ -48,7 +48,7 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
             await asyncio.sleep(SETTLED_SECONDS)
         for did in suspects:
             if differences := await tools.audit.differences(did):
-                findings.append(Finding("index", did, "; ".join(differences)))
+                findings.append(LogFault("index", did, "; ".join(differences)))
     return count, findings
 
 

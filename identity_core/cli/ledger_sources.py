@@ -17,7 +17,7 @@ import click
 from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option, opened_part
 from identity_core.cli.output import fail
 from identity_core.cli.remote import session
-from identity_core.client import Refused, Session
+from identity_core.client import Client, ServiceError
 from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
 from identity_core.domain.merkle.note import VerifierKey
@@ -27,7 +27,7 @@ from identity_core.domain.merkle.tree import HASH_BYTES
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import LogDesk
+    from identity_core.bootstrap import TransparencyLog
 
 key_option = click.option(
     "--key",
@@ -75,7 +75,7 @@ class LogSource(Protocol):
 class UrlSource:
     """A running service."""
 
-    def __init__(self, opened: Session) -> None:
+    def __init__(self, opened: Client) -> None:
         self._session = opened
         self.place = opened.url
 
@@ -85,7 +85,7 @@ class UrlSource:
     def tile(self, tile: Tile) -> bytes:
         try:
             return self._session.octets(f"/ledger/tile/{tile.path}")
-        except Refused as error:
+        except ServiceError as error:
             if error.code == "TILE_NOT_FOUND":
                 raise Missing(error.message) from error
             raise
@@ -114,7 +114,7 @@ class FolderSource:
 class LocalSource:
     """The ledger and the tree of this installation, also while a service runs on it."""
 
-    def __init__(self, runner: asyncio.Runner, log: LogDesk) -> None:
+    def __init__(self, runner: asyncio.Runner, log: TransparencyLog) -> None:
         self._run, self._log = runner.run, log
         self.place = "this installation"
         self.key = log.signer.key
@@ -178,7 +178,7 @@ def opened(
             fail(
                 "there is no installation", str(settings.data_dir), "name one with --data-dir, or a service with --url"
             )
-        with opened_part(bootstrap.log_desk(settings)) as (runner, log):
+        with opened_part(bootstrap.transparency_log(settings)) as (runner, log):
             yield LocalSource(runner, log)
 
 

@@ -52,7 +52,9 @@ _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 class WitnessServer:
     """Watches ``logs`` and remembers in ``state`` what it cosigned last."""
 
-    def __init__(self, key: VerifierKey, pair: ed25519.KeyPair, logs: Sequence[VerifierKey], state: Path) -> None:
+    def __init__(
+        self, key: VerifierKey, pair: ed25519.Ed25519KeyPair, logs: Sequence[VerifierKey], state: Path
+    ) -> None:
         self.key = key
         self._pair, self._logs, self._state = pair, logs, state
         self._turn = threading.Lock()
@@ -171,7 +173,7 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
     raise Refuted("the log grows faster than the witness cosigns; try again")
 
 
-def _own_key(path: Path) -> ed25519.KeyPair:
+def _own_key(path: Path) -> ed25519.Ed25519KeyPair:
     """The witness's own key, made at the first start."""
     if not path.exists():
         # A link fails where another process was first; then its key holds.

@@ -24,7 +24,7 @@ from identity_core.cli.output import as_json, fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.cli.remote import api_key_option, session
-from identity_core.client import Exchange, Refused
+from identity_core.client import Exchange, ServiceError
 from identity_core.plugin.inventory import InstalledPlugin
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, StartError
@@ -152,7 +152,7 @@ def conditions(url: str, api_key: str | None) -> Mapping[str, Any]:
     them."""
     seen: list[Exchange] = []
     # 503 says that it is not ready, and still says how it is.
-    with session(url, api_key, on_exchange=seen.append) as opened, contextlib.suppress(Refused):
+    with session(url, api_key, on_exchange=seen.append) as opened, contextlib.suppress(ServiceError):
         opened.call("GET", "/ready")
     answer = seen[-1].answer if seen else None
     plugins = answer.get("plugins") if isinstance(answer, dict) else None

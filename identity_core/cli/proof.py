@@ -12,14 +12,14 @@ from identity_core.cli.options import of_installation, predicate_value, shown
 from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.proof_verify import verify
-from identity_core.cli.remote import Caller, add_command, named, with_caller
+from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
 from identity_core.cli.secret_input import secret_option
 from identity_core.codec import strict_json
 from identity_core.domain.proof_record import NotARecord, ProofRecord
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.bootstrap import AnchorOffice
+    from identity_core.bootstrap import AnchorAdministration
 
 MAX_LINE_OCTETS = 1 << 20
 
@@ -44,7 +44,7 @@ command.add_command(verify)
 @with_caller
 @as_json
 def request(
-    caller: Caller,
+    caller: RemoteCaller,
     token: Any,
     credential: str,
     value: str | None,
@@ -89,7 +89,7 @@ def import_(settings: Settings, file: Any) -> None:
 
     records = _records(file)
 
-    async def job(anchoring: AnchorOffice) -> int:
+    async def job(anchoring: AnchorAdministration) -> int:
         from identity_core.bootstrap import SystemClock
 
         bring_in = ImportProofs(anchoring.store.proofs, anchoring.store.audit, SystemClock(), secrets.token_bytes)

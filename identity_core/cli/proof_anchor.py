@@ -13,7 +13,7 @@ from identity_core.errors import IdentityError, JsonValue, ProofInvalid
 from identity_core.settings import Settings, SettingsError, StartError
 
 
-class Unreachable(Exception):
+class LedgerUnreachable(Exception):
     """The ledger could not be asked; the text says why."""
 
 
@@ -21,7 +21,7 @@ def check_anchor(record: JsonValue, settings: Settings | None) -> dict[str, Json
     """What the anchor in a ``ProofRecord`` says, after its path was followed; None where it has none. With settings the ledger is
     asked as well.
 
-    Raises ``ProofInvalid`` when the path does not lead from this proof to the root or the ledger has another story, ``Unreachable``.
+    Raises ``ProofInvalid`` when the path does not lead from this proof to the root or the ledger has another story, ``LedgerUnreachable``.
     """
     details = record.get("anchorDetails") if isinstance(record, dict) else None
     if not isinstance(record, dict) or details is None:
@@ -56,17 +56,19 @@ async def _asked(settings: Settings, path: AnchorPath, commitment: bytes) -> dic
     try:
         async with open_ledger(settings) as ledger:
             if not isinstance(ledger, AnchoringLedger):
-                raise Unreachable(f"the ledger {settings.ledger.backend} cannot anchor")
+                raise LedgerUnreachable(f"the ledger {settings.ledger.backend} cannot anchor")
             if ledger.anchor_ledger_name != path.ledger:
-                raise Unreachable(f"the settings name the ledger {ledger.anchor_ledger_name}, not {path.ledger}")
+                raise LedgerUnreachable(f"the settings name the ledger {ledger.anchor_ledger_name}, not {path.ledger}")
             anchored = await ledger.anchor_status(path.root)
             revoked = await ledger.revocation_status(commitment)
             if anchored is None and not (await ledger.head()).sequence:
-                raise Unreachable("the ledger is empty, so it is not the one of the service: name that with --data-dir")
+                raise LedgerUnreachable(
+                    "the ledger is empty, so it is not the one of the service: name that with --data-dir"
+                )
     except SettingsError:
         raise
     except (IdentityError, StartError) as error:
-        raise Unreachable(str(error)) from error
+        raise LedgerUnreachable(str(error)) from error
     if anchored is None or anchored.state != "confirmed":
         raise ProofInvalid(details={"reason": "anchor: the ledger has not confirmed this root"})
     if revoked is not None and revoked.state == "confirmed":

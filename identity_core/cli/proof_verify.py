@@ -22,7 +22,7 @@ from identity_core.cli.options import (
     shown,
 )
 from identity_core.cli.output import as_json, fail, fail_start, show
-from identity_core.cli.proof_anchor import Unreachable, check_anchor
+from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.cli.public_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
 from identity_core.domain.proof import Expectation
@@ -44,13 +44,13 @@ def verify_octets(
     ledger: Settings | None = None,
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
-    ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``Unreachable``, and what ``find_key`` raises."""
-    from identity_core.use_cases.proofs.verify import ReceivedProof, VerifyProof
+    ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
+    from identity_core.use_cases.proofs.verify import OfflineVerification, ReceivedProof
 
     value = _read(octets)
     received = ReceivedProof.parse(value)
     raw = find_key(prover.read(received.proof).verification_method)
-    verified = VerifyProof(prover)(received, issuer_key=raw, expectation=expectation, now=now)
+    verified = OfflineVerification(prover)(received, issuer_key=raw, expectation=expectation, now=now)
     anchor = check_anchor(value, ledger)
     presented = verified.presented
     return {
@@ -165,7 +165,7 @@ def verify(
         )
     except Unchecked as error:
         fail(f"the proof could not be checked: {error}", str(url), "try again, or give --issuer-log", status=2)
-    except Unreachable as error:
+    except LedgerUnreachable as error:
         fail(f"the anchor could not be checked: {error}", "the ledger", "see `identity doctor`", status=2)
     except ProofInvalid as error:
         reason = error.details.get("reason", error)

@@ -57,18 +57,18 @@ def in_log(octets: bytes, now: datetime) -> KeyFinder:
 
 def resolved_at(url: str, now: datetime) -> KeyFinder:
     """Asks the service at ``url``. The service is trusted with the issuer's document, and with nothing else."""
-    from identity_core.client import Refused, Session, Unreachable
+    from identity_core.client import Client, ServiceError, ServiceUnreachable
 
     def find(method_id: str) -> bytes:
         try:
             did = controller_of(method_id)
-            with Session(url) as session:
+            with Client(url) as session:
                 answer = session.resolve(str(did))
         except InvalidDid:
             raise ProofInvalid(details={"reason": "the proof names no verification method of a DID"}) from None
-        except Unreachable as error:
+        except ServiceUnreachable as error:
             raise Unchecked(str(error)) from error
-        except Refused as error:
+        except ServiceError as error:
             if error.code in ("DID_NOT_FOUND", "DID_DEACTIVATED", "INVALID_DID"):
                 raise ProofInvalid(details={"reason": f"the issuer's DID: {error.code}"}) from error
             raise Unchecked(str(error)) from error

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from identity_core.cli.options import shown
-from identity_core.client import Refused
+from identity_core.client import ServiceError
 
 # What commands call otherwise than the members of the requests that they send.
 _OPTIONS = {"autonomyLevel": "--level", "send anchor: false": "leave --anchor out"}
 
 
-def remedy(error: Refused, details: dict[str, Any]) -> str:
+def remedy(error: ServiceError, details: dict[str, Any]) -> str:
     """One line that says what may help."""
     hints = {
         "AUTH_REQUIRED": "give a credential: IDENTITY_API_KEY or --api-key FILE, or --keys for an operation on a DID",

@@ -23,7 +23,7 @@ from identity_core.cli.output import as_json, fail, show
 from identity_core.cli.remedies import as_options, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
-from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Signer, Unreachable
+from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
@@ -64,28 +64,28 @@ page_options = (
 @contextlib.contextmanager
 def session(
     url: str, api_key: str | None = None, *, on_exchange: Callable[[Exchange], None] | None = None
-) -> Iterator[Session]:
+) -> Iterator[Client]:
     """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
     another one."""
     try:
-        with Session(url, api_key=api_key, on_exchange=on_exchange, origin=os.environ.get("IDENTITY_ORIGIN")) as opened:
+        with Client(url, api_key=api_key, on_exchange=on_exchange, origin=os.environ.get("IDENTITY_ORIGIN")) as opened:
             yield opened
-    except Refused as error:
+    except ServiceError as error:
         details = {name: value for name, value in error.details.items() if name != "requestId"}
         where = f"{url}, request {error.details.get('requestId', '-')}"
         fail(as_options(f"{error.code}: {error.message}"), where, as_options(remedy(error, details)))
     except ForeignOrigin as error:
         remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
         fail(f"nothing was signed: {error}", url, remedy_of)
-    except Unreachable as error:
+    except ServiceUnreachable as error:
         fail(str(error), url, "start it with `identity serve`, or name another place with --url")
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class RemoteCaller:
     """Sends operations; with a ``signer`` each is signed with a challenge for exactly its purpose and body."""
 
-    session: Session
+    session: Client
     signer: Signer | None
     has_api_key: bool = False
 
@@ -96,7 +96,7 @@ class Caller:
 
     def send(self, operation_id: str, *places: str, body: Any = None, token: str | None = None, **query: Any) -> Any:
         """The answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
-        credential. Raises ``Refused`` or ``Unreachable``."""
+        credential. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         from identity_core.api.purposes import PURPOSES
 
         method, path = _operations()[operation_id]
@@ -132,13 +132,13 @@ def with_caller(decorated: F) -> F:
     def wrapped(url: str, api_key: str | None = None, wallet: Path | None = None, **rest: Any) -> None:
         signer = None if wallet is None else Wallet.open(wallet).signer()
         with session(url, api_key) as opened:
-            decorated(Caller(opened, signer, api_key is not None), **rest)
+            decorated(RemoteCaller(opened, signer, api_key is not None), **rest)
 
     return url_option(api_key_option(wallet_option(wrapped)))  # type: ignore[return-value]
 
 
 @contextlib.contextmanager
-def settled(path: Path, url: str) -> Iterator[tuple[Session, Wallet]]:
+def settled(path: Path, url: str) -> Iterator[tuple[Client, Wallet]]:
     """The service, and the keys file of a DID whose last operation is not open any more."""
     wallet = Wallet.open(path)
     with session(url) as opened:
@@ -164,7 +164,7 @@ def add_command(
     ``whose`` says whose it wants where the service's own answer would not.
     """
 
-    def run(caller: Caller, **given: Any) -> None:
+    def run(caller: RemoteCaller, **given: Any) -> None:
         if whose and caller.signer is None and not caller.has_api_key:
             fail("nobody asks", "the options", f"give --keys of {whose}, or --api-key", status=2)
         _, path = _operations()[operation_id]
@@ -174,7 +174,7 @@ def add_command(
 
     def run_anonymously(url: str, **given: Any) -> None:
         with session(url) as opened:
-            run(Caller(opened, None), **given)
+            run(RemoteCaller(opened, None), **given)
 
     decorated: Any = run_anonymously if anonymous else run
     for option in reversed((*options, as_json)):
@@ -184,7 +184,7 @@ def add_command(
     arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]
 
 
-def named(_: Caller, **members: Any) -> dict[str, Any]:
+def named(_: RemoteCaller, **members: Any) -> dict[str, Any]:
     """The body of the members that were given; options are named as they are. What is left out, the service decides."""
     return {name: value for name, value in members.items() if value not in (None, ())}
 

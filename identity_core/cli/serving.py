@@ -91,7 +91,7 @@ def _within_files(settings: Settings) -> Settings:
 
 
 async def _serve_here(settings: Settings, listening: socket.socket, announce: Announce) -> None:
-    async with bootstrap.open_house(settings) as installation:
+    async with bootstrap.open_installation(settings) as installation:
         # The installation is open already, so the server has no lifespan to run.
         server = uvicorn.Server(_server_config(installation.app, settings, lifespan="off"))
         announce(await installation.first_key())
@@ -108,7 +108,7 @@ def _serve_with_workers(settings: Settings, listening: socket.socket, announce: 
 
 
 async def _checked(settings: Settings) -> str | None:
-    async with bootstrap.open_house(settings) as installation:
+    async with bootstrap.open_installation(settings) as installation:
         return await installation.first_key()
 
 

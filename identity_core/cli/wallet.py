@@ -21,7 +21,7 @@ from typing import Any
 
 from identity_core.cli.output import fail
 from identity_core.cli.secret_input import read_private
-from identity_core.client import Refused, Session, Signer
+from identity_core.client import Client, ServiceError, Signer
 from identity_core.database.files import durable_draft
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
@@ -133,7 +133,7 @@ class Wallet:
         self.save()
         try:
             yield
-        except Refused as error:
+        except ServiceError as error:
             if error.status < 500:
                 self.abandon()
             raise
@@ -166,7 +166,7 @@ class Wallet:
         self.pending = None
         self.save()
 
-    def settle(self, session: Session) -> None:
+    def settle(self, session: Client) -> None:
         """Finds out what became of an operation that was broken off, by whether its key stands in the document."""
         if self.pending is None:
             return

@@ -10,7 +10,7 @@ Generated clients speak every operation; what no generator makes is the signatur
 """
 
 from identity_core.client.did_auth import ForeignOrigin, Signer
-from identity_core.client.session import Exchange, Refused, Session, Unreachable
+from identity_core.client.session import Client, Exchange, ServiceError, ServiceUnreachable
 from identity_core.domain.challenge import hash_body
 
-__all__ = ["Exchange", "ForeignOrigin", "Refused", "Session", "Signer", "Unreachable", "hash_body"]
+__all__ = ["Client", "Exchange", "ForeignOrigin", "ServiceError", "ServiceUnreachable", "Signer", "hash_body"]

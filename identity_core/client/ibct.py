@@ -28,7 +28,7 @@ NONCE_OCTETS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class IbctTemplate:
     """What a token shall allow: ``agent`` may have proved ``action`` under ``delegation`` (id or URL), once, for ``lifetime``."""
 
     agent: str
@@ -42,7 +42,7 @@ def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
     return str(Action(attribute, PredicateType(type_), None if pin is None else pin_of(pin)))
 
 
-def build(holder: str, wish: Wish, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
+def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
     """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have, ``InvalidDid`` for an agent
     that is no DID."""
     Action.parse(wish.action)
@@ -77,7 +77,7 @@ def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
     return {**token, PROOF_VALUE: multibase.base58_encode(signature)}
 
 
-def issue(signer: Signer, wish: Wish) -> dict[str, str]:
+def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
     """A signed token as of now, with an id and a nonce of the operating system's dice."""
     nonce = multibase.base64url_encode(secrets.token_bytes(NONCE_OCTETS))
     token = build(signer.did, wish, now=datetime.now(UTC), id=f"urn:uuid:{uuid.uuid4()}", nonce=nonce)

@@ -31,7 +31,7 @@ class Exchange:
     milliseconds: float
 
 
-class Refused(Exception):
+class ServiceError(Exception):
     """The service answered with an error. ``code``, ``details`` as in the Error shape."""
 
     def __init__(self, status: int, code: str, message: str, details: Mapping[str, Any]) -> None:
@@ -42,11 +42,11 @@ class Refused(Exception):
         self.details = details
 
 
-class Unreachable(Exception):
+class ServiceUnreachable(Exception):
     """Nobody answers at the URL."""
 
 
-class Session:
+class Client:
     """Calls the service at ``url`` (without the prefix), with ``api_key`` where an operation wants one; ``on_exchange`` is
     told of every request that was answered. ``origin`` is the service's own name where it is called by another (its
     ``public_url``): challenges of any other are not signed."""
@@ -70,7 +70,7 @@ class Session:
         """Closes the connections."""
         self._http.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -86,7 +86,7 @@ class Session:
         headers: Mapping[str, str] | None = None,
         signed_in: bool = True,
     ) -> Any:
-        """The parsed answer (text for other media types). Raises ``Refused`` or ``Unreachable``."""
+        """The parsed answer (text for other media types). Raises ``ServiceError`` or ``ServiceUnreachable``."""
         sent = dict(headers or {})
         if self._api_key and signed_in and "Authorization" not in sent:
             sent["Authorization"] = f"ApiKey {self._api_key}"
@@ -107,7 +107,7 @@ class Session:
         raise _refusal(answer.status_code, value)
 
     def octets(self, path: str, *, query: Mapping[str, Any] | None = None, accept: str = "*/*") -> bytes:
-        """The body of a GET as it is. Raises ``Refused`` or ``Unreachable``."""
+        """The body of a GET as it is. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         answer = self._request("GET", path, content=None, params=dict(query or {}), headers={"Accept": accept})
         if answer.status_code < 400:
             return answer.content
@@ -117,7 +117,7 @@ class Session:
         try:
             return self._http.request(method, PREFIX + path, **more)
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise Unreachable(f"{self.url} does not answer: {error}") from error
+            raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
 
     def signed(self, method: str, path: str, body: Any, signer: Signer, purpose: str, *, scheme: str = DID_AUTH) -> Any:
         """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends.
@@ -198,9 +198,9 @@ def _value(answer: httpx.Response) -> Any:
         return answer.text
 
 
-def _refusal(status: int, value: Any) -> Refused:
+def _refusal(status: int, value: Any) -> ServiceError:
     try:
         error = value["error"]
-        return Refused(status, error["code"], error["message"], error.get("details") or {})
+        return ServiceError(status, error["code"], error["message"], error.get("details") or {})
     except (KeyError, TypeError):
-        return Refused(status, "UNREADABLE", str(value)[:200], {})
+        return ServiceError(status, "UNREADABLE", str(value)[:200], {})

@@ -19,7 +19,7 @@ ORIGIN: Final = "https://id.example"
 BIRTH: Final = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
-def dice(seed: str) -> Callable[[int], bytes]:
+def seeded_random(seed: str) -> Callable[[int], bytes]:
     """Reproducible bytes: SHAKE-256 of the seed and a count of the throws."""
     throws = 0
 
@@ -31,11 +31,11 @@ def dice(seed: str) -> Callable[[int], bytes]:
     return throw
 
 
-class Signer:
+class WalletSigner:
     """An Ed25519 key that signs log entries."""
 
     def __init__(self, seed: str) -> None:
-        self._pair = ed25519.generate(dice(f"signer/{seed}")(32))
+        self._pair = ed25519.generate(seeded_random(f"signer/{seed}")(32))
         self.multikey = multikey.encode_public(multikey.ED25519, self._pair.public)
 
     def seal(self, draft: UnsignedEntry) -> bytes:
@@ -51,12 +51,12 @@ class Controller:
     """Somebody who controls DIDs. Every key it makes it can sign with."""
 
     def __init__(self, seed: str) -> None:
-        self._dice = dice(seed)
+        self._random = seeded_random(seed)
         self._secrets: dict[str, bytes] = {}
 
     def key(self, type_name: str = "Ed25519") -> KeyPair:
         """A new key pair."""
-        pair = keys.generate(type_name, self._dice)
+        pair = keys.generate(type_name, self._random)
         self._secrets[pair.public] = pair.secret_raw
         return pair
 
@@ -66,7 +66,7 @@ class Controller:
         purposes = purposes or keys.default_purposes(type_name, primary=True)
         return NewKey(pair.type, pair.public, purposes, possession.of_pair(pair))
 
-    def creation(self, signer: Signer, *, recovery: bool = True) -> Create:
+    def creation(self, signer: WalletSigner, *, recovery: bool = True) -> Create:
         """A DID with one Ed25519 key and maybe a recovery key."""
         return Create((self.new_key(),), (signer.multikey,), recovery_key=self.key().public if recovery else None)
 
@@ -90,7 +90,7 @@ class Controller:
             did=did,
             purpose=purpose,
             body_hash=None,
-            nonce=self._dice(challenge.NONCE_BYTES),
+            nonce=self._random(challenge.NONCE_BYTES),
             expires_at=at.replace(microsecond=0) + lifetime,
         )
         return Authorization(scheme, key, text, self.sign(key, text))
@@ -99,7 +99,7 @@ class Controller:
 class Life:
     """A DID under test: its log so far, and the next entry of it."""
 
-    def __init__(self, method: DidMethod, creation: Create, controller: Controller, signer: Signer) -> None:
+    def __init__(self, method: DidMethod, creation: Create, controller: Controller, signer: WalletSigner) -> None:
         self.method, self.creation, self.controller, self.signer = method, creation, controller, signer
         self.entries: list[bytes] = []
         self.states: list[DidState] = []

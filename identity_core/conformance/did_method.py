@@ -20,7 +20,7 @@ from typing import Final
 
 import pytest
 
-from identity_core.conformance.controller import BIRTH, Life, Signer
+from identity_core.conformance.controller import BIRTH, Life, WalletSigner
 from identity_core.conformance.did_method_changes import ChangePromises
 from identity_core.domain import document as documents
 from identity_core.domain import evidence, history
@@ -81,7 +81,7 @@ class DidMethodConformance(ChangePromises):
         draft = life.method.draft(None, life.creation, BIRTH, signer=life.signer.multikey)
         assert draft.after(life.signer.sign(draft)) == life.state
         with pytest.raises(LogInvalid):
-            draft.after(Signer("stranger").sign(draft))
+            draft.after(WalletSigner("stranger").sign(draft))
 
     def test_a_did_is_the_work_of_its_first_entry(self, life: Life) -> None:
         """Other keys make another DID."""
@@ -97,7 +97,7 @@ class DidMethodConformance(ChangePromises):
 
     def test_a_key_that_may_not_sign_entries_is_refused(self, life: Life) -> None:
         """``draft`` refuses a signer that ``update_keys`` do not name."""
-        stranger = Signer("stranger")
+        stranger = WalletSigner("stranger")
         with pytest.raises(InvalidDocument):
             life.method.draft(None, life.creation, BIRTH, signer=stranger.multikey)
 
@@ -105,7 +105,7 @@ class DidMethodConformance(ChangePromises):
         """``apply`` refuses a signature of another key."""
         draft = life.method.draft(None, life.creation, BIRTH, signer=life.signer.multikey)
         with pytest.raises(LogInvalid):
-            life.method.apply(None, Signer("stranger").seal(draft))
+            life.method.apply(None, WalletSigner("stranger").seal(draft))
 
     @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
     def test_junk_is_log_invalid_and_nothing_else(self, life: Life, junk: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from identity_core.conformance.controller import Controller, Life, Signer
+from identity_core.conformance.controller import Controller, Life, WalletSigner
 from identity_core.domain.change import Create
 from identity_core.ports.did_method import DidMethod
 
@@ -36,16 +36,16 @@ class ExaminedDidMethod:
         return Controller("conformance")
 
     @pytest.fixture
-    def signer(self) -> Signer:
+    def signer(self) -> WalletSigner:
         """Who signs the entries."""
-        return Signer("conformance")
+        return WalletSigner("conformance")
 
     @pytest.fixture
-    def creation(self, method: DidMethod, controller: Controller, signer: Signer) -> Create:
+    def creation(self, method: DidMethod, controller: Controller, signer: WalletSigner) -> Create:
         """How a DID of the method begins."""
         return controller.creation(signer, recovery=method.mutable)
 
     @pytest.fixture
-    def life(self, method: DidMethod, creation: Create, controller: Controller, signer: Signer) -> Life:
+    def life(self, method: DidMethod, creation: Create, controller: Controller, signer: WalletSigner) -> Life:
         """A DID that was created."""
         return Life(method, creation, controller, signer)

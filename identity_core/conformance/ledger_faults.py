@@ -35,9 +35,9 @@ from identity_core.conformance.ledger_writers import (
     write_until_killed,
     write_until_told,
 )
-from identity_core.domain.merkle.audit import Audit, Finding
+from identity_core.domain.merkle.audit import Audit, LogFault
 from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.tree import Frontier, leaf_hash
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
@@ -235,7 +235,7 @@ async def _beside_the_loop(outage: AbstractContextManager[None]) -> AsyncIterato
         await asyncio.to_thread(outage.__exit__, None, None, None)
 
 
-def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[Finding]:
+def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list[LogFault]:
     """What an auditor says of ``lines`` who holds a checkpoint over ``honest``."""
     hashes = [leaf_hash(encoded(line)) for line in honest]
     tree = Frontier().appended(hashes)
@@ -248,5 +248,7 @@ def audited(lines: Sequence[LedgerEntry], honest: Sequence[LedgerEntry]) -> list
 def encoded(line: LedgerEntry) -> bytes:
     """The leaf of an entry, as the transparency log has it."""
     at = line.receipt
-    leaf = Leaf(at.sequence, at.transaction_hash, at.block_number, at.recorded_at, line.did, line.version, line.entry)
+    leaf = LogLeaf(
+        at.sequence, at.transaction_hash, at.block_number, at.recorded_at, line.did, line.version, line.entry
+    )
     return leaf.encode()

@@ -192,10 +192,12 @@ class ProverConformance:
 
     def test_flipped_bits(self, prover: Prover, asked: Statement, proof: ZkProof) -> None:
         """No single bit of a proof can change: neither of its text, nor of what the text encodes."""
-        dice = random.Random(proof.proof)  # noqa: S311 -- which bits are flipped is no secret
+        chosen = random.Random(proof.proof)  # noqa: S311 -- which bits are flipped is no secret
         octets, text = base64url_decode(proof.proof), proof.proof.encode()
         ends = [(raw, 8 * len(raw) - 1 - bit) for raw in (octets, text) for bit in range(8)]
-        flips = ends + [(raw, dice.randrange(8 * len(raw))) for _ in range(self.rounds // 2) for raw in (octets, text)]
+        flips = ends + [
+            (raw, chosen.randrange(8 * len(raw))) for _ in range(self.rounds // 2) for raw in (octets, text)
+        ]
         for raw, bit in flips:
             flipped = bytearray(raw)
             flipped[bit // 8] ^= 1 << bit % 8

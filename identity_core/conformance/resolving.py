@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from identity_core.conformance.controller import BIRTH, Controller, Signer
+from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain import history
 from identity_core.domain.did import Did
 from identity_core.domain.history import LogInvalid
@@ -186,7 +186,7 @@ class ResolvingDidMethodConformance:
             async with outside() as world:
                 if world.method.mutable:
                     pytest.skip("it also keeps DIDs of its own: DidMethodConformance is for those")
-                signer = Signer("kit")
+                signer = WalletSigner("kit")
                 with pytest.raises(InvalidDocument):
                     world.method.draft(None, Controller("kit").creation(signer), BIRTH, signer=signer.multikey)
                 for entry in (b"", b"{}", b"\xff", b"[" * 5000):

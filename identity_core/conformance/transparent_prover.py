@@ -19,14 +19,14 @@ from identity_core.crypto.bbs.octets import (
     octets_to_public_key,
     octets_to_signature,
 )
-from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
+from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import select
-from identity_core.crypto.bls12381.keys import InvalidKey
+from identity_core.crypto.bls12381.keys import InvalidBlsKey
 from identity_core.domain.attributes import ValueRefused
 from identity_core.domain.predicate import Predicate, PredicateType, check_satisfied, normalise
 from identity_core.domain.proof import (
     Context,
-    Presented,
+    PresentedProof,
     Statement,
     Witness,
     WitnessInvalid,
@@ -58,7 +58,7 @@ class TransparentProver:
             context.proof_id,
         )
 
-    def read(self, proof: str) -> Presented:
+    def read(self, proof: str) -> PresentedProof:
         return self._read(proof)[0]
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
@@ -69,7 +69,7 @@ class TransparentProver:
             ",".join(predicate.type.value for predicate in statement.predicates),
             context.proof_id,
         )
-        asked = Presented(statement.issuer.verification_method, statement.schema, statement.predicates, context)
+        asked = PresentedProof(statement.issuer.verification_method, statement.schema, statement.predicates, context)
         if (proof, presented) != (expected, asked):
             raise ProofInvalid
         context.check_time(now)
@@ -90,7 +90,7 @@ class TransparentProver:
             signature = octets_to_signature(suite, witness.signature)
             scalars = mixed_messages_to_scalars(messages)
             core.core_verify(suite, key, signature, statement.schema.header, scalars)
-        except (ValueRefused, SignatureInvalid, InvalidKey):
+        except (ValueRefused, BbsSignatureInvalid, InvalidBlsKey):
             raise WitnessInvalid from None
 
     def _body(self, statement: Statement, context: Context) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class TransparentProver:
         said = jcs.canonicalize(self._body(statement, context))
         return hmac.digest(self._key, statement.issuer.public_key + salt + said, "sha256")
 
-    def _read(self, text: str) -> tuple[Presented, bytes, bytes]:
+    def _read(self, text: str) -> tuple[PresentedProof, bytes, bytes]:
         try:
             value = strict_json.loads(base64url_decode(text))
             if value.keys() != {"context", "header", "method", "predicates", "salt", "mac"}:
@@ -115,7 +115,7 @@ class TransparentProver:
                 Predicate.parse(schema, asked["attributeName"], asked["type"], asked["value"])
                 for asked in value["predicates"]
             )
-            presented = Presented(value["method"], schema, predicates, Context.from_json(value["context"]))
+            presented = PresentedProof(value["method"], schema, predicates, Context.from_json(value["context"]))
             if jcs.canonicalize(value) != base64url_decode(text):
                 raise ProofInvalid
             return presented, base64url_decode(value["salt"]), base64url_decode(value["mac"])

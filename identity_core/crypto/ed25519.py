@@ -12,16 +12,16 @@ from nacl import bindings
 from nacl.exceptions import BadSignatureError
 
 
-class SignatureInvalid(Exception):
+class Ed25519SignatureInvalid(Exception):
     """The signature is not one of this message by this key."""
 
 
-class InvalidKey(ValueError):
+class InvalidEd25519Key(ValueError):
     """The bytes are no public key that is safe to use."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPair:
+class Ed25519KeyPair:
     """A key pair: ``seed`` is the 32-byte secret, ``public`` the 32-byte public key that follows from it."""
 
     seed: bytes = field(repr=False)
@@ -33,30 +33,30 @@ class KeyPair:
         return bindings.crypto_sign(message, self.seed + self.public)[:64]
 
 
-def generate(seed: bytes) -> KeyPair:
+def generate(seed: bytes) -> Ed25519KeyPair:
     """The key pair of 32 random bytes."""
     if len(seed) != bindings.crypto_sign_SEEDBYTES:
         raise ValueError("an Ed25519 seed has 32 bytes")
     public, _ = bindings.crypto_sign_seed_keypair(seed)
-    return KeyPair(seed, public)
+    return Ed25519KeyPair(seed, public)
 
 
 def sign(seed: bytes, message: bytes) -> bytes:
-    """The 64-byte signature of ``message`` by the key of ``seed``. Whoever signs often keeps the ``KeyPair``."""
+    """The 64-byte signature of ``message`` by the key of ``seed``. Whoever signs often keeps the ``Ed25519KeyPair``."""
     return generate(seed).sign(message)
 
 
 def verify(public: bytes, message: bytes, signature: bytes) -> None:
-    """Returns when ``signature`` is good; raises ``SignatureInvalid`` in every other case, wrong lengths included."""
+    """Returns when ``signature`` is good; raises ``Ed25519SignatureInvalid`` in every other case, wrong lengths included."""
     if len(signature) != bindings.crypto_sign_BYTES or len(public) != bindings.crypto_sign_PUBLICKEYBYTES:
-        raise SignatureInvalid
+        raise Ed25519SignatureInvalid
     try:
         bindings.crypto_sign_open(signature + message, public)
     except BadSignatureError as error:
-        raise SignatureInvalid from error
+        raise Ed25519SignatureInvalid from error
 
 
 def check_public_key(raw: bytes) -> None:
-    """Raises ``InvalidKey`` unless ``raw`` is the canonical form of a point of the prime-order subgroup, not the identity."""
+    """Raises ``InvalidEd25519Key`` unless ``raw`` is the canonical form of a point of the prime-order subgroup, not the identity."""
     if len(raw) != bindings.crypto_core_ed25519_BYTES or not bindings.crypto_core_ed25519_is_valid_point(raw):
-        raise InvalidKey("not a point of the prime-order subgroup")
+        raise InvalidEd25519Key("not a point of the prime-order subgroup")

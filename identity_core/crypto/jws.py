@@ -21,7 +21,7 @@ ISSUED_ALGORITHM: Final = "EdDSA"
 ALGORITHMS: Final = (ISSUED_ALGORITHM, "Ed25519")
 
 
-class SignatureInvalid(Exception):
+class JwsSignatureInvalid(Exception):
     """The text is no JWS that this key has signed."""
 
 
@@ -59,9 +59,9 @@ class VerificationKey:
         return cls(kid, {**members, "use": "sig", "alg": ISSUED_ALGORITHM, "kid": kid}, key)
 
     def verify(self, text: str) -> None:
-        """Returns when ``text`` is a compact JWS signed by this key; raises ``SignatureInvalid`` in every other case."""
+        """Returns when ``text`` is a compact JWS signed by this key; raises ``JwsSignatureInvalid`` in every other case."""
         try:
             jws.deserialize_compact(text.encode("ascii"), self._key, registry=_REGISTRY)
         except (errors.JoseError, ValueError, TypeError) as error:
             # A TypeError is what joserfc makes of a ``crit`` that is no list.
-            raise SignatureInvalid from error
+            raise JwsSignatureInvalid from error

@@ -1,7 +1,7 @@
 """Sealing: XChaCha20-Poly1305 boxes, keys by HKDF-SHA256 (RFC 5869) and Argon2id (RFC 9106).
 
 A box is one version byte, the 24-byte nonce and the ciphertext with its tag; the version byte is authenticated, so that a
-later format cannot be passed off as this one. Nonces come from the caller's dice: 192 random bits need no counter.
+later format cannot be passed off as this one. Nonces come from the caller's random source: 192 random bits need no counter.
 """
 
 from __future__ import annotations

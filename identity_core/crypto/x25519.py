@@ -6,7 +6,7 @@ from typing import Final
 
 from nacl import bindings
 
-from identity_core.crypto.ed25519 import InvalidKey
+from identity_core.crypto.ed25519 import InvalidEd25519Key
 
 _PRIME: Final = 2**255 - 19
 # Any scalar does: after clamping it is a multiple of 8, which takes every small-order point to zero.
@@ -21,10 +21,10 @@ def public_key(secret: bytes) -> bytes:
 
 
 def check_public_key(raw: bytes) -> None:
-    """Raises ``InvalidKey`` for small-order points (zero among them) and for values that are not reduced."""
+    """Raises ``InvalidEd25519Key`` for small-order points (zero among them) and for values that are not reduced."""
     if len(raw) != bindings.crypto_scalarmult_BYTES or int.from_bytes(raw, "little") >= _PRIME:
-        raise InvalidKey("not a reduced 32-byte value")
+        raise InvalidEd25519Key("not a reduced 32-byte value")
     try:
         bindings.crypto_scalarmult(_PROBE, raw)
     except RuntimeError as error:
-        raise InvalidKey("a small-order point") from error
+        raise InvalidEd25519Key("a small-order point") from error

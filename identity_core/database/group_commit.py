@@ -32,7 +32,7 @@ class Pending:
     error: Exception | None = None
 
 
-class Worker:
+class WriterThread:
     """One thread that runs callables in order; cheaper than an executor because nothing comes back through it."""
 
     def __init__(self, name: str) -> None:

@@ -15,14 +15,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable, NotReplicated
-from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
+from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.interface import Dialect, Job, T
 
 try:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    from identity_core.database.postgresql_session import Session, run_jobs, translated
+    from identity_core.database.postgresql_session import PostgresqlSession, run_jobs, translated
 except ImportError as missing:
     raise DatabaseUnavailable("PostgreSQL needs psycopg: install identity-service[postgresql]") from missing
 
@@ -48,12 +48,12 @@ class PostgresqlDatabase:
         except psycopg.ProgrammingError as error:
             raise DatabaseUnavailable("the database URL cannot be read") from error
         self._settings: dict[str, Any] = {**SESSION, **given}
-        self._writer = Session(lambda: self._connect(target_session_attrs="read-write"))
+        self._writer = PostgresqlSession(lambda: self._connect(target_session_attrs="read-write"))
         self._local = threading.local()
-        self._sessions: list[Session] = []
+        self._sessions: list[PostgresqlSession] = []
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="database reader")
         self._queue = GroupCommit(self._perform, self._recover)
-        self._worker = Worker("database writer")
+        self._worker = WriterThread("database writer")
         try:
             # Says at the start what would else be said at the first request.
             self.read_now(lambda transaction: transaction.execute("SELECT 1").fetchone())
@@ -82,9 +82,9 @@ class PostgresqlDatabase:
             raise DatabaseClosed("the database is closed") from error
 
     def _read_on_thread(self, job: Job[T]) -> T:
-        session: Session | None = getattr(self._local, "session", None)
+        session: PostgresqlSession | None = getattr(self._local, "session", None)
         if session is None:
-            session = self._local.session = Session(self._connect)
+            session = self._local.session = PostgresqlSession(self._connect)
             self._sessions.append(session)
         try:
             return session.read(job)
@@ -167,14 +167,14 @@ class PostgresqlDatabase:
             session.drop()
 
 
-def read_only_session(url: str) -> tuple[Session, type[Exception]]:
+def read_only_session(url: str) -> tuple[PostgresqlSession, type[Exception]]:
     """A session in which the server refuses every change, and what its statements raise. Raises ``DatabaseUnavailable``."""
     try:
         settings: dict[str, Any] = {**SESSION, **conninfo_to_dict(url)}
     except psycopg.ProgrammingError as error:
         raise DatabaseUnavailable("the database URL cannot be read") from error
     settings["options"] = f"{settings.get('options', '')} -c default_transaction_read_only=on"
-    session = Session(lambda: psycopg.connect(autocommit=True, **settings))
+    session = PostgresqlSession(lambda: psycopg.connect(autocommit=True, **settings))
     try:
         session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
     except psycopg.Error as error:

@@ -30,7 +30,7 @@ def translated_sql(sql: str) -> str:
     return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
 
 
-class Session:
+class PostgresqlSession:
     """One connection, and the ``Transaction`` that jobs get; ``group`` counts the BEGINs."""
 
     def __init__(self, connect: Callable[[], psycopg.Connection[Any]]) -> None:
@@ -97,7 +97,7 @@ class Session:
         self._connection = None
 
 
-def run_jobs(writer: Session, wanted: Sequence[Pending]) -> None:
+def run_jobs(writer: PostgresqlSession, wanted: Sequence[Pending]) -> None:
     """Runs the jobs, first as if none would raise: a savepoint for each is a second journey to the server for each. Raises
     ``psycopg.Error`` when the connection is gone."""
     # A lock or an answer that did not come would not come for the next job either.
@@ -107,7 +107,7 @@ def run_jobs(writer: Session, wanted: Sequence[Pending]) -> None:
         _run_apart(writer, wanted)
 
 
-def _run_apart(writer: Session, jobs: Sequence[Pending]) -> None:
+def _run_apart(writer: PostgresqlSession, jobs: Sequence[Pending]) -> None:
     """Runs each job within a savepoint of its own: when it raises, only its own work is undone."""
     savepoint = "SAVEPOINT job"
     for pending in jobs:

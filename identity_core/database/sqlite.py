@@ -18,7 +18,7 @@ from pathlib import Path
 
 from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseMismatch, DatabaseUnavailable
 from identity_core.database.files import FileLock
-from identity_core.database.group_commit import GroupCommit, Pending, Worker, hop
+from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.in_place import InPlace
 from identity_core.database.interface import Dialect, Job, T
 from identity_core.database.sqlite_connection import open_reader, open_writer, primary_code, translated
@@ -59,7 +59,7 @@ class SqliteDatabase:
         self._foreign = 0
         self._deadline: asyncio.TimerHandle | None = None
         self._queue = GroupCommit(self._perform, self._recover)
-        self._worker = Worker(f"writer of {path.name}")
+        self._worker = WriterThread(f"writer of {path.name}")
 
     def require_in_place(self) -> None:
         self._in_place.require()

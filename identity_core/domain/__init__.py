@@ -1,1 +1,1 @@
-"""The rules: frozen values and pure functions. No I/O; the clock and the dice come in as arguments."""
+"""The rules: frozen values and pure functions. No I/O; the clock and the random source come in as arguments."""

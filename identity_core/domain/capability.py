@@ -112,7 +112,7 @@ class Capability:
             for signature in self.signatures:
                 try:
                     ed25519.verify(public_key, self.signing_input, signature)
-                except ed25519.SignatureInvalid:
+                except ed25519.Ed25519SignatureInvalid:
                     continue
                 return
         raise invalid("the signature is not one of a current authentication key of the invoker")

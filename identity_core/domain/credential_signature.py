@@ -61,7 +61,7 @@ def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonic
     """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this schema and these values."""
     # The curve backends are slow to load, and most processes of the command line never need them.
     from identity_core.crypto.bbs import core, octets
-    from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
+    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
     from identity_core.crypto.bls12381 import select
 
     suite = ciphersuite(select())
@@ -69,7 +69,7 @@ def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonic
         scalars = octets.mixed_messages_to_scalars(messages(schema, canonical))
         key = octets.octets_to_public_key(suite, public_key)
         core.core_verify(suite, key, octets.octets_to_signature(suite, signature), schema.header, scalars)
-    except (SignatureInvalid, ValueError):
+    except (BbsSignatureInvalid, ValueError):
         raise InvalidCredential(details={"reason": "the signature is not the issuer's on these values"}) from None
 
 

@@ -17,7 +17,7 @@ MAX_SYNC_WAIT_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedPredicate:
     """The ``ZKPredicate`` of a request. ``value`` is None only where ``has_value`` is False: null is no target value."""
 
     attribute: str
@@ -35,7 +35,7 @@ class ProofRequest:
     holder: Did
     agent: Did
     credential_id: str
-    asked: Asked
+    asked: RequestedPredicate
     ibct: Mapping[str, str] = field(repr=False)
     anchor: bool
     sync_wait_ms: int

@@ -56,7 +56,7 @@ class ServiceEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent."""
 
     did: str
@@ -122,12 +122,12 @@ class Document:
         return orjson.dumps(self.to_json())
 
     @classmethod
-    def read(cls, value: JsonValue) -> Document:
+    def read(cls, value: JsonValue) -> DidDocument:
         """The document that a JSON value has the shape of; ``check`` says whether it keeps the rules. Raises ``InvalidDocument``."""
         return _read(value)
 
     @classmethod
-    def parse(cls, value: JsonValue) -> Document:
+    def parse(cls, value: JsonValue) -> DidDocument:
         """The document that a JSON value says; what ``to_json`` would not have written is refused with ``InvalidDocument``."""
         document = _read(value)
         check(document)
@@ -136,12 +136,12 @@ class Document:
         return document
 
     @classmethod
-    def load(cls, octets: bytes) -> Document:
+    def load(cls, octets: bytes) -> DidDocument:
         """The document that ``encode`` wrote. For bytes from a store of ours: nothing is checked again."""
         return _build(orjson.loads(octets))
 
 
-def check(document: Document) -> None:
+def check(document: DidDocument) -> None:
     """The invariants of a document: caps, unique ids, fragments that are the keys, references that resolve, types that may
     serve their purposes, endpoints that are harmless. Raises ``InvalidDocument``."""
     check_count("verificationMethod", len(document.methods), MAX_KEYS)
@@ -188,7 +188,7 @@ def _unique(member: str, values: tuple[str, ...] | list[str]) -> None:
         raise InvalidDocument(f"{member} is there twice.", details={"member": member, "value": twice[:640]})
 
 
-def _read(value: JsonValue) -> Document:
+def _read(value: JsonValue) -> DidDocument:
     """Shape and types only."""
     members = _object(value, _MEMBERS)
     for method in _list(members.get("verificationMethod", [])):
@@ -225,9 +225,9 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value
 
 
-def _build(members: dict[str, Any]) -> Document:
+def _build(members: dict[str, Any]) -> DidDocument:
     read_time: Callable[[str], datetime] = times.parse
-    return Document(
+    return DidDocument(
         did=members["id"],
         methods=tuple(
             VerificationMethod(

@@ -104,5 +104,5 @@ def verify(authorization: Authorization) -> None:
         if name != multikey.ED25519:
             raise AuthFailed
         ed25519.verify(raw, authorization.challenge.encode(), authorization.signature)
-    except (ValueError, ed25519.SignatureInvalid) as error:
+    except (ValueError, ed25519.Ed25519SignatureInvalid) as error:
         raise AuthFailed from error

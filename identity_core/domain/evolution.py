@@ -30,7 +30,7 @@ from identity_core.domain.change import (
     UpdateService,
 )
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.evidence import Authorized
 from identity_core.domain.history import DidState, digest
 from identity_core.domain.keys import PublicKey
@@ -52,7 +52,7 @@ class Rules:
 
 def create(did: Did, change: Create, at: datetime, *, strict_grace: bool) -> DidState:
     """The first state of ``did``. Raises ``InvalidDocument``."""
-    revision = Revision.of(Document(str(did), (), ()))
+    revision = Revision.of(DidDocument(str(did), (), ()))
     for key in change.keys:
         revision.add_key(key)
     for service in change.services:
@@ -117,7 +117,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
         case Recover():
             operation, document, recovery_key = history.RECOVERED, _recover(state, change), change.recovery_key
         case Deactivate():
-            operation, document, recovery_key = history.DEACTIVATED, Document(str(state.did), (), ()), None
+            operation, document, recovery_key = history.DEACTIVATED, DidDocument(str(state.did), (), ()), None
     over = operation == history.DEACTIVATED
     return replace(
         state,
@@ -137,7 +137,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
     )
 
 
-def _update(state: DidState, change: Update) -> Document:
+def _update(state: DidState, change: Update) -> DidDocument:
     if not 0 < len(change.operations) <= MAX_OPERATIONS:
         raise InvalidDocument(f"One version holds 1 to {MAX_OPERATIONS} operations.")
     revision = Revision.of(state.document)
@@ -163,7 +163,7 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
             revision.also_known_as = names
 
 
-def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> Document:
+def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidDocument:
     revision = Revision.of(state.document)
     old = revision.key(change.old_key_id)
     if old.revoked is not None:
@@ -183,7 +183,7 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> Docu
     return _finished(revision)
 
 
-def _recover(state: DidState, change: Recover) -> Document:
+def _recover(state: DidState, change: Recover) -> DidDocument:
     revision = Revision.of(state.document)
     require_new(state, change.new_key.multibase)
     if change.revoke_all:
@@ -196,13 +196,13 @@ def _recover(state: DidState, change: Recover) -> Document:
     return document
 
 
-def _finished(revision: Revision) -> Document:
+def _finished(revision: Revision) -> DidDocument:
     document = revision.document()
     check(document)
     return document
 
 
-def check(document: Document) -> None:
+def check(document: DidDocument) -> None:
     """Raises ``InvalidDocument`` unless the document keeps its rules and somebody is left who controls it; a key in grace does not
     count."""
     documents.check(document)
@@ -220,14 +220,14 @@ def require_new(state: DidState, multibase: str) -> None:
         )
 
 
-def check_recovery_key(multibase: str, document: Document) -> None:
+def check_recovery_key(multibase: str, document: DidDocument) -> None:
     """Raises ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
     PublicKey.parse(keys.ED25519.name, multibase)
     if any(method.multibase == multibase for method in document.methods):
         raise InvalidDocument("The recovery key must not be in the document.")
 
 
-def retired(before: DidState, document: Document, recovery_key: str | None) -> tuple[str, ...]:
+def retired(before: DidState, document: DidDocument, recovery_key: str | None) -> tuple[str, ...]:
     """Digests of the keys that are gone, the spent recovery key among them."""
     left = {method.multibase for method in document.methods}
     gone = [method.multibase for method in before.document.methods if method.multibase not in left]

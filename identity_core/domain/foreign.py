@@ -17,7 +17,7 @@ import orjson
 
 from identity_core.domain import history, keys
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.history import DidState
 from identity_core.domain.log.entry import multihash
 from identity_core.errors import InvalidDocument, JsonValue
@@ -28,7 +28,7 @@ _SERVICE: Final = ("id", "type", "serviceEndpoint")
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignDocument(Document):
+class ForeignDocument(DidDocument):
     """A document that was not written here. ``found`` is all of it."""
 
     found: Mapping[str, JsonValue] = field(default_factory=dict)

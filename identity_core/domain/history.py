@@ -18,7 +18,7 @@ import orjson
 from identity_core.codec import multibase
 from identity_core.domain import keys, times
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document, VerificationMethod
+from identity_core.domain.document import DidDocument, VerificationMethod
 from identity_core.domain.revision import Revision
 from identity_core.errors import IdentityError
 
@@ -68,7 +68,7 @@ class DidState:
     operation: str
     entry_hash: str
     previous_hash: str | None
-    document: Document
+    document: DidDocument
     deactivated: bool = False
     recovery_key: str | None = None
     update_keys: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
 
 def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
     """What is different, as public strings such as ``keyAdded #z6Mk…``."""
-    old = before.document if before is not None else Document(after.document.did, (), ())
+    old = before.document if before is not None else DidDocument(after.document.did, (), ())
     new = after.document
     removed = "keyExpired" if after.operation == KEY_EXPIRED else "keyRemoved"
     found = [f"{removed} {_name(m.id)}" for m in old.methods if new.method(m.id) is None]
@@ -175,7 +175,7 @@ def _name(did_url: str) -> str:
 
 
 def state_to_json(state: DidState) -> bytes:
-    """Everything but the document, for an index that keeps the document's own bytes (``Document.encode``) beside it."""
+    """Everything but the document, for an index that keeps the document's own bytes (``DidDocument.encode``) beside it."""
     return orjson.dumps(
         {
             "v": state.version_id,
@@ -197,9 +197,9 @@ def state_to_json(state: DidState) -> bytes:
 
 
 def state_from_json(metadata: bytes, document: bytes) -> DidState:
-    """The state that ``state_to_json`` and ``Document.encode`` wrote. For bytes from a store of ours: nothing is checked."""
+    """The state that ``state_to_json`` and ``DidDocument.encode`` wrote. For bytes from a store of ours: nothing is checked."""
     read: dict[str, Any] = orjson.loads(metadata)
-    loaded = Document.load(document)
+    loaded = DidDocument.load(document)
     _, method, identifier = loaded.did.split(":", 2)
     # A row of before proofs of possession has no such member.
     proven = read.get("proven")

@@ -15,7 +15,7 @@ from typing import Final
 from identity_core.codec import jcs, multibase
 from identity_core.crypto import ed25519
 from identity_core.domain import keys, times
-from identity_core.domain.document import Document, VerificationMethod
+from identity_core.domain.document import DidDocument, VerificationMethod
 from identity_core.errors import DelegationInvalid, InvalidDocument, JsonValue
 
 PROOF_TYPE: Final = "DataIntegrityProof"
@@ -28,7 +28,7 @@ def signing_input(config: Mapping[str, JsonValue], request: Mapping[str, JsonVal
 
 
 def check_holder_proof(
-    proof: Mapping[str, JsonValue], request: Mapping[str, JsonValue], document: Document, now: datetime
+    proof: Mapping[str, JsonValue], request: Mapping[str, JsonValue], document: DidDocument, now: datetime
 ) -> None:
     """Raises ``DelegationInvalid`` unless a key that the holder's ``document`` allows to delegate has signed ``request``."""
     if (proof.get("type"), proof.get("cryptosuite"), proof.get("proofPurpose")) != (
@@ -44,11 +44,11 @@ def check_holder_proof(
         signature = multibase.base58btc_decode(str(proof.get("proofValue")))
         raw = keys.PublicKey.parse(method.type, method.multibase).raw
         ed25519.verify(raw, signing_input(config, request), signature)
-    except (ValueError, InvalidDocument, ed25519.SignatureInvalid) as error:
+    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
         raise _refused("its signature or its time is wrong") from error
 
 
-def _method(name: str, document: Document, now: datetime) -> VerificationMethod:
+def _method(name: str, document: DidDocument, now: datetime) -> VerificationMethod:
     method = document.method(name)
     if (
         method is None

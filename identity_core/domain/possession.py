@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multikey
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.keys import KeyPair
 from identity_core.errors import InvalidDocument
 
@@ -48,7 +48,9 @@ def of_pair(pair: KeyPair) -> Possession | None:
     return None if pair.type != multikey.BLS12381G2 else lambda did: prove(did, pair.public, pair.secret_raw)
 
 
-def require(did: str, before: Document | None, after: Document, offered: Mapping[str, Possession]) -> dict[str, bytes]:
+def require(
+    did: str, before: DidDocument | None, after: DidDocument, offered: Mapping[str, Possession]
+) -> dict[str, bytes]:
     """The proofs of exactly the BBS keys that ``after`` has and ``before`` has not, by multikey and each of them good. Raises
     ``InvalidDocument``."""
     known = set() if before is None else {method.multibase for method in before.methods}
@@ -93,12 +95,12 @@ _BY_UPDATE: Final = (
 @lru_cache(maxsize=1024)
 def _is_good(did: str, multibase: str, proof: bytes) -> bool:
     from identity_core.crypto.bbs import interface
-    from identity_core.crypto.bbs.suite import SignatureInvalid, ciphersuite
+    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
     from identity_core.crypto.bls12381 import select
 
     public = multikey.decode_public(multibase)[1]
     try:
         interface.verify(ciphersuite(select()), public, proof, header(did, multibase), ())
-    except (SignatureInvalid, ValueError):
+    except (BbsSignatureInvalid, ValueError):
         return False
     return True

@@ -166,7 +166,7 @@ class ZkProof:
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
+class PresentedProof:
     """What a proof says about itself. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
     verifier got elsewhere."""
 
@@ -204,7 +204,7 @@ class Expectation:
         if self.max_age is not None and now - context.issued_at > self.max_age:
             raise ProofInvalid(details={"reason": "the proof is older than expected"})
 
-    def compare(self, presented: Presented) -> tuple[str, ...]:
+    def compare(self, presented: PresentedProof) -> tuple[str, ...]:
         """The names of the parts that were not compared. Raises ``ProofInvalid`` when one differs."""
         predicates = (
             None if self.predicates is None else tuple(map(jcs.canonicalize, self._canonical(presented.schema)))

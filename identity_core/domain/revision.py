@@ -11,7 +11,7 @@ from datetime import datetime
 
 from identity_core.domain import endpoint, keys
 from identity_core.domain.change import NewKey, NewService
-from identity_core.domain.document import Document, ServiceEntry, VerificationMethod
+from identity_core.domain.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.errors import InvalidDocument
 
 
@@ -26,17 +26,17 @@ class Revision:
     also_known_as: tuple[str, ...]
 
     @classmethod
-    def of(cls, document: Document) -> Revision:
+    def of(cls, document: DidDocument) -> Revision:
         """A copy to work on."""
         related = {name: list(key_ids) for name, key_ids in document.relationships}
         return cls(document.did, list(document.methods), related, list(document.services), document.also_known_as)
 
-    def document(self) -> Document:
+    def document(self) -> DidDocument:
         """The document as it stands; relationships that became empty are gone."""
         related = tuple(
             (name, tuple(self.relationships[name])) for name in keys.RELATIONSHIPS if self.relationships.get(name)
         )
-        return Document(self.did, tuple(self.methods), related, tuple(self.services), self.also_known_as)
+        return DidDocument(self.did, tuple(self.methods), related, tuple(self.services), self.also_known_as)
 
     def key(self, key_id: str) -> VerificationMethod:
         """The key with this absolute id. Raises ``InvalidDocument``."""

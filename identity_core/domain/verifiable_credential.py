@@ -56,7 +56,7 @@ def to_json(credential: Credential, witness: Witness, base_url: str) -> dict[str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Presented:
+class PresentedCredential:
     """What somebody says is a credential. All of it is a claim; ``attributes`` are as they came."""
 
     id: str
@@ -90,7 +90,7 @@ class Presented:
         )
 
 
-def parse(value: Mapping[str, Any]) -> Presented:
+def parse(value: Mapping[str, Any]) -> PresentedCredential:
     """The parts of a credential that ``to_json`` wrote. Members that it does not write are refused, because nothing vouches
     for them. Raises ``InvalidCredential``, which quotes nothing."""
     if not _MEMBERS <= value.keys() <= _MEMBERS | _OPTIONAL:
@@ -104,7 +104,7 @@ def parse(value: Mapping[str, Any]) -> Presented:
         raise _refused("the schema or the proof is of another kind")
     until = value.get("validUntil")
     try:
-        return Presented(
+        return PresentedCredential(
             id=_text(value["id"]),
             issuer=Did.parse(_text(value["issuer"])),
             holder=Did.parse(_text(subject.get("id"))),

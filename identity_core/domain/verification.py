@@ -19,12 +19,12 @@ from identity_core.domain.proof import (
     NEVER_PROVEN,
     Context,
     Expectation,
-    Presented,
+    PresentedProof,
 )
 from identity_core.errors import InvalidDid, InvalidRequest, JsonValue, ProofInvalid
 
 
-class Finding(StrEnum):
+class CheckCode(StrEnum):
     """Why a check is wrong or could not be made, and what a warning warns of. The document describes each."""
 
     PROOF_INVALID = "PROOF_INVALID"
@@ -63,7 +63,7 @@ class Check:
 
     name: str
     ok: bool | None
-    code: Finding | None = None
+    code: CheckCode | None = None
 
 
 def right(name: str) -> Check:
@@ -71,18 +71,18 @@ def right(name: str) -> Check:
     return Check(name, True)
 
 
-def wrong(name: str, code: Finding) -> Check:
+def wrong(name: str, code: CheckCode) -> Check:
     """A check that did not."""
     return Check(name, False, code)
 
 
-def undecided(name: str, code: Finding) -> Check:
+def undecided(name: str, code: CheckCode) -> Check:
     """A check that could not be made."""
     return Check(name, None, code)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ProofQuestion:
     """What the verifier asked for; None: it has no expectation there. ``predicate`` is a whole ``ZKPredicate``, ``max_age`` how long
     ago the proof may have been made, by its own word."""
 
@@ -101,22 +101,22 @@ class Question:
                 details={"member": "challenge"},
             )
 
-    def compare(self, presented: Presented, now: datetime) -> Iterator[Check]:
+    def compare(self, presented: PresentedProof, now: datetime) -> Iterator[Check]:
         """A check for each expectation that there is, at ``now`` (aware UTC)."""
         if self.predicate is not None:
             expected = Expectation(None, None, (self.predicate,), None, None, None, None)
-            yield _agreed("predicate", _agrees(expected, presented), Finding.PREDICATE_MISMATCH)
+            yield _agreed("predicate", _agrees(expected, presented), CheckCode.PREDICATE_MISMATCH)
         if self.challenge is not None:
             agrees = presented.context.nonce == self.challenge.encode()
-            yield _agreed("challenge", agrees, Finding.CHALLENGE_MISMATCH)
+            yield _agreed("challenge", agrees, CheckCode.CHALLENGE_MISMATCH)
         if self.domain is not None:
-            yield _agreed("domain", presented.context.audience == self.domain, Finding.DOMAIN_MISMATCH)
+            yield _agreed("domain", presented.context.audience == self.domain, CheckCode.DOMAIN_MISMATCH)
         if self.issuer is not None:
-            yield _agreed("issuer", issuer_of(presented) == self.issuer, Finding.ISSUER_MISMATCH)
+            yield _agreed("issuer", issuer_of(presented) == self.issuer, CheckCode.ISSUER_MISMATCH)
         if self.schema_id is not None:
-            yield _agreed("schema", presented.schema.id == self.schema_id, Finding.SCHEMA_MISMATCH)
+            yield _agreed("schema", presented.schema.id == self.schema_id, CheckCode.SCHEMA_MISMATCH)
         if self.max_age is not None:
-            yield _agreed("age", now - presented.context.issued_at <= self.max_age, Finding.PROOF_TOO_OLD)
+            yield _agreed("age", now - presented.context.issued_at <= self.max_age, CheckCode.PROOF_TOO_OLD)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class Question:
         return (*(name for name, value in asked.items() if value is None), *NEVER_PROVEN)
 
 
-def issuer_of(presented: Presented) -> str | None:
+def issuer_of(presented: PresentedProof) -> str | None:
     """The DID of the verification method that a proof names, or None when that is no DID URL."""
     try:
         return str(controller_of(presented.verification_method))
@@ -144,9 +144,9 @@ def issuer_of(presented: Presented) -> str | None:
 def check_time(context: Context, now: datetime) -> Check:
     """Whether ``now`` (aware UTC) lies in the proof's time; expiry is strict."""
     if now >= context.expires_at:
-        return wrong("time", Finding.PROOF_EXPIRED)
+        return wrong("time", CheckCode.PROOF_EXPIRED)
     if context.issued_at > now + CLOCK_SKEW:
-        return wrong("time", Finding.PROOF_NOT_YET_VALID)
+        return wrong("time", CheckCode.PROOF_NOT_YET_VALID)
     return right("time")
 
 
@@ -156,14 +156,14 @@ def moment_within(context: Context, now: datetime) -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ProofVerification:
     """The whole outcome. ``presented`` is what the proof says of itself, None when it cannot be read; it is a claim unless
     ``verified``."""
 
     checks: tuple[Check, ...]
-    presented: Presented | None
+    presented: PresentedProof | None
     unchecked: tuple[str, ...]
-    warnings: tuple[Finding, ...] = ()
+    warnings: tuple[CheckCode, ...] = ()
 
     @property
     def verified(self) -> bool:
@@ -171,16 +171,16 @@ class Verdict:
         return bool(self.checks) and all(check.ok for check in self.checks)
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[CheckCode, ...]:
         """The codes of the checks that are not right, each once."""
         return tuple(dict.fromkeys(check.code for check in self.checks if check.code is not None))
 
 
-def _agreed(name: str, agrees: bool, code: Finding) -> Check:
+def _agreed(name: str, agrees: bool, code: CheckCode) -> Check:
     return right(name) if agrees else wrong(name, code)
 
 
-def _agrees(expected: Expectation, presented: Presented) -> bool:
+def _agrees(expected: Expectation, presented: PresentedProof) -> bool:
     try:
         expected.compare(presented)
     except ProofInvalid:

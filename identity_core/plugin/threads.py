@@ -24,7 +24,7 @@ T = TypeVar("T")
 _WAITING_PER_WORKER = 64
 
 
-class _Job:
+class _Task:
     __slots__ = ("call", "future", "loop")
 
     def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
@@ -42,7 +42,7 @@ class Threads:
         self._workers = workers
         self._name = name
         self._away = away
-        self._jobs: deque[_Job] = deque()
+        self._jobs: deque[_Task] = deque()
         self._changed = threading.Condition(threading.Lock())
         self._started = 0
         self._idle = 0
@@ -51,7 +51,7 @@ class Threads:
     async def run(self, call: Callable[[], T]) -> T:
         """What ``call`` returns or raises on a thread of the pool. Raises ``Overloaded`` when too many jobs wait; a job
         whose caller is cancelled before it began never begins. After ``close`` raises what the port says of a plugin that is away."""
-        job = _Job(call, asyncio.get_running_loop())
+        job = _Task(call, asyncio.get_running_loop())
         with self._changed:
             if self._closed:
                 raise self._away(f"{self._name} is closed.")
@@ -96,7 +96,7 @@ class Threads:
             del job  # else the last result lives until the next job
 
 
-def _perform(job: _Job) -> None:
+def _perform(job: _Task) -> None:
     try:
         outcome = partial(_finish, job.future, job.call(), None)
     except BaseException as error:  # noqa: BLE001  (whatever a thread raises belongs to its caller)

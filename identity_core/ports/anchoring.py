@@ -11,7 +11,7 @@ from typing import Protocol
 from identity_core.domain.anchor import Anchor
 
 
-class Anchoring(Protocol):
+class AnchoringPort(Protocol):
     """The anchoring of this installation."""
 
     @property

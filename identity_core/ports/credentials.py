@@ -58,7 +58,7 @@ class CredentialFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class CredentialPosition:
     """Where a page of credentials ended."""
 
     created_at: datetime
@@ -86,12 +86,14 @@ class Credentials(Protocol):
         """The box with its values and signature, or None."""
         ...
 
-    async def add(self, credential: Credential, sealed: bytes, *, dice: Callable[[int], bytes]) -> Credential | None:
+    async def add(self, credential: Credential, sealed: bytes, *, random: Callable[[int], bytes]) -> Credential | None:
         """Stores it at a free random place of its issuer's status lists and returns it with that ``status_index``; the one
         it came with is not looked at. None when the id is taken, and nothing changed."""
         ...
 
-    async def list(self, wanted: CredentialFilter, *, after: Position | None, limit: int) -> Sequence[Credential]:
+    async def list(
+        self, wanted: CredentialFilter, *, after: CredentialPosition | None, limit: int
+    ) -> Sequence[Credential]:
         """Newest first, those after ``after``."""
         ...
 

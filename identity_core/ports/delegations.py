@@ -27,7 +27,7 @@ class DelegationFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class DelegationPosition:
     """Where a page of delegations ended."""
 
     created_at: datetime
@@ -50,7 +50,9 @@ class Delegations(Protocol):
         """Stores a new one."""
         ...
 
-    async def list(self, wanted: DelegationFilter, *, after: Position | None, limit: int) -> Sequence[DelegationChain]:
+    async def list(
+        self, wanted: DelegationFilter, *, after: DelegationPosition | None, limit: int
+    ) -> Sequence[DelegationChain]:
         """Newest first, those after ``after``."""
         ...
 

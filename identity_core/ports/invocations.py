@@ -32,7 +32,7 @@ class Invocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Disclosure:
     """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
     different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None."""
 
@@ -43,13 +43,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class Consumption:
     """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``question`` is None where a pin fixed
     the value, which limits nothing more."""
 
     delegations: tuple[str, ...]
     credential_id: str
-    question: Question | None
+    question: Disclosure | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Lease:
     """The right to make the proof of an invocation, for about a minute; ``token`` tells it from the one that took over."""
 
     invocation: Invocation
-    spending: Spending
+    spending: Consumption
     token: bytes
 
 
@@ -67,7 +67,7 @@ I/O, and may be called again when the database runs the transaction again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedInvocation:
     """A refusal that spent the IBCT: the code, message and details of the first answer."""
 
     code: str
@@ -75,7 +75,7 @@ class Refused:
     details: Mapping[str, JsonValue]
 
     @classmethod
-    def of(cls, error: IdentityError) -> Refused:
+    def of(cls, error: IdentityError) -> RefusedInvocation:
         """The refusal that ``error`` is."""
         return cls(error.code, str(error), error.details)
 
@@ -84,7 +84,7 @@ class Refused:
         return CODES.get(self.code, InternalError)(self.message, details=self.details)
 
 
-Outcome = DelegatedProof | Refused
+Outcome = DelegatedProof | RefusedInvocation
 """How an invocation ended: what an identical request gets again."""
 
 
@@ -106,19 +106,21 @@ class Invocations(Protocol):
         ...
 
     async def consume(
-        self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
-    ) -> Lease | Refused | Earlier:
+        self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
+    ) -> Lease | RefusedInvocation | Earlier:
         """Spends the IBCT. Where no limit refuses, opens the credential, counts the use and its answer; both answers cost the same
         work and are durable.
 
-        A lease where the predicate holds; else ``Refused``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
+        A lease where the predicate holds; else ``RefusedInvocation``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
         ``DelegationSuspended``, ``DelegationNotActive``, ``DisclosureLimit``, ``DelegationRevoked``, ``IbctRevoked``,
         ``CredentialRevoked``. Only the first of these is a use and counts as one. A lease that ended is taken over
         without asking or counting again. Raises what ``find`` raises.
         """
         ...
 
-    async def refuse(self, invocation: Invocation, refused: Refused, now: datetime) -> Refused | Earlier:
+    async def refuse(
+        self, invocation: Invocation, refused: RefusedInvocation, now: datetime
+    ) -> RefusedInvocation | Earlier:
         """Spends the IBCT of a request that is refused before it could be a use; durable. ``Earlier`` is the refusal that the
         identical request got before. Raises what ``find`` raises.
         """

@@ -21,7 +21,7 @@ class LeaseLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class AnchorLeaf:
     """A commitment to a proof."""
 
     proof_id: str
@@ -32,7 +32,7 @@ class Leaf:
 class RevokedLeaf:
     """A leaf whose revocation the ledger has, in that block."""
 
-    leaf: Leaf
+    leaf: AnchorLeaf
     block_number: int
 
 
@@ -80,7 +80,7 @@ class AnchorOutbox(Protocol):
         """Gives the lease back, if it is ours."""
         ...
 
-    async def queued(self, limit: int) -> Sequence[Leaf]:
+    async def queued(self, limit: int) -> Sequence[AnchorLeaf]:
         """The oldest that are in no batch."""
         ...
 
@@ -100,11 +100,11 @@ class AnchorOutbox(Protocol):
         """Stores a step of a batch, with the receipts of its proofs and their events. Raises ``LeaseLost``."""
         ...
 
-    async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
+    async def revoking(self, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
         """The leaves whose revocation is on the way."""
         ...
 
-    async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
+    async def revoked(self, leaf: AnchorLeaf, block_number: int, now: datetime) -> None:
         """The ledger has the revocation of a leaf. Raises ``LeaseLost``."""
         ...
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 
 @runtime_checkable
@@ -34,7 +34,7 @@ class Prover(Protocol):
         """
         ...
 
-    def read(self, proof: str) -> Presented:
+    def read(self, proof: str) -> PresentedProof:
         """What ``ZkProof.proof`` says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
         ...
 
@@ -66,6 +66,6 @@ class ProofWorkers(Protocol):
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof: ...
 
-    async def read(self, proof: str) -> Presented: ...
+    async def read(self, proof: str) -> PresentedProof: ...
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None: ...

@@ -137,7 +137,7 @@ class Quarantine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SpentChallenge:
+class ChallengeUseRow:
     """A challenge that authorised something: the SHA-256 of its text, the digest of what it says, and its number of that
     saying, None for a random one."""
 
@@ -154,7 +154,7 @@ class SpentChallenges(Protocol):
         """The highest ``limit`` spent numbers of each saying, in the order of ``sayings``."""
         ...
 
-    async def spend(self, spent: SpentChallenge) -> bool:
+    async def spend(self, spent: ChallengeUseRow) -> bool:
         """Keeps it by one guarded statement, durable on return. False when it was there: exactly one of many callers sees True."""
         ...
 

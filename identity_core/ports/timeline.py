@@ -42,7 +42,7 @@ class TimelineRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TimelineWish:
+class TimelineQuery:
     """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
     ``since`` on and before ``until``, with ids before ``before``."""
 
@@ -62,7 +62,7 @@ class Timeline(Protocol):
         loss of power only when ``durable``, because the record that it tells of is durable itself."""
         ...
 
-    async def list(self, wish: TimelineWish) -> Sequence[TimelineRow]:
+    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
         """Newest first. A row concerns its holder and its agent; its issuer only where it is about the credential itself, because
         an issuer must not learn when and where its credentials are shown."""
         ...

@@ -43,7 +43,7 @@ class VerificationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class VerificationWish:
+class VerificationQuery:
     """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
     the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
 
@@ -74,11 +74,11 @@ class Verifications(Protocol):
         """Queues a row at once; it is stored when the awaitable resolves. It outlives the process, not a loss of power."""
         ...
 
-    async def list(self, wish: VerificationWish) -> Sequence[VerificationRow]:
+    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
         """Newest first."""
         ...
 
-    async def counts(self, wish: VerificationWish) -> VerificationCounts:
+    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
         """Of all rows of the wish, without its ``before`` and ``limit``."""
         ...
 

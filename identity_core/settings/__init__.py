@@ -9,14 +9,14 @@ Left out on purpose: reloading. A setting changes with a restart.
 
 from identity_core.settings.fields import Origin, SettingsError, StartError, as_toml, places_of, setting
 from identity_core.settings.load import load
-from identity_core.settings.server import Challenges, Quota, Server, Tokens
+from identity_core.settings.server import ChallengesSettings, Quota, Server, TokensSettings
 from identity_core.settings.show import ShownSetting, buckets_of, require_extras, show, shown_hosts
 from identity_core.settings.sources import PluginTables
 from identity_core.settings.tree import (
-    Anchoring,
+    AnchoringSettings,
     CustodianChoice,
     DidSettings,
-    History,
+    HistorySettings,
     LedgerChoice,
     Log,
     Plugins,
@@ -26,11 +26,11 @@ from identity_core.settings.tree import (
 )
 
 __all__ = [
-    "Anchoring",
-    "Challenges",
+    "AnchoringSettings",
+    "ChallengesSettings",
     "CustodianChoice",
     "DidSettings",
-    "History",
+    "HistorySettings",
     "LedgerChoice",
     "Log",
     "Origin",
@@ -44,7 +44,7 @@ __all__ = [
     "ShownSetting",
     "StartError",
     "Throttle",
-    "Tokens",
+    "TokensSettings",
     "as_toml",
     "buckets_of",
     "load",

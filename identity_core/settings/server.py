@@ -57,7 +57,7 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Challenges:
+class ChallengesSettings:
     """DIDAuth and RecoveryKey challenges."""
 
     lifetime_seconds: int = setting(
@@ -73,7 +73,7 @@ class Challenges:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokensSettings:
     """The bearer tokens that the service issues."""
 
     lifetime_seconds: int = setting(600, "How long a token is good for.", least=10, most=86_400)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
-from identity_core.settings.server import Challenges, Quota, Server, Tokens
+from identity_core.settings.server import ChallengesSettings, Quota, Server, TokensSettings
 from identity_core.settings.sources import PluginTables, may_be_handed_on
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
@@ -118,7 +118,7 @@ class ProofSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistorySettings:
     """The history and the log of a DID."""
 
     after_deactivation: Literal["visible", "gone"] = setting(
@@ -153,7 +153,7 @@ class Throttle:
 
 
 @dataclass(frozen=True, slots=True)
-class Anchoring:
+class AnchoringSettings:
     """Anchoring of proofs on the ledger."""
 
     enabled: bool | None = setting(
@@ -217,14 +217,14 @@ class Settings:
     ledger: LedgerChoice = field(default_factory=LedgerChoice)
     prover: ProverChoice = field(default_factory=ProverChoice)
     custodian: CustodianChoice = field(default_factory=CustodianChoice)
-    challenge: Challenges = field(default_factory=Challenges)
-    token: Tokens = field(default_factory=Tokens)
+    challenge: ChallengesSettings = field(default_factory=ChallengesSettings)
+    token: TokensSettings = field(default_factory=TokensSettings)
     delegation: DelegationSettings = field(default_factory=DelegationSettings)
     proof: ProofSettings = field(default_factory=ProofSettings)
     quota: Quota = field(default_factory=Quota)
-    history: History = field(default_factory=History)
+    history: HistorySettings = field(default_factory=HistorySettings)
     throttle: Throttle = field(default_factory=Throttle)
-    anchoring: Anchoring = field(default_factory=Anchoring)
+    anchoring: AnchoringSettings = field(default_factory=AnchoringSettings)
     log: Log = field(default_factory=Log)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})

@@ -8,7 +8,7 @@ from typing import Final
 from identity_core.database import Transaction
 from identity_core.domain.anchor import AnchorStatus
 from identity_core.domain.anchoring import Batch, BatchState, LeafState
-from identity_core.ports.outbox import Leaf, LeaseLost, RevokedLeaf
+from identity_core.ports.outbox import AnchorLeaf, LeaseLost, RevokedLeaf
 
 REVOKING: Final = """
 FROM anchor_leaves JOIN anchor_batches ON id = batch_id
@@ -37,13 +37,13 @@ LAST_BLOCK: Final = 2**63 - 1
 """What is below it is everything."""
 
 
-def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[Leaf]:
+def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
     """The leaves whose revocation is on the way."""
     rows = transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()
-    return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
+    return [AnchorLeaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
 
 
-def revoked(transaction: Transaction, leaf: Leaf, block_number: int) -> None:
+def revoked(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
     """The ledger has it. Raises ``LeaseLost``."""
     _one(transaction.execute(_REVOKED, {"proof_id": leaf.proof_id}).rowcount)
     transaction.execute(_SHOW_REVOKED, {"proof_id": leaf.proof_id, "block": block_number})
@@ -54,15 +54,15 @@ def all_revoked(transaction: Transaction, ledger: str, below: RevokedLeaf | None
     block, proof_id = (LAST_BLOCK, "") if below is None else (below.block_number, below.leaf.proof_id)
     row = {"ledger": ledger, "limit": limit, "block": block, "id": proof_id}
     rows = transaction.execute(_ALL_REVOKED, row).fetchall()
-    return [RevokedLeaf(Leaf(proof_id, bytes(commitment)), block) for proof_id, commitment, block in rows]
+    return [RevokedLeaf(AnchorLeaf(proof_id, bytes(commitment)), block) for proof_id, commitment, block in rows]
 
 
-def moved(transaction: Transaction, leaf: Leaf, block_number: int) -> None:
+def moved(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
     """The ledger has it in another block. Raises ``LeaseLost``."""
     _one(transaction.execute(_MOVED, {"proof_id": leaf.proof_id, "block": block_number}).rowcount)
 
 
-def undone(transaction: Transaction, leaf: Leaf, batch: Batch) -> None:
+def undone(transaction: Transaction, leaf: AnchorLeaf, batch: Batch) -> None:
     """The ledger has it no longer: the receipt is that of ``batch``, in which the leaf is. Raises ``LeaseLost``."""
     # Of a batch that failed nothing is on the ledger, and nothing is to be revoked there.
     state = LeafState.BATCHED if batch.state is BatchState.FAILED else LeafState.REVOKING

@@ -15,7 +15,7 @@ from identity_core.domain import status_list
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
 from identity_core.errors import Overloaded
-from identity_core.ports.credentials import CredentialFilter, Position, StatusList
+from identity_core.ports.credentials import CredentialFilter, CredentialPosition, StatusList
 from identity_core.store.credential_schemas import definition
 from identity_core.store.times import micros, moment
 
@@ -71,14 +71,16 @@ class StoredCredentials:
         row = await self._one(_SEALED, {"id": _text(credential_id)})
         return None if row is None else bytes(row[0])
 
-    async def add(self, credential: Credential, sealed: bytes, *, dice: Callable[[int], bytes]) -> Credential | None:
+    async def add(self, credential: Credential, sealed: bytes, *, random: Callable[[int], bytes]) -> Credential | None:
         """See ``Credentials.add``. Raises ``Overloaded`` in the case that never happens."""
         row = {**_row(credential), "sealed": sealed}
-        thrown = dice(4 * TRIES)
+        thrown = random(4 * TRIES)
         places = [int.from_bytes(thrown[at : at + 4], "big") % status_list.ENTRIES for at in range(0, len(thrown), 4)]
         return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
 
-    async def list(self, wanted: CredentialFilter, *, after: Position | None, limit: int) -> Sequence[Credential]:
+    async def list(
+        self, wanted: CredentialFilter, *, after: CredentialPosition | None, limit: int
+    ) -> Sequence[Credential]:
         statement, parameters = _page(wanted, after)
         parameters["limit"] = limit
         rows = await self._database.read(lambda transaction: transaction.execute(statement, parameters).fetchall())
@@ -157,7 +159,7 @@ def _open_list(transaction: Transaction, credential: Credential) -> tuple[str, i
     return found[0], found[1]
 
 
-def _page(wanted: CredentialFilter, after: Position | None) -> tuple[str, dict[str, object]]:
+def _page(wanted: CredentialFilter, after: CredentialPosition | None) -> tuple[str, dict[str, object]]:
     conditions = []
     parameters: dict[str, object] = {}
     if wanted.party is not None:

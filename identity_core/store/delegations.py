@@ -14,7 +14,7 @@ from identity_core.domain.action import Grant
 from identity_core.domain.delegation import Delegation, Suspension
 from identity_core.domain.delegation_chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.did import Did
-from identity_core.ports.delegations import DelegationFilter, IbctMember, Position
+from identity_core.ports.delegations import DelegationFilter, DelegationPosition, IbctMember
 from identity_core.store.times import micros, moment
 
 PRUNED_AT_ONCE = 8
@@ -87,7 +87,9 @@ class StoredDelegations:
         row = _row(delegation)
         await self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount)
 
-    async def list(self, wanted: DelegationFilter, *, after: Position | None, limit: int) -> Sequence[DelegationChain]:
+    async def list(
+        self, wanted: DelegationFilter, *, after: DelegationPosition | None, limit: int
+    ) -> Sequence[DelegationChain]:
         sql, parameters = _page(wanted, after, limit)
 
         def page(transaction: Transaction) -> list[DelegationChain]:
@@ -164,7 +166,7 @@ def ibct_digest(value: str) -> bytes:
     return hashlib.sha256(value.encode()).digest()
 
 
-def _page(wanted: DelegationFilter, after: Position | None, limit: int) -> tuple[str, dict[str, object]]:
+def _page(wanted: DelegationFilter, after: DelegationPosition | None, limit: int) -> tuple[str, dict[str, object]]:
     """The statement of one page; only conditions that are asked for stand in it, so that each finds its index."""
     conditions = ["1 = 1"]
     parameters: dict[str, object] = {"limit": limit}

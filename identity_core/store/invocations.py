@@ -18,7 +18,7 @@ from identity_core.errors import (
     PredicateNotSatisfied,
     RequestInProgress,
 )
-from identity_core.ports.invocations import Earlier, Holds, Invocation, Lease, Outcome, Refused, Spending
+from identity_core.ports.invocations import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
 from identity_core.ports.proofs import StoredProof
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.spending import count, limited, revoked, sealed_values
@@ -79,15 +79,15 @@ class StoredInvocations:
         return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
 
     async def consume(
-        self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
-    ) -> Lease | Refused | Earlier:
+        self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
+    ) -> Lease | RefusedInvocation | Earlier:
         lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
         # Durable whatever the answer: the disk must not tell what the limits keep.
         return await self._database.write(lambda transaction: self._consume(transaction, lease, holds, now))
 
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
-    ) -> Lease | Refused | Earlier:
+    ) -> Lease | RefusedInvocation | Earlier:
         taken = self._take(transaction, lease.invocation, lease.token, now)
         if isinstance(taken, Earlier):
             return taken
@@ -98,24 +98,26 @@ class StoredInvocations:
             return lease
         refusal = refusal or limited(transaction, spending)
         if refusal is not None:
-            return _end_refused(transaction, lease.invocation, lease.token, Refused.of(refusal))
+            return _end_refused(transaction, lease.invocation, lease.token, RefusedInvocation.of(refusal))
         satisfied = holds(sealed_values(transaction, spending))
-        refused = Refused.of(
+        refused = RefusedInvocation.of(
             PredicateNotSatisfied(details=count(transaction, spending, micros(now), satisfied=satisfied))
         )
         # One statement for both answers, with other parameters.
         transaction.execute(_SETTLE, _key(lease.invocation, lease.token) | _settled(refused, satisfied=satisfied))
         return lease if satisfied else refused
 
-    async def refuse(self, invocation: Invocation, refused: Refused, now: datetime) -> Refused | Earlier:
+    async def refuse(
+        self, invocation: Invocation, refused: RefusedInvocation, now: datetime
+    ) -> RefusedInvocation | Earlier:
         token = self._random(_LEASE_OCTETS)
 
-        def refuse(transaction: Transaction) -> Refused | Earlier:
+        def refuse(transaction: Transaction) -> RefusedInvocation | Earlier:
             taken = self._take(transaction, invocation, token, now)
             if not isinstance(taken, Earlier):
                 return _end_refused(transaction, invocation, token, refused)
             # A proof that the identical request got in this moment is not for one that is refused.
-            return taken if isinstance(taken.outcome, Refused) else refused
+            return taken if isinstance(taken.outcome, RefusedInvocation) else refused
 
         return await self._database.write(refuse)
 
@@ -150,7 +152,7 @@ class StoredInvocations:
         invocation = lease.invocation
         refusal = revoked(transaction, invocation, lease.spending)
         if refusal is not None:
-            _end_refused(transaction, invocation, lease.token, Refused.of(refusal))
+            _end_refused(transaction, invocation, lease.token, RefusedInvocation.of(refusal))
             return refusal
         ending = {"outcome": PROVED, "proof_id": proof.id, "details": _anchor_json(proof.anchor)}
         if transaction.execute(_END, _key(invocation, lease.token) | ending).rowcount != 1:
@@ -195,9 +197,9 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
         return None
     read = orjson.loads(bytes(details))
     if outcome == REFUSED:
-        return Refused.of(PredicateNotSatisfied(details=read))
+        return RefusedInvocation.of(PredicateNotSatisfied(details=read))
     if outcome != PROVED:
-        return Refused(outcome, read["message"], read["details"])
+        return RefusedInvocation(outcome, read["message"], read["details"])
     proof = find_proof(transaction, proof_id)
     if proof is None:
         raise InternalError("The proof of a finished invocation is not there.")
@@ -208,11 +210,13 @@ def _key(invocation: Invocation, token: bytes) -> dict[str, object]:
     return {"invoker": invocation.invoker, "nonce_digest": invocation.nonce_digest, "lease": token}
 
 
-def _settled(refused: Refused, *, satisfied: bool) -> dict[str, object]:
+def _settled(refused: RefusedInvocation, *, satisfied: bool) -> dict[str, object]:
     return {"outcome": None if satisfied else REFUSED, "details": orjson.dumps(refused.details)}
 
 
-def _end_refused(transaction: Transaction, invocation: Invocation, token: bytes, refused: Refused) -> Refused:
+def _end_refused(
+    transaction: Transaction, invocation: Invocation, token: bytes, refused: RefusedInvocation
+) -> RefusedInvocation:
     details = orjson.dumps({"message": refused.message, "details": refused.details})
     ending = {"outcome": refused.code, "proof_id": None, "details": details}
     transaction.execute(_END, _key(invocation, token) | ending)

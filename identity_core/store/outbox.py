@@ -12,7 +12,7 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 from identity_core.domain.anchoring import Batch, BatchState
-from identity_core.ports.outbox import Leaf, LeaseLost, RevokedLeaf, Sealing, Work
+from identity_core.ports.outbox import AnchorLeaf, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.store import anchor_checkpoints, anchor_retries, anchor_revocations
 from identity_core.store.anchors import anchors_of
 from identity_core.store.times import micros, moment
@@ -59,13 +59,13 @@ _SHOW = (
     f"UPDATE proofs SET anchor_status = :status, anchor_tx_hash = :tx_hash, anchor_block = :block WHERE id IN ({_LIVE})"  # noqa: S608
 )
 _STAY = "UPDATE anchor_leaves SET state = 'batched' WHERE batch_id = :id AND state = 'revoking'"
-_DICE = {
+_RANDOM = {
     "sqlite": "lower(hex(randomblob(8)))",
     "postgresql": "substr(replace(CAST(gen_random_uuid() AS text), '-', ''), 17)",
 }
 _EVENT = """
 INSERT INTO timeline (id, at, kind, outcome, holder, agent, issuer, delegation_id, credential_id, proof_id)
-SELECT :prefix || {dice}, :at, :kind, :outcome, holder, agent, issuer, delegation_id, credential_id, id FROM proofs
+SELECT :prefix || {random}, :at, :kind, :outcome, holder, agent, issuer, delegation_id, credential_id, id FROM proofs
 WHERE id IN ({which})
 """
 
@@ -78,7 +78,7 @@ class StoredOutbox:
         self._holder = random(16)
         each, octets = _EACH[database.dialect]
         self._fill, self._detail = _FILL.format(each, octets), _DETAIL.format(each, octets)
-        self._dice = _DICE[database.dialect]
+        self._random = _RANDOM[database.dialect]
 
     async def work(self, ledger: str) -> Work:
         def read(transaction: Transaction) -> Work:
@@ -100,11 +100,11 @@ class StoredOutbox:
         done = self._database.write(lambda transaction: transaction.execute(_RELEASE, row).rowcount, durable=False)
         await done
 
-    async def queued(self, limit: int) -> Sequence[Leaf]:
+    async def queued(self, limit: int) -> Sequence[AnchorLeaf]:
         rows = await self._database.read(lambda reading: reading.execute(_QUEUED, {"limit": limit}).fetchall())
-        return [Leaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
+        return [AnchorLeaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
 
-    async def revoking(self, ledger: str, limit: int) -> Sequence[Leaf]:
+    async def revoking(self, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
         return await self._database.read(lambda reading: anchor_revocations.revoking(reading, ledger, limit))
 
     async def seal(self, sealing: Sealing, now: datetime) -> Batch:
@@ -157,7 +157,7 @@ class StoredOutbox:
 
         await self._database.write(advance)
 
-    async def revoked(self, leaf: Leaf, block_number: int, now: datetime) -> None:
+    async def revoked(self, leaf: AnchorLeaf, block_number: int, now: datetime) -> None:
         def revoked(transaction: Transaction) -> None:
             self._check_lease(transaction)
             anchor_revocations.revoked(transaction, leaf, block_number)
@@ -215,7 +215,7 @@ class StoredOutbox:
         """One event of the timeline for each of those proofs, in one statement."""
         at = micros(now)
         event = {"prefix": f"{at:016x}", "at": at, "kind": kind[0], "outcome": kind[1]}
-        transaction.execute(_EVENT.format(dice=self._dice, which=which), {**parameters, **event})
+        transaction.execute(_EVENT.format(random=self._random, which=which), {**parameters, **event})
 
 
 _KINDS: Final = {

@@ -1,6 +1,6 @@
 """Ids of rows that are read newest first: they ascend with time, so that one column is order, cursor and name.
 
-16 hex digits of microseconds since 1970, and 16 of dice, so that no id tells how many rows there are.
+16 hex digits of microseconds since 1970, and 16 random ones, so that no id tells how many rows there are.
 """
 
 from __future__ import annotations

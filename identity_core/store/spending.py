@@ -24,7 +24,7 @@ from identity_core.errors import (
     IdentityError,
     JsonValue,
 )
-from identity_core.ports.invocations import Invocation, Question, Spending
+from identity_core.ports.invocations import Consumption, Disclosure, Invocation
 from identity_core.store.times import micros
 
 ACTIVE: Final = "active"
@@ -67,7 +67,7 @@ ON CONFLICT (credential_id, attribute, digest) DO UPDATE SET at = excluded.at
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
 
 
-def revoked(transaction: Transaction, invocation: Invocation, spending: Spending) -> IdentityError | None:
+def revoked(transaction: Transaction, invocation: Invocation, spending: Consumption) -> IdentityError | None:
     """The refusal that an invocation gets because something was revoked since it was looked at, or None."""
     for delegation_id in spending.delegations:
         row = transaction.execute(_DELEGATION, {"id": delegation_id}).fetchone()
@@ -89,7 +89,7 @@ def revoked(transaction: Transaction, invocation: Invocation, spending: Spending
     return None if status == ACTIVE else CredentialRevoked(details={"status": status})
 
 
-def limited(transaction: Transaction, spending: Spending) -> IdentityError | None:
+def limited(transaction: Transaction, spending: Consumption) -> IdentityError | None:
     """The refusal that a limit makes, or None: of uses, of refusals, of different questions. The credential is not looked at."""
     rows = [transaction.execute(_DELEGATION, {"id": one}).fetchone() for one in spending.delegations]
     if any(most is not None and uses >= most for _, _, most, uses, _ in rows):
@@ -114,19 +114,19 @@ def limited(transaction: Transaction, spending: Spending) -> IdentityError | Non
     return None
 
 
-def _may_ask(transaction: Transaction, sql: str, about: dict[str, object], question: Question, most: int) -> bool:
+def _may_ask(transaction: Transaction, sql: str, about: dict[str, object], question: Disclosure, most: int) -> bool:
     """What was asked before may be asked again, because its answer is known."""
     asked, is_known = transaction.execute(sql, about | {"digest": question.digest}).fetchone()
     return bool(is_known) or asked < most
 
 
-def sealed_values(transaction: Transaction, spending: Spending) -> bytes:
+def sealed_values(transaction: Transaction, spending: Consumption) -> bytes:
     """The box that a credential's values are in. ``revoked`` has seen that the credential is there."""
     (box,) = transaction.execute(_SEALED, {"id": spending.credential_id}).fetchone()
     return bytes(box)
 
 
-def count(transaction: Transaction, spending: Spending, now: int, *, satisfied: bool) -> dict[str, JsonValue]:
+def count(transaction: Transaction, spending: Consumption, now: int, *, satisfied: bool) -> dict[str, JsonValue]:
     """Counts one use and its answer, by the same statements whatever that is; returns the counters that a refused agent may see."""
     question = spending.question
     refused = int(question is not None and not satisfied)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from identity_core.database import Database, Transaction
-from identity_core.ports.repositories import SpentChallenge
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store.times import micros
 
 _NUMBERS = """
@@ -35,7 +35,7 @@ class StoredSpentChallenges:
 
         return await self._database.read(read)
 
-    async def spend(self, spent: SpentChallenge) -> bool:
+    async def spend(self, spent: ChallengeUseRow) -> bool:
         row = {
             "digest": spent.digest,
             "saying": spent.saying,

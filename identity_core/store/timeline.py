@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from identity_core.database import Database, Transaction
-from identity_core.ports.timeline import TimelineEntry, TimelineRow, TimelineWish
+from identity_core.ports.timeline import TimelineEntry, TimelineQuery, TimelineRow
 from identity_core.store.anchors import anchors_of
 from identity_core.store.row_ids import bounds, row_id
 from identity_core.store.times import micros, moment
@@ -48,7 +48,7 @@ class StoredTimeline:
         }
         return self._database.write(lambda transaction: _insert(transaction, row), durable=durable)
 
-    async def list(self, wish: TimelineWish) -> Sequence[TimelineRow]:
+    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
         if wish.dids is not None and not wish.dids:
             return []
         since, before = bounds(wish.since, wish.until, wish.before)

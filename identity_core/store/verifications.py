@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from identity_core.database import Database, Transaction
-from identity_core.ports.verifications import Verification, VerificationCounts, VerificationRow, VerificationWish
+from identity_core.ports.verifications import Verification, VerificationCounts, VerificationQuery, VerificationRow
 from identity_core.store.anchors import anchors_of
 from identity_core.store.row_ids import bounds, row_id
 from identity_core.store.times import micros, moment
@@ -49,7 +49,7 @@ class StoredVerifications:
         }
         return self._database.write(lambda transaction: _insert(transaction, row), durable=False)
 
-    async def list(self, wish: VerificationWish) -> Sequence[VerificationRow]:
+    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
         parts, parameters = _parts(wish, before=wish.before)
         # A page of each role along its own index is enough for the page of all.
         pages = [f"SELECT * FROM (SELECT {_COLUMNS} FROM verifications{part}{_LAST}) AS page" for part in parts]  # noqa: S608
@@ -58,7 +58,7 @@ class StoredVerifications:
             lambda transaction: _read(transaction, sql, parameters | {"limit": wish.limit})
         )
 
-    async def counts(self, wish: VerificationWish) -> VerificationCounts:
+    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
         parts, parameters = _parts(wish, before=None)
         seen = " UNION ".join(f"SELECT id, verified, codes FROM verifications{part}" for part in parts)  # noqa: S608
         sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608
@@ -71,7 +71,7 @@ class StoredVerifications:
         return VerificationCounts(sum(row[2] for row in rows), held, dict(sorted(reasons.items())))
 
 
-def _parts(wish: VerificationWish, *, before: str | None) -> tuple[list[str], dict[str, object]]:
+def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], dict[str, object]]:
     """A WHERE for each role in which rows are seen. Only names of this file and of parameters go into the text."""
     since, last = bounds(wish.since, wish.until, before)
     parameters: dict[str, object] = {"since": since, "before": last}

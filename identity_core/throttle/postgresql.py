@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from identity_core.throttle.token_bucket import Decision, Spending, TokenBucketStorage
+from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
 
 _MICROSECONDS = 1_000_000
 _NOW = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
@@ -76,7 +76,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
         return psycopg.Error
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        spending = Spending.of(rate, burst, cost, _MICROSECONDS)
+        spending = BucketDebit.of(rate, burst, cost, _MICROSECONDS)
         parameters = {"key": key, "cost": spending.cost, "capacity": spending.capacity}
         row = await self._ask(_SPEND if cost else _LOOK, parameters)
         self._until_sweep -= 1

@@ -17,7 +17,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
-from identity_core.throttle.token_bucket import Decision, Spending, TokenBucketStorage
+from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
 
 ANSWER_SECONDS = 0.05
 # A connection may need a TLS handshake across a continent. Nobody waits that long for a decision (``fallback``).
@@ -88,7 +88,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketSupport``. Whoever stops waiting has spent his token all the same."""
-        spending = Spending.of(rate, burst, cost, _MICROSECONDS)
+        spending = BucketDebit.of(rate, burst, cost, _MICROSECONDS)
         answer: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(_PREFIX + key, spending.capacity, spending.cost, answer))
         if self._sender is None:

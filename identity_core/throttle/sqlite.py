@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from identity_core.database.files import FileLock
-from identity_core.throttle.token_bucket import Decision, Spending, TokenBucketStorage
+from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
 
 _NANOSECONDS = 1_000_000_000
 
@@ -90,7 +90,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
         """See ``TokenBucketSupport``. Never suspends."""
-        spending = Spending.of(rate, burst, cost, _NANOSECONDS)
+        spending = BucketDebit.of(rate, burst, cost, _NANOSECONDS)
         execute = self._connection.execute
         with self._lock:
             parameters = {"key": key, "cost": spending.cost, "capacity": spending.capacity}

@@ -40,7 +40,7 @@ class Decision(NamedTuple):
     reset_after_seconds: float
 
 
-class Spending(NamedTuple):
+class BucketDebit(NamedTuple):
     """A request in whole ticks of a store's clock: the ``interval`` between two tokens, the ``capacity`` of the bucket,
     the ``cost``; and how many ticks a second has."""
 
@@ -50,7 +50,7 @@ class Spending(NamedTuple):
     ticks: int
 
     @classmethod
-    def of(cls, rate: float, burst: int, cost: int, ticks: int) -> Spending:
+    def of(cls, rate: float, burst: int, cost: int, ticks: int) -> BucketDebit:
         """``rate`` in tokens a second, above 0; ``0 <= cost <= burst``, where 0 only looks. Raises ``ValueError``."""
         if not (rate > 0 and 0 <= cost <= burst and burst >= 1):
             raise ValueError(f"a bucket of rate {rate} and burst {burst} cannot spend {cost}")

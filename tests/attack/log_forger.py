@@ -7,7 +7,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from identity_core.conformance.controller import BIRTH, Controller, Life, Signer
+from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain import evidence, history
 from identity_core.domain.change import (
     AddService,
@@ -25,7 +25,7 @@ from identity_core.domain.history import DidState
 from identity_core.domain.log import change_json, entry
 from identity_core.domain.log.chain import Chain
 
-LOG_KEY = Signer("log key")
+LOG_KEY = WalletSigner("log key")
 MINUTE = timedelta(minutes=1)
 
 
@@ -76,7 +76,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     return json.loads(line)
 
 
-def resealed(item: dict[str, Any], before: DidState, signer: Signer = LOG_KEY) -> bytes:
+def resealed(item: dict[str, Any], before: DidState, signer: WalletSigner = LOG_KEY) -> bytes:
     """The entry with a hash and a proof that fit what it says now."""
     body = {name: copy.deepcopy(value) for name, value in item.items() if name != "proof"}
     body["versionId"] = f"{before.version_id}-{before.entry_hash}"
@@ -85,7 +85,7 @@ def resealed(item: dict[str, Any], before: DidState, signer: Signer = LOG_KEY) -
     return sealed(body, signer)
 
 
-def reminted(item: dict[str, Any], signer: Signer = LOG_KEY) -> bytes:
+def reminted(item: dict[str, Any], signer: WalletSigner = LOG_KEY) -> bytes:
     """The first entry with an identifier, a hash and a proof that fit what it says now."""
     body = {name: value for name, value in item.items() if name != "proof"}
     old = item["parameters"]["scid"]
@@ -97,7 +97,7 @@ def reminted(item: dict[str, Any], signer: Signer = LOG_KEY) -> bytes:
     return sealed(body, signer)
 
 
-def sealed(body: dict[str, Any], signer: Signer = LOG_KEY, **changes: str) -> bytes:
+def sealed(body: dict[str, Any], signer: WalletSigner = LOG_KEY, **changes: str) -> bytes:
     """The entry with a proof; ``changes`` go into the proof's configuration."""
     config = entry.proof_config(signer.multikey, body["versionTime"]) | changes
     value = entry.proof_value(signer._pair.sign(entry.proof_input(config, body)))

@@ -28,7 +28,7 @@ from identity_core.crypto.bbs.octets import (
 )
 from identity_core.crypto.bbs.suite import RandomScalars, ciphersuite
 from identity_core.crypto.bls12381 import ORDER, select
-from identity_core.domain.proof import Presented, ZkProof, public_signals
+from identity_core.domain.proof import PresentedProof, ZkProof, public_signals
 from identity_core.errors import ProofInvalid
 
 ISSUER = BbsIssuer()
@@ -166,7 +166,7 @@ class Forger:
 
 def wrap(asked, bound, bbs_proof, sub_proofs, shown=None):
     """An envelope that says what the forger wants."""
-    presented = Presented(asked.issuer.verification_method, asked.schema, asked.predicates, bound)
+    presented = PresentedProof(asked.issuer.verification_method, asked.schema, asked.predicates, bound)
     shown = Relation.of(asked).shown if shown is None else shown
     text = Envelope(presented, shown, bbs_proof, sub_proofs).encode()
     return ZkProof(text, public_signals(labels.SUITE, asked, bound), predicate_type(asked), bound.proof_id)

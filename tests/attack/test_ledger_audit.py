@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from identity_core.cli import main
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.tiles import Tile, bundled
 from identity_core.domain.merkle.tree import leaf_hash
 from identity_core.use_cases.ledger.project import leaf_of
@@ -122,7 +122,7 @@ def test_swapped_entries(folder: Path) -> None:
 
 def test_swapped_entries_whose_numbers_were_made_to_fit(folder: Path) -> None:
     """Places, blocks and times exchanged as well: only the hashes tell."""
-    first, second = Leaf.parse(LEAVES[9]), Leaf.parse(LEAVES[15])
+    first, second = LogLeaf.parse(LEAVES[9]), LogLeaf.parse(LEAVES[15])
     leaves = list(LEAVES)
     for index, body, place in ((9, second, first), (15, first, second)):
         moved = replace(body, sequence=place.sequence, block_number=place.block_number, recorded_at=place.recorded_at)
@@ -152,7 +152,8 @@ def test_an_entry_left_out_under_a_new_signature(folder: Path) -> None:
 
 def test_a_version_left_out_under_a_new_signature_with_new_numbers(folder: Path) -> None:
     leaves = [
-        replace(Leaf.parse(leaf), sequence=number).encode() for number, leaf in enumerate(LEAVES[:99] + LEAVES[100:], 1)
+        replace(LogLeaf.parse(leaf), sequence=number).encode()
+        for number, leaf in enumerate(LEAVES[:99] + LEAVES[100:], 1)
     ]
     found = kinds(audit("--dir", written(folder, leaves, note=KEY.note(leaves))))
     assert found == {"order": ["entry 100"]}
@@ -181,7 +182,7 @@ def test_a_missing_tail_against_a_held_checkpoint(folder: Path, held: Path) -> N
 
 def test_a_fork_that_was_signed_anew(folder: Path, held: Path) -> None:
     """History written anew with the log's own key: in itself it is sound, and whoever kept a checkpoint has the proof."""
-    other = [*LEAVES[:50], replace(Leaf.parse(LEAVES[50]), entry=b"{}").encode(), *LEAVES[51:]]
+    other = [*LEAVES[:50], replace(LogLeaf.parse(LEAVES[50]), entry=b"{}").encode(), *LEAVES[51:]]
     written(folder, other, note=KEY.note(other))
     assert audit("--dir", folder)["sound"]
     found = kinds(audit("--dir", folder, "--held", held))
@@ -189,7 +190,7 @@ def test_a_fork_that_was_signed_anew(folder: Path, held: Path) -> None:
 
 
 def test_a_fork_of_the_same_size(folder: Path) -> None:
-    other = [*LEAVES[:-1], replace(Leaf.parse(LEAVES[-1]), entry=b"{}").encode()]
+    other = [*LEAVES[:-1], replace(LogLeaf.parse(LEAVES[-1]), entry=b"{}").encode()]
     kept = folder.parent / "kept"
     kept.write_bytes(KEY.note(other))
     assert kinds(audit("--dir", folder, "--held", kept)) == {"fork": [f"checkpoint of {COUNT}"]}
@@ -243,7 +244,7 @@ def test_a_bad_signature_inside_an_entry_is_found_where_logs_are_checked(tmp_pat
     write_log(tmp_path / "good", leaves, KEY.note(leaves))
     body = audit("--dir", tmp_path / "good", "--logs")
     assert (body["sound"], body["dids"]) == (True, 3)
-    parsed = Leaf.parse(leaves[1])
+    parsed = LogLeaf.parse(leaves[1])
     at = parsed.entry.index(b'"proofValue":"z') + 20
     forged = parsed.entry[:at] + (b"2" if parsed.entry[at : at + 1] != b"2" else b"3") + parsed.entry[at + 1 :]
     leaves[1] = replace(parsed, entry=forged).encode()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.conformance.controller import BIRTH, Life, Signer
+from identity_core.conformance.controller import BIRTH, Life, WalletSigner
 from identity_core.domain import evidence, history, times
 from identity_core.domain.change import AddService, Deactivate, Expire, NewService, Rotate, Update
 from identity_core.domain.history import LogInvalid
@@ -99,7 +99,7 @@ PARAMETERS: dict[str, Callable[[Item], object]] = {
     "proof by somebody": lambda item: change(item).update(proofBy="mallory"),
     "grace not strict": lambda item: change(item).update(strictGrace=False),
     "grace strict": lambda item: change(item).update(strictGrace=True),
-    "new update keys": lambda item: item["parameters"].update(updateKeys=[Signer("mallory").multikey]),
+    "new update keys": lambda item: item["parameters"].update(updateKeys=[WalletSigner("mallory").multikey]),
     "another method": lambda item: item["parameters"].update(method="did:ids:2.0"),
     "a method again": lambda item: item["parameters"].update(method="did:ids:1.0"),
     "an scid again": lambda item: item["parameters"].update(scid=item["state"]["id"].split(":")[2]),
@@ -281,8 +281,8 @@ def test_proofs(life: Life, update: Item) -> None:
         {"created": time[:19] + "Z"},
         {"verificationMethod": LOG_KEY.multikey},
         {"verificationMethod": f"did:key:{LOG_KEY.multikey}"},
-        {"verificationMethod": f"did:key:{LOG_KEY.multikey}#{Signer('x').multikey}"},
-        {"verificationMethod": f"did:key:{Signer('x').multikey}#{LOG_KEY.multikey}"},
+        {"verificationMethod": f"did:key:{LOG_KEY.multikey}#{WalletSigner('x').multikey}"},
+        {"verificationMethod": f"did:key:{WalletSigner('x').multikey}#{LOG_KEY.multikey}"},
         {"verificationMethod": f"did:web:{LOG_KEY.multikey}#{LOG_KEY.multikey}"},
         {"id": "urn:x"},
         {"expires": "2027-01-01T00:00:00Z"},
@@ -313,7 +313,7 @@ def test_a_genesis_breaks_no_rule_either(life: Life) -> None:
         lambda item: item["parameters"].update(updateKeys=[]),
         lambda item: item["parameters"].update(updateKeys=LOG_KEY.multikey),
         lambda item: item["parameters"].update(updateKeys=[LOG_KEY.multikey, 1]),
-        lambda item: item["parameters"].update(updateKeys=[Signer("x").multikey]),
+        lambda item: item["parameters"].update(updateKeys=[WalletSigner("x").multikey]),
         lambda item: item["parameters"].update(updateKeys=[LOG_KEY.multikey] * 2),
         lambda item: item["parameters"].update(updateKeys=[LOG_KEY.multikey, x25519]),
         lambda item: item["parameters"].update(witness={}),
@@ -357,7 +357,7 @@ def test_who_signs_as_controller_says_so() -> None:
     """``proofBy`` is the controller's where the key that signs the entry also authenticates for the DID; it cannot be denied."""
     from identity_core.domain.change import Create, NewKey
 
-    own = Signer("own key of the controller")
+    own = WalletSigner("own key of the controller")
     creation = Create(
         (NewKey("Ed25519VerificationKey2020", own.multikey, ("authentication",)),), (own.multikey, LOG_KEY.multikey)
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.conformance.controller import Signer
+from identity_core.conformance.controller import WalletSigner
 from identity_core.domain import history
 from identity_core.domain.log import LogInvalid, verify
 from tests.attack.log_forger import METHOD, parsed, resealed, sealed, whole_life
@@ -98,7 +98,7 @@ def test_an_entry_of_another_did(place: int) -> None:
 
 @pytest.mark.parametrize("place", range(1, len(LINES)))
 def test_an_entry_signed_by_a_stranger(place: int) -> None:
-    stranger = Signer("stranger")
+    stranger = WalletSigner("stranger")
     before = LIFE.states[place - 1]
     refused([*LINES[:place], resealed(parsed(LINES[place]), before, stranger)])
     body = {name: value for name, value in parsed(LINES[place]).items() if name != "proof"}

@@ -18,12 +18,12 @@ import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.document import Document
-from identity_core.domain.verification import Finding, Question, Verdict
+from identity_core.domain.document import DidDocument
+from identity_core.domain.verification import CheckCode, ProofQuestion, ProofVerification
 from identity_core.errors import IdentityError, ProofNotFound
-from identity_core.ports.timeline import TimelineWish
-from identity_core.ports.verifications import VerificationWish
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.ports.timeline import TimelineQuery
+from identity_core.ports.verifications import VerificationQuery
+from identity_core.use_cases.dids.writer import RequestContext
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.verify import ReceivedProof
 from tests.attack.stranger import rounds
@@ -52,9 +52,9 @@ def tell(tmp_path: Path) -> Callable[[Story], None]:
     return tell
 
 
-async def bare(rooms: Verifying, text: str, question: Question | None = None) -> Verdict:
+async def bare(rooms: Verifying, text: str, question: ProofQuestion | None = None) -> ProofVerification:
     """The verification of an envelope alone."""
-    return await rooms.received(ReceivedProof(text, None, None, None), question or Question(), None)
+    return await rooms.received(ReceivedProof(text, None, None, None), question or ProofQuestion(), None)
 
 
 def opened(text: str) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_octets_flipped_anywhere(tell: Callable[[Story], None]) -> None:
             octets[dice.randrange(len(octets))] ^= 1 << dice.randrange(8)
             verdict = await bare(rooms, base64url_encode(bytes(octets)))
             assert not verdict.verified
-            assert set(verdict.errors) <= set(Finding)
+            assert set(verdict.errors) <= set(CheckCode)
 
     tell(story)
 
@@ -123,7 +123,7 @@ def test_octets_flipped_anywhere(tell: Callable[[Story], None]) -> None:
 def test_whatever_is_sent_is_a_verdict(tell: Callable[[Story], None], text: str) -> None:
     async def story(rooms: Verifying) -> None:
         verdict = await bare(rooms, text)
-        assert (verdict.verified, verdict.errors) == (False, (Finding.PROOF_INVALID,))
+        assert (verdict.verified, verdict.errors) == (False, (CheckCode.PROOF_INVALID,))
 
     tell(story)
 
@@ -136,7 +136,7 @@ def test_each_public_signal_and_their_order(tell: Callable[[Story], None]) -> No
         edits += [signals[:-1], (*signals, ""), tuple(reversed(signals)), ()]
         for edit in edits:
             verdict = await rooms.verify(made, public_signals=edit)
-            assert verdict.errors == (Finding.PUBLIC_SIGNALS_MISMATCH,)
+            assert verdict.errors == (CheckCode.PUBLIC_SIGNALS_MISMATCH,)
 
     tell(story)
 
@@ -146,9 +146,9 @@ def test_a_proof_shown_to_another_verifier(tell: Callable[[Story], None]) -> Non
 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge="the challenge of Vera", domain=SHOP)
-        shop = Question(challenge="the challenge of the bank", domain="https://bank.example")
+        shop = ProofQuestion(challenge="the challenge of the bank", domain="https://bank.example")
         for verdict in (await rooms.verify(made, shop), await rooms.verify_stored(made, shop)):
-            assert verdict.errors == (Finding.CHALLENGE_MISMATCH, Finding.DOMAIN_MISMATCH)
+            assert verdict.errors == (CheckCode.CHALLENGE_MISMATCH, CheckCode.DOMAIN_MISMATCH)
 
     tell(story)
 
@@ -169,7 +169,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
             found = await real(did)
             state = found.recorded.state
             value = json.loads(json.dumps(listed).replace(ivo, mallory))
-            changed = replace(state, document=Document.read(value))
+            changed = replace(state, document=DidDocument.read(value))
             return replace(found, recorded=replace(found.recorded, state=changed)) if str(did) == mallory else found
 
         class Reader:
@@ -180,7 +180,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
         check = replace(rooms.received.check, issuers=replace(rooms.received.check.issuers, reader=Reader))  # type: ignore[arg-type]
         rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(check, 16))
         verdict = await bare(rooms, closed(renamed))
-        assert verdict.errors == (Finding.PROOF_INVALID,)
+        assert verdict.errors == (CheckCode.PROOF_INVALID,)
         assert {item.name: item.ok for item in verdict.checks}["issuerKey"] is True
 
     tell(story)
@@ -189,7 +189,7 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
 def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        occasion = Occasion("getProof", rooms.caller(rooms.mallory), "r-6")
+        occasion = RequestContext("getProof", rooms.caller(rooms.mallory), "r-6")
         refusals: list[IdentityError] = []
         for proof_id in (made.id, "00000000-0000-4000-8000-000000000000", "' OR 1=1 --", "%", ""):
             with pytest.raises(ProofNotFound) as refused:
@@ -214,13 +214,13 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
         token = rooms.token(action="zkp.prove.income.gte")
         made = await rooms.made(token=token, predicate=predicate)
         vera = rooms.caller(rooms.vera)
-        await rooms.verify(made, Question(predicate), caller=vera)
-        await rooms.verify(made, Question({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)
+        await rooms.verify(made, ProofQuestion(predicate), caller=vera)
+        await rooms.verify(made, ProofQuestion({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)
         await rooms.verify_stored(made, caller=OPERATOR)
-        await rooms.get(made.id, Occasion("getProof", OPERATOR, "r-6"))
-        await rooms.revoke(made.id, "over", 0, Occasion("revokeProof", OPERATOR, "r-7"))
-        rows = repr(await rooms.store.timeline.list(TimelineWish(None)))
-        rows += repr(await rooms.store.verifications.list(VerificationWish(None, None)))
+        await rooms.get(made.id, RequestContext("getProof", OPERATOR, "r-6"))
+        await rooms.revoke(made.id, "over", 0, RequestContext("revokeProof", OPERATOR, "r-7"))
+        rows = repr(await rooms.store.timeline.list(TimelineQuery(None)))
+        rows += repr(await rooms.store.verifications.list(VerificationQuery(None, None)))
         rows += repr([line.line for line in await rooms.store.audit.chain(after=0, limit=10_000)])
         assert "proof.verified" in rows
         for secret in (str(THRESHOLD), str(THRESHOLD + 1), str(VALUES["income"]), str(VALUES["birthDate"])):

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from identity_core.cli.local_server import local_server
-from identity_core.client import Session, Signer
+from identity_core.client import Client, Signer
 from identity_core.domain import schema_json, status_list
 from identity_core.domain.credential_signature import canonical_values, check_signature
 from tests.attack.stranger import GENEROUS
@@ -57,7 +57,7 @@ def curve(seconds: float) -> None:
 
 def service(seconds: float) -> None:
     """Over HTTP."""
-    with local_server(environment=GENEROUS) as server, Session(server.url, api_key=server.api_key) as session:
+    with local_server(environment=GENEROUS) as server, Client(server.url, api_key=server.api_key) as session:
         ivo = session.create({"method": "ids", "options": {"additionalKeys": [BLS], "storeSecrets": True}})
         hana = session.create({"method": "ids"})
         attributes = schema_json.to_json(a_schema())["attributes"]

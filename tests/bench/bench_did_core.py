@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from identity_core.codec import jcs, strict_json
-from identity_core.conformance.controller import Controller, Signer
+from identity_core.conformance.controller import Controller, WalletSigner
 from identity_core.domain import history
 from identity_core.domain.change import AddService, Create, NewService, Update
 from identity_core.domain.evolution import Rules
@@ -35,14 +35,14 @@ def report(name: str, microseconds: float) -> None:
     print(f"{name:46s} {microseconds:9.1f} us")
 
 
-def creations(controller: Controller, signer: Signer, types: Sequence[str]) -> list[Create]:
+def creations(controller: Controller, signer: WalletSigner, types: Sequence[str]) -> list[Create]:
     service = NewService("DIDCommMessaging", "https://agent.example/didcomm")
     return [
         Create(tuple(controller.new_key(name) for name in types), (signer.multikey,), (service,)) for _ in range(ROUNDS)
     ]
 
 
-def report_creation(chain: Chain, controller: Controller, signer: Signer, types: Sequence[str]) -> None:
+def report_creation(chain: Chain, controller: Controller, signer: WalletSigner, types: Sequence[str]) -> None:
     def whole(change: Create) -> history.DidState:
         return chain.apply(None, signer.seal(chain.draft(None, change, AT, signer=signer.multikey)))
 
@@ -58,7 +58,7 @@ def report_creation(chain: Chain, controller: Controller, signer: Signer, types:
 
 
 def main() -> None:
-    chain, controller, signer = Chain("ids", Rules()), Controller("bench"), Signer("bench")
+    chain, controller, signer = Chain("ids", Rules()), Controller("bench"), WalletSigner("bench")
 
     def create(change: Create) -> history.DidState:
         return chain.apply(None, signer.seal(chain.draft(None, change, AT, signer=signer.multikey)))

@@ -30,7 +30,7 @@ import uvloop
 from identity_ledger_sql import SqlLedger
 
 from identity_core.database import migrate, open_database
-from identity_core.ports.repositories import SpentChallenge
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
 from tests.bench.slow_disk import slow_disk
 from tests.fault.ledger_check import ROWS, check_chain, check_ledger
@@ -113,7 +113,7 @@ async def challenges(folder: Path, callers: int, seconds: float) -> None:
 
     async def step(caller: int, turn: int) -> None:
         saying = hashlib.sha256(DID.format(caller).encode()).digest()[:16]
-        await store.spent_challenges.spend(SpentChallenge(os.urandom(32), saying, turn, end))
+        await store.spent_challenges.spend(ChallengeUseRow(os.urandom(32), saying, turn, end))
 
     await measured(f"challenge spent, {callers} callers", callers, seconds, step)
     await store.close()

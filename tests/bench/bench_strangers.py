@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from identity_core.client import Session, ibct
+from identity_core.client import Client, ibct
 from tests.attack.flood import Flood, variations
 from tests.bench.parties import PATH, Parties, gather
 from tests.bench.servers import UNLIMITED, Server, running
@@ -33,7 +33,7 @@ BALANCES = list(range(-1000, 3096))
 
 def dearest(parties: Parties, token: str) -> str:
     """The text of a proof about all of ``BALANCES``."""
-    wish = ibct.Wish(
+    wish = ibct.IbctTemplate(
         parties.aki.did, ibct.action_text("balance", "set_member"), parties.delegation_id, timedelta(days=1)
     )
     body = ibct.proof_request(ibct.issue(parties.hana, wish), parties.credential_id, value=BALANCES)
@@ -96,7 +96,7 @@ def main() -> None:
         command = [sys.executable, "-m", "identity_core", "serve", "--port", "{port}", "--data-dir", place]
         with running(command, environment, "/ready", status=200, pin=False) as server:
             parties = gather(server, key, "balance", "set_member")
-            with Session(server.url) as session:
+            with Client(server.url) as session:
                 token = str(session.token(parties.aki)["access_token"])
             requests = variations(dearest(parties, token), 24)
             target = ("127.0.0.1", int(server.url.rpartition(":")[2]))

@@ -22,7 +22,7 @@ from pathlib import Path
 from identity_core.cli.ledger_audit import examine
 from identity_core.cli.ledger_sources import FolderSource
 from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.proof_text import TlogProof
 from identity_core.domain.merkle.proofs import consistency_spans, inclusion_spans, span_hash, verify_inclusion
 from identity_core.domain.merkle.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
@@ -42,7 +42,7 @@ def leaves(count: int) -> Iterator[bytes]:
         clock.move(microseconds=700)
         hash_ = leaf_hash(b"%d" % number).hex()
         did = f"did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAn{number // 3:08}"
-        yield Leaf(number + 1, hash_, number // 16 + 1, clock.time, did, number % 3 + 1, ENTRY).encode()
+        yield LogLeaf(number + 1, hash_, number // 16 + 1, clock.time, did, number % 3 + 1, ENTRY).encode()
 
 
 async def fill(folder: Path, target: Path, count: int) -> Store:
@@ -87,7 +87,7 @@ async def proofs(store: Store, count: int, rounds: int, target: Path) -> None:
         _ = [span_hash(span, node) for span in spans]
         consistency.append(time.perf_counter() - started)
         text = f"{Checkpoint(key.verifier.name, count, frontier.root).text}\n{key.verifier.line(bytes(64))}"
-        receipt = Leaf(index + 1, "0" * 64, index // 16 + 1, MovableClock().time, "did:x:y", 1, b"").receipt
+        receipt = LogLeaf(index + 1, "0" * 64, index // 16 + 1, MovableClock().time, "did:x:y", 1, b"").receipt
         sizes.append(len(TlogProof(index, hashes, text.encode(), receipt).encode()))
     for label, times in (
         ("inclusion proof", inclusion),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from identity_core.client import Session, Signer, ibct
+from identity_core.client import Client, Signer, ibct
 from identity_core.domain.times import printed
 from tests.bench.bench_prover import CASES, SCHEMA, VALUES
 from tests.bench.servers import Server
@@ -37,19 +37,19 @@ class Parties:
 
     def body(self) -> str:
         """A request under a token of its own."""
-        wish = ibct.Wish(self.aki.did, ACTION, self.delegation_id, LIFETIME)
+        wish = ibct.IbctTemplate(self.aki.did, ACTION, self.delegation_id, LIFETIME)
         return json.dumps(ibct.proof_request(ibct.issue(self.hana, wish), self.credential_id, value=BOUND))
 
     def requests(self, count: int) -> Sequence[bytes]:
         """So many requests as they go over the wire, under a new access token of Aki's: it is good for ten minutes."""
-        with Session(self.server.url) as session:
+        with Client(self.server.url) as session:
             header = {"Authorization": f"Bearer {session.token(self.aki)['access_token']}"}
         return [octets("POST", PATH, header, self.body()) for _ in range(count)]
 
 
 def gather(server: Server, key: str, *more: str) -> Parties:
     """Makes the three of them and what they gave each other; ``more`` is one further question, an attribute and a type."""
-    with Session(server.url, api_key=key) as session:
+    with Client(server.url, api_key=key) as session:
         bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
         hana, aki = (session.create({"method": "ids"}) for _ in range(2))

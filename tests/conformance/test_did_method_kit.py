@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from identity_core.codec import jcs
-from identity_core.conformance.controller import Controller, Life, Signer
+from identity_core.conformance.controller import Controller, Life, WalletSigner
 from identity_core.conformance.did_method import DidMethodConformance
 from identity_core.domain.change import SetAlsoKnownAs
 from identity_core.domain.did import Did
@@ -133,7 +133,7 @@ BROKEN = {
 def run(method: Good, name: str) -> None:
     """One test of the kit, the way pytest would call it."""
     kit = DidMethodConformance()
-    controller, signer = Controller("kit"), Signer("kit")
+    controller, signer = Controller("kit"), WalletSigner("kit")
     test: Callable[..., None] = getattr(kit, name)
     wanted = test.__code__.co_varnames[1 : test.__code__.co_argcount]
     if wanted == ("method",):
@@ -162,7 +162,7 @@ class ShowsNoEvidence(DidMethodConformance):
 
 
 def test_a_draft_that_checks_no_signature_fails_where_entries_cannot_show_it() -> None:
-    controller, signer = Controller("kit"), Signer("kit")
+    controller, signer = Controller("kit"), WalletSigner("kit")
     life = Life(Good(), controller.creation(signer), controller, signer)
     with pytest.raises(pytest.fail.Exception):
         ShowsNoEvidence().test_a_forged_signature_of_the_controller_is_refused(life)

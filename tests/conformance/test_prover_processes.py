@@ -14,7 +14,7 @@ import pytest
 
 from identity_core.bootstrap import SystemClock
 from identity_core.conformance.prover import ProverConformance
-from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sources import module_source
 from identity_core.ports.prover import ProofWorkers
@@ -54,8 +54,8 @@ class InProcesses:
         proof: ZkProof = self._run(self._workers.prove(statement, witness, context=context))
         return proof
 
-    def read(self, proof: str) -> Presented:
-        presented: Presented = self._run(self._workers.read(proof))
+    def read(self, proof: str) -> PresentedProof:
+        presented: PresentedProof = self._run(self._workers.read(proof))
         return presented
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:

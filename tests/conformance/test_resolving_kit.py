@@ -14,7 +14,7 @@ from _pytest.outcomes import Failed
 from identity_core.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
 from identity_core.domain import foreign
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable
 
@@ -106,18 +106,18 @@ class Trusting(Shelf):
     async def resolve(self, did: Did) -> DidState | None:
         from dataclasses import replace
 
-        from identity_core.conformance.controller import BIRTH, Controller, Signer
+        from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
         from identity_core.domain.evolution import Rules
         from identity_core.domain.log.chain import Chain
 
         state = await super().resolve(did)
         if state is None:
             return None
-        signer = Signer("x")
+        signer = WalletSigner("x")
         draft = Chain("ids", Rules()).draft(None, Controller("x").creation(signer), BIRTH, signer=signer.multikey)
         own = draft.after(signer.sign(draft)).document
 
-        class Both(Document):
+        class Both(DidDocument):
             def to_json(self) -> Any:
                 return DOCUMENT
 

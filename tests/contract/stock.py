@@ -16,15 +16,15 @@ from connexion.options import SwaggerUIOptions
 from connexion.resolver import Resolution, Resolver
 from connexion.security import NO_VALUE, AbstractSecurityHandler
 
-from identity_core.api.contract import Document, bind, operations
-from identity_core.api.request import Gate, Handler, Operation, Request
+from identity_core.api.contract import OpenApiDocument, bind, operations
+from identity_core.api.request import Admission, Handler, Operation, Request
 from identity_core.errors import IdentityError
 
 Names = Mapping[str, set[str]]
 
 
 def build_stock_app(
-    document: Document, handlers: Sequence[object], *, gate: Gate, schemes: Mapping[str, str], lifespan: Any
+    document: OpenApiDocument, handlers: Sequence[object], *, gate: Admission, schemes: Mapping[str, str], lifespan: Any
 ) -> AsyncApp:
     """The stock application over ``document`` and ``handlers``."""
     app = AsyncApp("identity_core.api", lifespan=lifespan, swagger_ui_options=SwaggerUIOptions(swagger_ui=False))
@@ -78,7 +78,7 @@ def _request(headers: Mapping[str, str]) -> Request:
     return Request(headers={name.lower(): value for name, value in headers.items()})
 
 
-def _by_gate(gate: Gate, schemes: Mapping[str, str]) -> type[AbstractSecurityHandler]:
+def _by_gate(gate: Admission, schemes: Mapping[str, str]) -> type[AbstractSecurityHandler]:
     """Connexion asks scheme by scheme; each question goes to the gate as an operation that takes this scheme only."""
     known = frozenset(schemes.values())
 

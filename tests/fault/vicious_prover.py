@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.domain.predicate import Predicate
-from identity_core.domain.proof import Context, Presented, WitnessInvalid, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, WitnessInvalid, ZkProof
 from identity_core.domain.schema import Schema
 from identity_core.errors import Overloaded, PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.plugin import BuildContext, NotConfigured, PluginError, Provider, hookimpl
@@ -186,12 +186,12 @@ VICES: dict[str, Callable[[ViciousProver, Any, Context], Any]] = {
 
 CONTEXT = Context("a", bytes(16), datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC), "p", None, None)
 RUINED: dict[str, Callable[[], Any]] = {
-    "text": lambda: "Presented",
-    "empty": lambda: object.__new__(Presented),
-    "no-schema": lambda: Presented("m", "schema", (), CONTEXT),  # type: ignore[arg-type]
-    "no-context": lambda: Presented("m", SCHEMA, (), None),  # type: ignore[arg-type]
-    "predicates": lambda: Presented("m", SCHEMA, (1, 2), CONTEXT),  # type: ignore[arg-type]
-    "foreign-predicate": lambda: Presented("m", SCHEMA, (FOREIGN,), CONTEXT),
+    "text": lambda: "PresentedProof",
+    "empty": lambda: object.__new__(PresentedProof),
+    "no-schema": lambda: PresentedProof("m", "schema", (), CONTEXT),  # type: ignore[arg-type]
+    "no-context": lambda: PresentedProof("m", SCHEMA, (), None),  # type: ignore[arg-type]
+    "predicates": lambda: PresentedProof("m", SCHEMA, (1, 2), CONTEXT),  # type: ignore[arg-type]
+    "foreign-predicate": lambda: PresentedProof("m", SCHEMA, (FOREIGN,), CONTEXT),
 }
 
 

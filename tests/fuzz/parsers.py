@@ -14,7 +14,7 @@ from identity_prover_bbs.envelope import Envelope
 from identity_core.api.negotiation import negotiate
 from identity_core.codec import jcs, multibase, multikey, strict_json
 from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
-from identity_core.crypto.bbs.suite import ProofInvalid, SignatureInvalid, ciphersuite
+from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381.choice import select
 from identity_core.domain import challenge, endpoint, status_list, times, token, verifiable_credential
 from identity_core.domain.action import Action, Grant, literal_of
@@ -24,8 +24,8 @@ from identity_core.domain.did import Did
 from identity_core.domain.log import entry, verifier
 from identity_core.domain.merkle import proof_text, tiles
 from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.history import History
-from identity_core.domain.merkle.leaf import Leaf, read_head
+from identity_core.domain.merkle.history import LoggedHistory
+from identity_core.domain.merkle.leaf import LogLeaf, read_head
 from identity_core.domain.merkle.note import Note, VerifierKey
 from identity_core.domain.merkle.tiles import Tile
 from identity_core.domain.merkle.witness import Submission
@@ -180,9 +180,9 @@ PARSERS: dict[str, Parser] = {
     "entry_bundle": Parser(
         tiles.unbundled, (ValueError, IdentityError), (tiles.bundled([b"a", b"", b"bc"]),), tiles.bundled
     ),
-    "leaf": Parser(Leaf.parse, (ValueError, IdentityError), (b'{"did":"a"}',)),
+    "leaf": Parser(LogLeaf.parse, (ValueError, IdentityError), (b'{"did":"a"}',)),
     "entry_head": Parser(read_head, (ValueError, IdentityError), (json.dumps(ENTRY).encode(),)),
-    "history": Parser(History.parse, (ValueError, IdentityError), (b'{"did":"a","entries":[]}',)),
+    "history": Parser(LoggedHistory.parse, (ValueError, IdentityError), (b'{"did":"a","entries":[]}',)),
     "envelope": of_text(
         Envelope.decode,
         (IdentityError,),
@@ -190,9 +190,9 @@ PARSERS: dict[str, Parser] = {
         write=lambda found: found.encode(),
     ),
     "bbs_proof": Parser(
-        lambda octets: octets_to_proof(SUITE, octets), (ProofInvalid,), (bytes(272), b"\xc0" + bytes(271))
+        lambda octets: octets_to_proof(SUITE, octets), (BbsProofInvalid,), (bytes(272), b"\xc0" + bytes(271))
     ),
-    "bbs_signature": Parser(lambda octets: octets_to_signature(SUITE, octets), (SignatureInvalid,), (bytes(80),)),
+    "bbs_signature": Parser(lambda octets: octets_to_signature(SUITE, octets), (BbsSignatureInvalid,), (bytes(80),)),
     "bbs_public_key": Parser(lambda octets: octets_to_public_key(SUITE, octets), (ValueError,), (b"\xc0" + bytes(95),)),
     "accept": of_text(
         lambda text: negotiate(text, ("application/json", "application/did+json")),

@@ -22,7 +22,7 @@ from typing import Any
 
 import httpx
 
-from identity_core.bootstrap.house import open_house
+from identity_core.bootstrap.installation import open_installation
 from identity_core.client import Signer, ibct
 from identity_core.domain.times import printed
 from identity_core.settings import load
@@ -106,7 +106,7 @@ async def _walks(folder: Path) -> dict[str, Walk]:
     threading.setprofile(recorder)
     try:
         settings = load(environment=PATIENT, overrides={"data_dir": folder})
-        async with open_house(settings) as installation:
+        async with open_installation(settings) as installation:
             key = await installation.first_key()
             transport = httpx.ASGITransport(app=installation.app)
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost/api/v1") as client:
@@ -164,7 +164,7 @@ async def _proof_requests(house: _Installation) -> Callable[[], tuple[Any, ...]]
     signer = Signer(hana["did"], hana["keys"]["authentication"]["privateKey"])
 
     def request() -> tuple[Any, ...]:
-        wish = ibct.Wish(aki["did"], action, delegation["id"], timedelta(hours=1))
+        wish = ibct.IbctTemplate(aki["did"], action, delegation["id"], timedelta(hours=1))
         body = ibct.proof_request(ibct.issue(signer, wish), credential["id"], value=18)
         return "/zkp/delegated-proofs", json.loads(json.dumps(body))
 

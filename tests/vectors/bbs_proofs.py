@@ -15,7 +15,7 @@ from identity_core.crypto.bbs.octets import (
     octets_to_signature,
     proof_to_octets,
 )
-from identity_core.crypto.bbs.suite import MAX_MESSAGES, Ciphersuite, ProofInvalid, RandomScalars
+from identity_core.crypto.bbs.suite import MAX_MESSAGES, BbsProofInvalid, Ciphersuite, RandomScalars
 from identity_core.crypto.bls12381 import ORDER
 from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
 
@@ -67,7 +67,7 @@ def proof_verify(
     disclosed_messages: Sequence[bytes],
     disclosed_indexes: Sequence[int],
 ) -> None:
-    """Raises ``ProofInvalid`` or ``InvalidKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
+    """Raises ``BbsProofInvalid`` or ``InvalidKey``. Messages stand in the order of ``disclosed_indexes``: ascending."""
     try:
         check_octets("header", header)
         check_octets("presentation header", presentation_header)
@@ -75,7 +75,7 @@ def proof_verify(
         core.undisclosed_indexes(MAX_MESSAGES, disclosed_indexes)
         disclosed = dict(zip(disclosed_indexes, scalars, strict=True))
     except ValueError as fault:
-        raise ProofInvalid(str(fault)) from fault
+        raise BbsProofInvalid(str(fault)) from fault
     key = octets_to_public_key(suite, public_key)
     decoded = octets_to_proof(suite, proof)
     init = core.proof_verify_init(suite, key, decoded, header, disclosed)

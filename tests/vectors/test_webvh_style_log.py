@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from identity_core.conformance.controller import Signer
+from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.log import LogInvalid, entry, verify, webvh
 from tests.vectors.files import vector, vector_json
 
@@ -59,7 +59,7 @@ def test_swap_removal_repetition_and_another_beginning(entries: list[dict]) -> N
             verify_again(mutated)
 
 
-def resigned(item: dict, predecessor: str, signer: Signer) -> dict:
+def resigned(item: dict, predecessor: str, signer: WalletSigner) -> dict:
     """The entry with a hash and a proof that fit, by a key of somebody."""
     body = {name: value for name, value in item.items() if name != "proof"}
     body["versionId"] = predecessor
@@ -71,7 +71,7 @@ def resigned(item: dict, predecessor: str, signer: Signer) -> dict:
 
 
 def test_another_signer(entries: list[dict]) -> None:
-    stranger = Signer("stranger")
+    stranger = WalletSigner("stranger")
     forged = resigned(entries[1], entries[0]["versionId"], stranger)
     with pytest.raises(LogInvalid, match="may not sign"):
         verify_again([entries[0], forged])
@@ -85,7 +85,7 @@ def test_another_signer(entries: list[dict]) -> None:
     [
         (lambda item: item["parameters"].pop("updateKeys"), "pre-rotation"),
         (lambda item: item["parameters"].pop("nextKeyHashes"), "pre-rotation"),
-        (lambda item: item["parameters"].update(updateKeys=[Signer("stranger").multikey]), "committed"),
+        (lambda item: item["parameters"].update(updateKeys=[WalletSigner("stranger").multikey]), "committed"),
         (lambda item: item.update(versionTime="2026-01-01T00:00:00Z"), "later"),
         (lambda item: item.update(versionTime="2025-12-31T23:59:59Z"), "later"),
         (lambda item: item["parameters"].update(method="did:webvh:0.5"), "version"),
@@ -100,14 +100,14 @@ def test_what_a_stolen_key_may_not_write(entries: list[dict], change, reason: st
     """Hash and signature fit; the rules do not."""
     change(entries[1])
     with pytest.raises(LogInvalid, match=reason):
-        verify_again([entries[0], resigned(entries[1], entries[0]["versionId"], Signer("stranger"))])
+        verify_again([entries[0], resigned(entries[1], entries[0]["versionId"], WalletSigner("stranger"))])
 
 
 def test_nothing_follows_a_deactivation(entries: list[dict]) -> None:
     more = json.loads(json.dumps(entries[3]))
     more["versionId"], more["versionTime"] = "5-" + "Qm" + "a" * 44, "2026-01-05T00:00:00Z"
     with pytest.raises(LogInvalid, match="deactivated"):
-        verify_again([*entries, resigned(more, entries[3]["versionId"], Signer("stranger"))])
+        verify_again([*entries, resigned(more, entries[3]["versionId"], WalletSigner("stranger"))])
 
 
 def test_truncation_is_valid_by_itself(entries: list[dict]) -> None:

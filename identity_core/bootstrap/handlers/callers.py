@@ -10,7 +10,7 @@ from identity_core.api.auth import AuthHandlers
 from identity_core.api.quota import QuotaLimits, Quotas
 from identity_core.api.security import Gate
 from identity_core.bootstrap.choices import origin_of
-from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.challenge_mac import ChallengeKey
 from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
@@ -22,7 +22,7 @@ from identity_core.use_cases.auth.issue_token import IssueToken
 from identity_core.use_cases.auth.token_keys import TokenKeys
 
 
-def challenge_book(opened: Opened) -> ChallengeBook:
+def challenge_book(opened: Runtime) -> ChallengeBook:
     """Challenges as every process of this installation hands them out and takes them back."""
     chosen = opened.settings.challenge
     return ChallengeBook(
@@ -35,7 +35,7 @@ def challenge_book(opened: Opened) -> ChallengeBook:
     )
 
 
-def auth_handlers(opened: Opened, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
+def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
     """The handlers of the tag ``auth``."""
     reader, store, clock, settings = opened.reader, opened.store, opened.clock, opened.settings
     origin, random = origin_of(settings), secrets.token_bytes
@@ -45,14 +45,14 @@ def auth_handlers(opened: Opened, token_keys: TokenKeys, challenges: ChallengeBo
     return AuthHandlers(reader, challenge, issue, token_keys)
 
 
-def api_key_handlers(opened: Opened) -> ApiKeyHandlers:
+def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
     """The handlers of the tag ``api_keys``."""
     keys, audit, clock = opened.keys, opened.store.audit, opened.clock
     administer = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
     return ApiKeyHandlers(*administer, audit, clock, opened.fingerprint)
 
 
-def gate_of(opened: Opened, token_keys: TokenKeys, challenges: ChallengeBook, quotas: Quotas) -> Gate:
+def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook, quotas: Quotas) -> Gate:
     """What authenticates every request, and limits it."""
     reader, clock, origin = opened.reader, opened.clock, origin_of(opened.settings)
     api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, clock, opened.fingerprint)
@@ -67,7 +67,7 @@ def gate_of(opened: Opened, token_keys: TokenKeys, challenges: ChallengeBook, qu
     )
 
 
-def _policy(opened: Opened) -> Policy:
+def _policy(opened: Runtime) -> Policy:
     throttle = opened.settings.throttle
     return Policy(
         opened.buckets,
@@ -78,7 +78,7 @@ def _policy(opened: Opened) -> Policy:
     )
 
 
-def quotas_of(opened: Opened) -> Quotas:
+def quotas_of(opened: Runtime) -> Quotas:
     """How much DIDs may write."""
     quota = opened.settings.quota
     limits = QuotaLimits(

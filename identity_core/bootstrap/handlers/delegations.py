@@ -6,7 +6,7 @@ import secrets
 from datetime import timedelta
 
 from identity_core.api.delegations import DelegationHandlers
-from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.autonomy import AutonomyTable
 from identity_core.use_cases.delegations.access import DelegationAccess
 from identity_core.use_cases.delegations.create import CreateDelegation
@@ -15,11 +15,11 @@ from identity_core.use_cases.delegations.journal import Journal
 from identity_core.use_cases.delegations.list import ListDelegations
 from identity_core.use_cases.delegations.resume import ResumeDelegation
 from identity_core.use_cases.delegations.revoke import RevokeDelegation
+from identity_core.use_cases.delegations.revoke_ibct import RevokeIbct
 from identity_core.use_cases.delegations.suspend import SuspendDelegation
-from identity_core.use_cases.ibcts.revoke import RevokeIbct
 
 
-def delegation_handlers(opened: Opened, autonomy: AutonomyTable) -> DelegationHandlers:
+def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:
     """The handlers of the tag ``delegations``."""
     reader, store, clock, chosen = opened.reader, opened.store, opened.clock, opened.settings.delegation
     access = DelegationAccess(store.delegations)

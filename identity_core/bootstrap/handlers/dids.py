@@ -7,7 +7,7 @@ import secrets
 from identity_core.api.dids import DidHandlers
 from identity_core.api.dids_cache import AnswerCache
 from identity_core.bootstrap.choices import shows_deactivated
-from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.runtime import Runtime
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.deactivate import DeactivateDid
 from identity_core.use_cases.dids.get_log import GetDidLog
@@ -20,7 +20,7 @@ from identity_core.use_cases.dids.update import UpdateDid
 from identity_core.use_cases.dids.writer import DidWriter
 
 
-def did_handlers(opened: Opened) -> DidHandlers:
+def did_handlers(opened: Runtime) -> DidHandlers:
     """The handlers of the tag ``dids``."""
     reader, ledger, store, clock = opened.reader, opened.logged.ledger, opened.store, opened.clock
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes

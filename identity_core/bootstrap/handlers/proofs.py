@@ -9,30 +9,32 @@ from identity_core.api.delegated_proofs import DelegatedProofHandlers
 from identity_core.api.proof_checks import ProofCheckHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.choices import origin_of
-from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.autonomy import AutonomyTable
-from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials
 from identity_core.use_cases.proofs.access import ProofAccess
-from identity_core.use_cases.proofs.admission import AdmitCapability
+from identity_core.use_cases.proofs.admission import CheckCapability
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
-from identity_core.use_cases.proofs.authority import FindAuthority
+from identity_core.use_cases.proofs.authority import FindDelegation
+from identity_core.use_cases.proofs.challenge_use import LIFETIME, ChallengeUse, CreateVerifierChallenge
 from identity_core.use_cases.proofs.check import CheckProof
-from identity_core.use_cases.proofs.freshness import LIFETIME, CreateVerifierChallenge, Freshness
 from identity_core.use_cases.proofs.generate_delegated import GenerateDelegatedProof
 from identity_core.use_cases.proofs.get import GetProof
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
 from identity_core.use_cases.proofs.journal import ProofJournal
 from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
-from identity_core.use_cases.proofs.question import PoseQuestion
+from identity_core.use_cases.proofs.question import PrepareProof
 from identity_core.use_cases.proofs.recording import RecordVerification
 from identity_core.use_cases.proofs.revoke import RevokeProof
 from identity_core.use_cases.proofs.status import ProofStatus
-from identity_core.use_cases.proofs.verify_received import VerifyReceivedProof
+from identity_core.use_cases.proofs.verify_received import VerifyProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
-from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
+from identity_core.use_cases.verifications.list import GetVerificationStats, ListVerificationHistory
 
 
-def delegated_proof_handlers(opened: Opened, vault: CredentialVault, autonomy: AutonomyTable) -> DelegatedProofHandlers:
+def delegated_proof_handlers(
+    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+) -> DelegatedProofHandlers:
     """generateDelegatedProof."""
     reader, provers, store, clock = opened.reader, opened.provers, opened.store, opened.clock
     origin, chosen = origin_of(opened.settings), opened.settings.proof
@@ -47,11 +49,11 @@ def delegated_proof_handlers(opened: Opened, vault: CredentialVault, autonomy: A
     )
     places, longest = (f"{origin}/api/v1/delegations/",), timedelta(days=chosen.ibct_lifetime_days)
     generate = GenerateDelegatedProof(
-        admit=AdmitCapability(reader, places, leeway, longest),
-        authority=FindAuthority(store.delegations),
+        admit=CheckCapability(reader, places, leeway, longest),
+        authority=FindDelegation(store.delegations),
         autonomy=autonomy,
-        pose=PoseQuestion(vault, provers),
-        make=MakeProof(provers, vault, clock, secrets.token_bytes, policy),
+        pose=PrepareProof(sealed_credentials, provers),
+        make=MakeProof(provers, sealed_credentials, clock, secrets.token_bytes, policy),
         invocations=store.invocations,
         anchoring=opened.anchors,
         journal=ProofJournal(store.audit, store.timeline),
@@ -61,7 +63,7 @@ def delegated_proof_handlers(opened: Opened, vault: CredentialVault, autonomy: A
     return DelegatedProofHandlers(reader, generate)
 
 
-def proof_check_handlers(opened: Opened) -> ProofCheckHandlers:
+def proof_check_handlers(opened: Runtime) -> ProofCheckHandlers:
     """The handlers of what is done with a proof that is there."""
     store, clock = opened.store, opened.clock
     proofs, audit, timeline = store.proofs, store.audit, store.timeline
@@ -69,25 +71,25 @@ def proof_check_handlers(opened: Opened) -> ProofCheckHandlers:
     check = CheckProof(opened.provers, issuers, store.credential_schemas)
     most = opened.settings.prover.anonymous_waiting
     check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
-    freshness = Freshness(store.verifier_challenges)
+    freshness = ChallengeUse(store.verifier_challenges)
     record = RecordVerification(store.verifications, timeline, audit)
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs, store.credentials, store.delegations)
     return ProofCheckHandlers(
-        received=VerifyReceivedProof(check, check_anonymously, freshness, proofs, status, record, clock),
+        received=VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock),
         stored=VerifyStoredProof(check, freshness, proofs, status, record, clock),
         get=GetProof(access, audit, clock),
         revoke=RevokeProof(access, proofs, opened.anchors, timeline, audit, clock),
     )
 
 
-def verification_handlers(opened: Opened) -> VerificationHandlers:
+def verification_handlers(opened: Runtime) -> VerificationHandlers:
     """The handlers of the tag ``verifications``."""
     store = opened.store
     return VerificationHandlers(
         challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
-        history=ListVerifications(
+        history=ListVerificationHistory(
             store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
         ),
-        counts=CountVerifications(store.verifications),
+        counts=GetVerificationStats(store.verifications),
     )

@@ -14,10 +14,10 @@ from identity_core.api.index_metrics import IndexMetrics
 from identity_core.api.metrics import Metrics
 from identity_core.api.plugin_metrics import PluginMetrics
 from identity_core.api.service import ServiceHandlers
-from identity_core.bootstrap.opened import Opened
+from identity_core.bootstrap.runtime import Runtime
 
 
-def open_metrics(opened: Opened, stack: AsyncExitStack) -> Metrics:
+def open_metrics(opened: Runtime, stack: AsyncExitStack) -> Metrics:
     """The metrics, with those of plugins, index and anchoring; ``stack`` ends their copying between workers."""
     shared_metrics = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     measured = Metrics(shared=shared_metrics)
@@ -36,14 +36,14 @@ def open_metrics(opened: Opened, stack: AsyncExitStack) -> Metrics:
     return measured
 
 
-def service_handlers(opened: Opened, measured: Metrics) -> ServiceHandlers:
+def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
     """The handlers of the tag ``service``."""
     version = {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
     is_public = opened.settings.server.public_metrics
     return ServiceHandlers(version, _probes(opened), opened.plugins.in_use, measured, is_public)
 
 
-def _probes(opened: Opened) -> Mapping[str, Callable[[], Awaitable[str]]]:
+def _probes(opened: Runtime) -> Mapping[str, Callable[[], Awaitable[str]]]:
     async def ledger_answers() -> str:
         await opened.logged.ledger.head()
         return "ok"

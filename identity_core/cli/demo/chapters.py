@@ -182,7 +182,9 @@ def a_delegation(story: Story, people: Participants) -> None:
 
 def signed(people: Participants, action: str) -> dict[str, str]:
     """A token of Hana's for Aki."""
-    return ibct.issue(people.hana.signer, ibct.Wish(people.aki.did, action, people.delegation_id, timedelta(hours=1)))
+    return ibct.issue(
+        people.hana.signer, ibct.IbctTemplate(people.aki.did, action, people.delegation_id, timedelta(hours=1))
+    )
 
 
 def _terms(people: Participants) -> dict[str, Any]:

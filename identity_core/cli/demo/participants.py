@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from identity_core.client import Session, Signer
+from identity_core.client import Client, Signer
 
 SHOP = "https://shop.example"
 
@@ -15,7 +15,7 @@ SHOP = "https://shop.example"
 class Person:
     """A person with a DID, who asks with an access token that one signature obtains."""
 
-    session: Session
+    session: Client
     signer: Signer
     _token: str = ""
 
@@ -35,7 +35,7 @@ class Person:
 class Participants:
     """The people, and what one chapter leaves to the next. ``session`` has the operator's API key."""
 
-    session: Session
+    session: Client
     hana: Person = field(init=False)
     ivo: Person = field(init=False)
     aki: Person = field(init=False)

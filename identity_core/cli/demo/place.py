@@ -18,7 +18,7 @@ from typing import Any, Final
 from identity_core.cli.local_server import local_server
 from identity_core.cli.output import fail
 from identity_core.cli.remote import session as connected
-from identity_core.client import Exchange, Session
+from identity_core.client import Client, Exchange
 
 LEDGERS: Final = ("sql", "memory", "evm")
 _EVM: Final = "IDENTITY_PLUGINS_EVM_"
@@ -27,7 +27,7 @@ _CHAIN_SECONDS: Final = 30.0
 
 
 @contextlib.contextmanager
-def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Session, list[Exchange]]]:
+def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tuple[Client, list[Exchange]]]:
     """A session, and the list that its exchanges are put into."""
     exchanges: list[Exchange] = []
     with contextlib.ExitStack() as stack:

@@ -14,7 +14,7 @@ import click
 import orjson
 
 from identity_core.cli.output import fail
-from identity_core.client import Exchange, Refused
+from identity_core.client import Exchange, ServiceError
 
 _MASKED: Final = ("privateKey", "access_token")
 # Longer text (proofs, signatures, logs) says nothing to people and would fill the terminal.
@@ -87,7 +87,7 @@ def attempted(act: Callable[[], Any]) -> dict[str, Any]:
     """The refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
     try:
         answer = act()
-    except Refused as error:
+    except ServiceError as error:
         return {"status": error.status, "code": error.code, "message": error.message}
     return {"status": 200, "code": "none", "answer": answer}
 

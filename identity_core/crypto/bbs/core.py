@@ -24,14 +24,14 @@ from identity_core.crypto.bbs.suite import (
     API_ID,
     HASH_TO_SCALAR_DST,
     MAX_MESSAGES,
+    BbsProofInvalid,
+    BbsPublicKey,
+    BbsSignatureInvalid,
     Ciphersuite,
     InitResult,
     Proof,
-    ProofInvalid,
-    PublicKey,
     RandomScalars,
     Signature,
-    SignatureInvalid,
 )
 from identity_core.crypto.bls12381 import ORDER
 from identity_core.crypto.bls12381.backend import G1_OCTETS
@@ -40,7 +40,7 @@ _BLINDING_DST: Final = API_ID + b"IDENTITY_INVERSION_BLINDING_"
 
 
 def core_sign(
-    suite: Ciphersuite, secret: int, public_key: PublicKey, header: bytes, messages: Sequence[int]
+    suite: Ciphersuite, secret: int, public_key: BbsPublicKey, header: bytes, messages: Sequence[int]
 ) -> Signature:
     """The signature of ``header`` and ``messages`` by the secret scalar; deterministic.
 
@@ -56,9 +56,9 @@ def core_sign(
 
 
 def core_verify(
-    suite: Ciphersuite, public_key: PublicKey, signature: Signature, header: bytes, messages: Sequence[int]
+    suite: Ciphersuite, public_key: BbsPublicKey, signature: Signature, header: bytes, messages: Sequence[int]
 ) -> None:
-    """Raises ``SignatureInvalid``.
+    """Raises ``BbsSignatureInvalid``.
 
     e(A, W + BP2·e) = e(B, BP2) is checked as e(A, W)·e(A·e - B, BP2) = 1: the product in G1 is the cheaper one.
     """
@@ -68,12 +68,12 @@ def core_verify(
     minus_b = curve.g1_neg(suite.commitment(domain, messages))
     other = curve.g1_add(curve.g1_mul(signature.a, signature.e), minus_b)
     if not curve.pairing_product_is_one([(signature.a, public_key.point), (other, curve.g2_generator())]):
-        raise SignatureInvalid("the signature does not match")
+        raise BbsSignatureInvalid("the signature does not match")
 
 
 def proof_init(
     suite: Ciphersuite,
-    public_key: PublicKey,
+    public_key: BbsPublicKey,
     signature: Signature,
     header: bytes,
     messages: Sequence[int],
@@ -83,17 +83,17 @@ def proof_init(
     """ProofInit. The prover's first message: it depends on the masks and on no challenge."""
     _check_messages(messages)
     hidden = undisclosed_indexes(len(messages), disclosed_indexes)
-    dice, curve = random_scalars, suite.curve
-    if len(dice.m_tildes) != len(hidden):
-        raise ValueError(f"{len(dice.m_tildes)} masks for {len(hidden)} undisclosed messages")
-    if dice.r1 % ORDER == 0 or dice.r2 % ORDER == 0:
+    masks, curve = random_scalars, suite.curve
+    if len(masks.m_tildes) != len(hidden):
+        raise ValueError(f"{len(masks.m_tildes)} masks for {len(hidden)} undisclosed messages")
+    if masks.r1 % ORDER == 0 or masks.r2 % ORDER == 0:
         raise ValueError("r1 and r2 are not zero")
     domain = calculate_domain(suite, public_key, len(messages), header)
-    d = curve.g1_mul(suite.commitment(domain, messages), dice.r2)
-    a_bar = curve.g1_mul(signature.a, dice.r1 * dice.r2)
-    b_bar = curve.g1_msm([d, a_bar], [dice.r1, -signature.e])
-    t1 = curve.g1_msm([a_bar, d], [dice.e_tilde, dice.r1_tilde])
-    t2 = suite.combine(0, 0, hidden, dice.m_tildes, also=[(d, dice.r3_tilde)])
+    d = curve.g1_mul(suite.commitment(domain, messages), masks.r2)
+    a_bar = curve.g1_mul(signature.a, masks.r1 * masks.r2)
+    b_bar = curve.g1_msm([d, a_bar], [masks.r1, -signature.e])
+    t1 = curve.g1_msm([a_bar, d], [masks.e_tilde, masks.r1_tilde])
+    t2 = suite.combine(0, 0, hidden, masks.m_tildes, also=[(d, masks.r3_tilde)])
     octets = b"".join(map(curve.g1_to_octets, (a_bar, b_bar, d, t1, t2)))
     return InitResult(a_bar, b_bar, d, t1, t2, domain, octets)
 
@@ -106,16 +106,16 @@ def proof_finalize(
     undisclosed_messages: Sequence[int],
 ) -> Proof:
     """ProofFinalize: the responses. ``e`` is the signature's; messages in ascending order of index."""
-    dice = random_scalars
-    r3 = pow(dice.r2, -1, ORDER)
-    pairs = zip(dice.m_tildes, undisclosed_messages, strict=True)
+    masks = random_scalars
+    r3 = pow(masks.r2, -1, ORDER)
+    pairs = zip(masks.m_tildes, undisclosed_messages, strict=True)
     return Proof(
         a_bar=init.a_bar,
         b_bar=init.b_bar,
         d=init.d,
-        e_hat=(dice.e_tilde + e * challenge) % ORDER,
-        r1_hat=(dice.r1_tilde - dice.r1 * challenge) % ORDER,
-        r3_hat=(dice.r3_tilde - r3 * challenge) % ORDER,
+        e_hat=(masks.e_tilde + e * challenge) % ORDER,
+        r1_hat=(masks.r1_tilde - masks.r1 * challenge) % ORDER,
+        r3_hat=(masks.r3_tilde - r3 * challenge) % ORDER,
         m_hats=tuple((mask + message * challenge) % ORDER for mask, message in pairs),
         challenge=challenge,
         points_octets=init.points_octets[: 3 * G1_OCTETS],
@@ -123,16 +123,16 @@ def proof_finalize(
 
 
 def proof_verify_init(
-    suite: Ciphersuite, public_key: PublicKey, proof: Proof, header: bytes, disclosed: Mapping[int, int]
+    suite: Ciphersuite, public_key: BbsPublicKey, proof: Proof, header: bytes, disclosed: Mapping[int, int]
 ) -> InitResult:
     """ProofVerifyInit: the first message that the responses belong to. ``disclosed`` maps 0-based indexes to scalars.
 
-    Raises ``ProofInvalid``; also for T1 or T2 being the identity, which no honest prover makes.
+    Raises ``BbsProofInvalid``; also for T1 or T2 being the identity, which no honest prover makes.
     """
     curve, c = suite.curve, proof.challenge
     count = len(disclosed) + len(proof.m_hats)
     if count > MAX_MESSAGES or not all(0 <= index < count for index in disclosed):
-        raise ProofInvalid("a disclosed index is not that of a message")
+        raise BbsProofInvalid("a disclosed index is not that of a message")
     shown = sorted(disclosed)
     hidden = undisclosed_indexes(count, shown)
     domain = calculate_domain(suite, public_key, count, header)
@@ -141,23 +141,23 @@ def proof_verify_init(
     scalars = [disclosed[index] * c for index in shown]
     t2 = suite.combine(c, domain * c, [*shown, *hidden], [*scalars, *proof.m_hats], also=[(proof.d, proof.r3_hat)])
     if curve.g1_is_identity(t1) or curve.g1_is_identity(t2):
-        raise ProofInvalid("the proof does not match")
+        raise BbsProofInvalid("the proof does not match")
     octets = proof.points_octets + curve.g1_to_octets(t1) + curve.g1_to_octets(t2)
     return InitResult(proof.a_bar, proof.b_bar, proof.d, t1, t2, domain, octets)
 
 
 def check_challenge(init: InitResult, proof: Proof, disclosed: Mapping[int, int], presentation_header: bytes) -> None:
-    """Raises ``ProofInvalid`` unless the proof's challenge is the hash of everything before it."""
+    """Raises ``BbsProofInvalid`` unless the proof's challenge is the hash of everything before it."""
     if calculate_challenge(init, disclosed, presentation_header) != proof.challenge:
-        raise ProofInvalid("the proof does not match")
+        raise BbsProofInvalid("the proof does not match")
 
 
-def check_pairing(suite: Ciphersuite, public_key: PublicKey, proof: Proof) -> None:
-    """Raises ``ProofInvalid`` unless e(Abar, W) = e(Bbar, BP2): without this, anybody could have made the signature."""
+def check_pairing(suite: Ciphersuite, public_key: BbsPublicKey, proof: Proof) -> None:
+    """Raises ``BbsProofInvalid`` unless e(Abar, W) = e(Bbar, BP2): without this, anybody could have made the signature."""
     curve = suite.curve
     pairs = [(proof.a_bar, public_key.point), (curve.g1_neg(proof.b_bar), curve.g2_generator())]
     if not curve.pairing_product_is_one(pairs):
-        raise ProofInvalid("the proof does not match")
+        raise BbsProofInvalid("the proof does not match")
 
 
 def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[int]:

@@ -1,6 +1,6 @@
 """The draft's interface operations, octets in and octets out: Sign and Verify.
 
-``SignatureInvalid`` is for what is wrong, ``InvalidKey`` for a key against which nothing can be checked. The caps of ``suite`` come
+``BbsSignatureInvalid`` is for what is wrong, ``InvalidKey`` for a key against which nothing can be checked. The caps of ``suite`` come
 before any work on the curve. ProofGen and ProofVerify are left out: who proves more than disclosure builds upon ``core``.
 """
 
@@ -16,7 +16,7 @@ from identity_core.crypto.bbs.octets import (
     octets_to_signature,
     signature_to_octets,
 )
-from identity_core.crypto.bbs.suite import Ciphersuite, SignatureInvalid
+from identity_core.crypto.bbs.suite import BbsSignatureInvalid, Ciphersuite
 from identity_core.crypto.bls12381.keys import secret_scalar
 
 
@@ -30,11 +30,11 @@ def sign(suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes
 
 
 def verify(suite: Ciphersuite, public_key: bytes, signature: bytes, header: bytes, messages: Sequence[bytes]) -> None:
-    """Raises ``SignatureInvalid`` or ``InvalidKey``."""
+    """Raises ``BbsSignatureInvalid`` or ``InvalidKey``."""
     try:
         check_octets("header", header)
         scalars = messages_to_scalars(messages)
     except ValueError as fault:
-        raise SignatureInvalid(str(fault)) from fault
+        raise BbsSignatureInvalid(str(fault)) from fault
     key = octets_to_public_key(suite, public_key)
     core.core_verify(suite, key, octets_to_signature(suite, signature), header, scalars)

@@ -15,17 +15,17 @@ from identity_core.crypto.bbs.suite import (
     MAP_MESSAGE_DST,
     MAX_MESSAGES,
     MAX_OCTETS,
+    BbsProofInvalid,
+    BbsPublicKey,
+    BbsSignatureInvalid,
     Ciphersuite,
     InitResult,
     Proof,
-    ProofInvalid,
-    PublicKey,
     Signature,
-    SignatureInvalid,
 )
 from identity_core.crypto.bls12381 import ORDER, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
-from identity_core.crypto.bls12381.keys import InvalidKey, expand_message_xmd, hash_to_scalar
+from identity_core.crypto.bls12381.keys import InvalidBlsKey, expand_message_xmd, hash_to_scalar
 
 __all__ = [
     "calculate_challenge",
@@ -64,7 +64,7 @@ def mixed_messages_to_scalars(messages: Sequence[bytes | int]) -> list[int]:
     return [message if isinstance(message, int) else next(hashed) for message in messages]
 
 
-def calculate_domain(suite: Ciphersuite, public_key: PublicKey, count: int, header: bytes) -> int:
+def calculate_domain(suite: Ciphersuite, public_key: BbsPublicKey, count: int, header: bytes) -> int:
     """The scalar that binds key, generators, number of messages and header."""
     check_octets("header", header)
     octets = public_key.octets + count.to_bytes(8, "big") + suite.generator_octets(count) + API_ID
@@ -94,12 +94,12 @@ def scalar_to_octets(scalar: int) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def octets_to_public_key(suite: Ciphersuite, octets: bytes) -> PublicKey:
-    """octets_to_pubkey; what was decoded is remembered. Raises ``InvalidKey``."""
+def octets_to_public_key(suite: Ciphersuite, octets: bytes) -> BbsPublicKey:
+    """octets_to_pubkey; what was decoded is remembered. Raises ``InvalidBlsKey``."""
     try:
-        return PublicKey(octets, suite.curve.octets_to_g2(octets))
+        return BbsPublicKey(octets, suite.curve.octets_to_g2(octets))
     except InvalidPoint as fault:
-        raise InvalidKey("the octets are no public key") from fault
+        raise InvalidBlsKey("the octets are no public key") from fault
 
 
 def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
@@ -108,16 +108,16 @@ def signature_to_octets(suite: Ciphersuite, signature: Signature) -> bytes:
 
 
 def octets_to_signature(suite: Ciphersuite, octets: bytes) -> Signature:
-    """Raises ``SignatureInvalid``."""
+    """Raises ``BbsSignatureInvalid``."""
     if len(octets) != SIGNATURE_OCTETS:
-        raise SignatureInvalid(f"a signature has {SIGNATURE_OCTETS} octets")
+        raise BbsSignatureInvalid(f"a signature has {SIGNATURE_OCTETS} octets")
     e = int.from_bytes(octets[G1_OCTETS:], "big")
     if not 1 <= e < ORDER:
-        raise SignatureInvalid("e is not from 1 to r - 1")
+        raise BbsSignatureInvalid("e is not from 1 to r - 1")
     try:
         return Signature(suite.curve.octets_to_g1(octets[:G1_OCTETS]), e)
     except InvalidPoint as fault:
-        raise SignatureInvalid("A is no point of the subgroup") from fault
+        raise BbsSignatureInvalid("A is no point of the subgroup") from fault
 
 
 def proof_to_octets(proof: Proof) -> bytes:
@@ -126,20 +126,20 @@ def proof_to_octets(proof: Proof) -> bytes:
 
 
 def octets_to_proof(suite: Ciphersuite, octets: bytes) -> Proof:
-    """Raises ``ProofInvalid``. The number of undisclosed messages follows from the length."""
+    """Raises ``BbsProofInvalid``. The number of undisclosed messages follows from the length."""
     undisclosed, odd = divmod(len(octets) - PROOF_FLOOR_OCTETS, SCALAR_OCTETS)
     if odd or not 0 <= undisclosed <= MAX_MESSAGES:
-        raise ProofInvalid("the length is not that of a proof")
+        raise BbsProofInvalid("the length is not that of a proof")
     starts = range(_POINTS_OCTETS, len(octets), SCALAR_OCTETS)
     scalars = [int.from_bytes(octets[start : start + SCALAR_OCTETS], "big") for start in starts]
     if not all(1 <= scalar < ORDER for scalar in scalars):
-        raise ProofInvalid("a scalar is not from 1 to r - 1")
+        raise BbsProofInvalid("a scalar is not from 1 to r - 1")
     try:
         a_bar, b_bar, d = (
             suite.curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in range(0, _POINTS_OCTETS, G1_OCTETS)
         )
     except InvalidPoint as fault:
-        raise ProofInvalid("Abar, Bbar or D is no point of the subgroup") from fault
+        raise BbsProofInvalid("Abar, Bbar or D is no point of the subgroup") from fault
     e_hat, r1_hat, r3_hat, *m_hats, challenge = scalars
     return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, tuple(m_hats), challenge, octets[:_POINTS_OCTETS])
 

@@ -106,16 +106,16 @@ def ciphersuite(curve: Curve) -> Ciphersuite:
     return Ciphersuite(curve)
 
 
-class SignatureInvalid(Exception):
+class BbsSignatureInvalid(Exception):
     """The octets are no signature, or it does not sign this header and these messages under this key."""
 
 
-class ProofInvalid(Exception):
+class BbsProofInvalid(Exception):
     """The octets are no proof, or it does not prove this statement under this key."""
 
 
 @dataclass(frozen=True, slots=True)
-class PublicKey:
+class BbsPublicKey:
     """A checked public key: its 96 octets and its point W."""
 
     octets: bytes
@@ -132,7 +132,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class RandomScalars:
-    """The dice of one proof; ``m_tildes`` are the masks of the undisclosed messages in ascending order of index.
+    """The random scalars of one proof; ``m_tildes`` are the masks of the undisclosed messages in ascending order of index.
 
     Never to be used for two challenges: the difference of two responses gives the signature and the messages away.
     """

@@ -17,12 +17,12 @@ from identity_core.codec import multibase
 from identity_core.domain import evidence, evolution, possession, times
 from identity_core.domain.change import Change, Create, Deactivate, Expire, possessions
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid, authentication_keys
 from identity_core.domain.log import change_json
 from identity_core.domain.log import entry as entries
-from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
+from identity_core.domain.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 MAX_ENTRY: Final = 16 * 1024
@@ -41,13 +41,15 @@ class DraftedEntry:
 
     did: Did
     signing_input: bytes
-    body: Body
+    body: EntryBody
     version_id: str
     config: dict[str, Any]
     state: DidState
 
     @classmethod
-    def of(cls, body: Body, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None) -> DraftedEntry:
+    def of(
+        cls, body: EntryBody, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None
+    ) -> DraftedEntry:
         """The entry of ``body`` that leads to the state ``after``, to be signed by ``signer``, with the proofs of possession that it
         shows."""
         version_id = f"{after.version_id}-{after.entry_hash}"
@@ -97,12 +99,12 @@ class Chain:
         if before.proven_keys is None:
             said[_POSSESSION] = True
         parameters = self._parameters(change) | {"change": said}
-        body = Body.of(parameters, after.document.to_json(), times.printed_exactly(at))
+        body = EntryBody.of(parameters, after.document.to_json(), times.printed_exactly(at))
         document = after.document
         if state is None:
             scid = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(scid)
-            did, document = Did(f"did:{self.method}:{scid}", self.method, scid), Document.load(body.state)
+            did, document = Did(f"did:{self.method}:{scid}", self.method, scid), DidDocument.load(body.state)
         octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
         offered = possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
@@ -134,7 +136,7 @@ class Chain:
 
     def _first(self, entry: Entry) -> DidState:
         scid, update_keys = entry.parameters.get("scid"), entry.parameters.get("updateKeys")
-        document = Document.read(entry.state)
+        document = DidDocument.read(entry.state)
         did = Did.parse(document.did)
         self.check(did)
         if type(update_keys) is not list or not all(type(key) is str for key in update_keys):
@@ -158,7 +160,7 @@ class Chain:
         entries.check_next_hash(entry, f"{state.version_id}-{state.entry_hash}")
         return self._checked(entry, state, after)
 
-    def _change(self, entry: Entry, document: Document | None, update_keys: tuple[str, ...]) -> Change:
+    def _change(self, entry: Entry, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
         """The change that the entry says it records, with the parameters that go with it and no others."""
         said = entry.parameters.get("change")
         if type(said) is not dict or said.get("proofBy") not in (CONTROLLER, SERVICE):

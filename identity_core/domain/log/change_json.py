@@ -31,7 +31,7 @@ from identity_core.domain.change import (
     Update,
     UpdateService,
 )
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.history import LogInvalid
 
 Json = dict[str, Any]
@@ -101,7 +101,7 @@ def _write_operation(operation: Operation) -> Json:
             return {"operation": "setAlsoKnownAs", "alsoKnownAs": list(names)}
 
 
-def read(value: Json, document: Document | None, update_keys: tuple[str, ...]) -> Change:
+def read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
     """The change that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a ``Create`` is read; later
     entries have None."""
     try:
@@ -113,7 +113,7 @@ def read(value: Json, document: Document | None, update_keys: tuple[str, ...]) -
     return change
 
 
-def _read(value: Json, document: Document | None, update_keys: tuple[str, ...]) -> Change:
+def _read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
     operation = value["operation"]
     if (operation == history.CREATE) != (document is not None):
         raise LogInvalid("A first entry creates, and no other does.")
@@ -136,7 +136,7 @@ def _read(value: Json, document: Document | None, update_keys: tuple[str, ...]) 
     raise LogInvalid("The entry records an unknown kind of change.")
 
 
-def _created(document: Document, update_keys: tuple[str, ...], recovery_key: object) -> Create:
+def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
     return Create(
         keys=tuple(NewKey(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
         update_keys=update_keys,

@@ -66,7 +66,7 @@ def parse(octets: bytes) -> Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class EntryBody:
     """An entry without its proof, parameters and state already in canonical form.
 
     The frame that JCS puts around them is written out here: canonicalizing the whole once for the hash, once to sign and once more with
@@ -78,7 +78,7 @@ class Body:
     version_time: str
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str) -> Body:
+    def of(cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str) -> EntryBody:
         """From JSON objects. Raises ``LogInvalid`` for what JCS has no form for."""
         return cls(canonical(parameters), canonical(state), version_time)
 
@@ -88,10 +88,10 @@ class Body:
         tail = f',"versionId":"{version_id}","versionTime":"{self.version_time}"}}'.encode("ascii")
         return b'{"parameters":%b,%b"state":%b%b' % (self.parameters, proofs, self.state, tail)
 
-    def named(self, scid: str) -> Body:
+    def named(self, scid: str) -> EntryBody:
         """With the identifier in place of the placeholder."""
         placeholder, name = PLACEHOLDER.encode(), scid.encode("ascii")
-        return Body(
+        return EntryBody(
             self.parameters.replace(placeholder, name), self.state.replace(placeholder, name), self.version_time
         )
 
@@ -191,7 +191,7 @@ def check_signature(config: Mapping[str, Any], signing_input: bytes, signature: 
     try:
         raw = keys.PublicKey.parse(multikey.ED25519, _signer(config.get("verificationMethod"))).raw
         ed25519.verify(raw, signing_input, signature)
-    except (ValueError, InvalidDocument, ed25519.SignatureInvalid) as error:
+    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
         raise LogInvalid("The signature of the proof is wrong.") from error
 
 

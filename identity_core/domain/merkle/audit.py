@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import Head, Leaf, read_head
+from identity_core.domain.merkle.leaf import Head, LogLeaf, read_head
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tiles import TILE_BYTES, WIDTH, Tile
 from identity_core.domain.merkle.tree import HASH_BYTES, Frontier, complete_root
@@ -24,7 +24,7 @@ _sha256 = hashlib.sha256
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LogFault:
     """One thing that is wrong. ``kind`` is one of: signature, fork, missing-tail, missing, root, entry, moved, order, tile, form;
     and, found by who reads the log: log, contradiction, index."""
 
@@ -37,7 +37,7 @@ class Audit:
     """One audit of a log with ``checkpoint``; ``held`` are checkpoints of it that were kept, their signatures verified."""
 
     def __init__(self, checkpoint: Checkpoint, held: Sequence[Checkpoint]) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[LogFault] = []
         self._checkpoint = checkpoint
         self._held = sorted(held, key=lambda one: one.size)
         self._frontier = Frontier()
@@ -155,7 +155,7 @@ class Audit:
 
     def _found(self, kind: str, where: str, says: str) -> None:
         if len(self.findings) < MOST_FINDINGS:
-            self.findings.append(Finding(kind, where, says))
+            self.findings.append(LogFault(kind, where, says))
 
 
 def _moved(
@@ -166,13 +166,13 @@ def _moved(
     places = {served[place]: place for place in wrong}
     moved = {place: places[hashes[place]] for place in wrong if hashes[place] in places}
     try:
-        parsed = {place: Leaf.parse(leaves[place]) for place in wrong}
+        parsed = {place: LogLeaf.parse(leaves[place]) for place in wrong}
     except Malformed:
         return moved
     for place, leaf in parsed.items():
         for other, there in parsed.items():
             for block, recorded in ((leaf.block_number, leaf.recorded_at), (there.block_number, there.recorded_at)):
-                was = Leaf(
+                was = LogLeaf(
                     there.sequence, leaf.transaction_hash, block, recorded, leaf.did, leaf.version, leaf.entry
                 ).encode()
                 if other != place and _sha256(b"\x00" + was).digest() == served[other]:

@@ -107,5 +107,5 @@ def cosigned_at(note: Note, witness: VerifierKey) -> datetime | None:
 def _verify(key: VerifierKey, message: bytes, signature: bytes) -> None:
     try:
         ed25519.verify(key.public, message, signature)
-    except ed25519.SignatureInvalid as error:
+    except ed25519.Ed25519SignatureInvalid as error:
         raise Refuted(f"the signature of {key.name} is wrong") from error

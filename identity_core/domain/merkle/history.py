@@ -15,7 +15,7 @@ import orjson
 from identity_core.codec import multibase, strict_json
 from identity_core.domain import log, times
 from identity_core.domain.merkle.checkpoint import SignedCheckpoint
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.proofs import verify_inclusion
 from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tree import leaf_hash
@@ -30,12 +30,12 @@ IMMUTABLE: Final = "did:key:"
 class Recorded:
     """An entry and the hashes that lead from it to the root."""
 
-    leaf: Leaf
+    leaf: LogLeaf
     hashes: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class LoggedHistory:
     """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint."""
 
     did: str
@@ -49,7 +49,7 @@ class History:
         return orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n"
 
     @classmethod
-    def parse(cls, octets: bytes) -> History:
+    def parse(cls, octets: bytes) -> LoggedHistory:
         """Raises ``Malformed``."""
         try:
             body = strict_json.loads(octets)
@@ -68,8 +68,8 @@ class ProvenHistory:
     did: str
     versions: int
     deactivated: bool
-    first: Leaf
-    last: Leaf
+    first: LogLeaf
+    last: LogLeaf
     signed: SignedCheckpoint
 
     def summary(self) -> dict[str, JsonValue]:
@@ -112,12 +112,12 @@ def verify_history(did: str, entries: Sequence[Recorded], signed: SignedCheckpoi
     return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
 
 
-def read_transaction(body: Mapping[str, Any]) -> Leaf:
+def read_transaction(body: Mapping[str, Any]) -> LogLeaf:
     """A leaf from an answer of getLedgerTransaction, or from an entry of a kept history with its ``did``.
 
     Raises ``KeyError``, ``TypeError``, ``ValueError``.
     """
-    return Leaf(
+    return LogLeaf(
         int(body["sequence"]),
         str(body["transactionHash"]),
         int(body["blockNumber"]),

@@ -49,7 +49,7 @@ def read_head(octets: bytes) -> Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LogLeaf:
     """One entry of the ledger with its receipt. ``transaction_hash`` is lower-case hex, ``recorded_at`` aware UTC."""
 
     sequence: int
@@ -80,7 +80,7 @@ class Leaf:
         return octets
 
     @classmethod
-    def parse(cls, octets: bytes) -> Leaf:
+    def parse(cls, octets: bytes) -> LogLeaf:
         """From its octets, of which there is one form. Raises ``Malformed``."""
         head = read_head(octets)
         try:
@@ -91,7 +91,7 @@ class Leaf:
         return cls(head.sequence, head.transaction.decode(), head.block, recorded_at, did, head.version, entry)
 
     @classmethod
-    def from_receipt(cls, receipt: bytes, *, index: int, did: str, version: int, entry: bytes) -> Leaf:
+    def from_receipt(cls, receipt: bytes, *, index: int, did: str, version: int, entry: bytes) -> LogLeaf:
         """From what a proof carries and a reader of the log knows. Raises ``Malformed``."""
         found = _RECEIPT.fullmatch(receipt)
         if found is None:

@@ -37,7 +37,7 @@ class VerifierKey:
             raise Malformed("the name of a key has no blank and no plus; its kind is Ed25519, plain or timestamped")
         try:
             ed25519.check_public_key(self.public)
-        except ed25519.InvalidKey as error:
+        except ed25519.InvalidEd25519Key as error:
             raise Malformed("not an Ed25519 public key") from error
 
     @classmethod

@@ -20,7 +20,7 @@ from identity_core.plugin.deadline import DeadlineExceeded
 from identity_core.plugin.processes import frames, wire
 from identity_core.plugin.processes.frames import frame
 from identity_core.plugin.processes.order import Order
-from identity_core.plugin.processes.worker import Worker
+from identity_core.plugin.processes.worker import WorkerProcess
 
 START_SECONDS: Final = 60.0
 """How long a worker may take until its prover is built. Large proving keys take a while."""
@@ -34,7 +34,7 @@ LONGEST_PAUSE_SECONDS: Final = 10.0
 class _Job:
     call: bytes
     answer: asyncio.Future[tuple[bytes, bytes]]
-    worker: Worker | None = None
+    worker: WorkerProcess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class Pool:
         self._deadline_seconds = deadline_seconds
         self._logger = logger
         self._hello = hello
-        self._workers: set[Worker] = set()
-        self._idle: deque[Worker] = deque()
+        self._workers: set[WorkerProcess] = set()
+        self._idle: deque[WorkerProcess] = deque()
         self._waiting: deque[_Job] = deque()
-        self._at_work: dict[Worker, _Job] = {}
-        self._up: set[Worker] = set()
+        self._at_work: dict[WorkerProcess, _Job] = {}
+        self._up: set[WorkerProcess] = set()
         self._pauses: set[asyncio.TimerHandle] = set()
         self._failures = 0
         self._restarts = 0
@@ -125,7 +125,7 @@ class Pool:
         if self._workers:
             await self._all_gone.wait()
 
-    def heard(self, worker: Worker, kind: bytes, body: bytes) -> None:
+    def heard(self, worker: WorkerProcess, kind: bytes, body: bytes) -> None:
         if kind == frames.LOG:
             self._log(body)
         elif kind == frames.READY and worker.state == "starting":
@@ -144,7 +144,7 @@ class Pool:
         else:
             worker.kill("spoke out of turn")
 
-    def ended(self, worker: Worker) -> None:
+    def ended(self, worker: WorkerProcess) -> None:
         self._workers.discard(worker)
         with contextlib.suppress(ValueError):
             self._idle.remove(worker)
@@ -166,7 +166,7 @@ class Pool:
 
     def _start(self) -> None:
         try:
-            worker = Worker(self._order, self)
+            worker = WorkerProcess(self._order, self)
         except OSError as error:
             self._failures += 1
             self._despair(f"cannot be started: {error.strerror}")
@@ -192,7 +192,7 @@ class Pool:
         self._restarts += 1
         self._start()
 
-    def _welcome(self, worker: Worker, body: bytes) -> None:
+    def _welcome(self, worker: WorkerProcess, body: bytes) -> None:
         try:
             self._hello(body)
         except wire.AnswerRefused as refused:
@@ -212,7 +212,7 @@ class Pool:
         self._told.set()
         self._fail_waiting(Fault(f"has no worker process: {trouble}"))
 
-    def _free(self, worker: Worker) -> None:
+    def _free(self, worker: WorkerProcess) -> None:
         worker.rest()
         if not worker.gone:
             self._idle.append(worker)
@@ -231,7 +231,7 @@ class Pool:
             job.call = b""
             worker.allow(self._deadline_seconds, self._late)
 
-    def _late(self, worker: Worker) -> None:
+    def _late(self, worker: WorkerProcess) -> None:
         job = self._at_work.pop(worker)
         if not job.answer.done():
             job.answer.set_exception(DeadlineExceeded())

@@ -17,7 +17,7 @@ from identity_core.plugin.processes.wire import AnswerRefused
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+    from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256
 """Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
@@ -79,8 +79,8 @@ class ProverProcesses:
         proof: ZkProof = await self._ask("prove", wire.prove_call(statement, witness, context))
         return proof
 
-    async def read(self, proof: str) -> Presented:
-        presented: Presented = await self._ask("read", wire.read_call(proof))
+    async def read(self, proof: str) -> PresentedProof:
+        presented: PresentedProof = await self._ask("read", wire.read_call(proof))
         return presented
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:

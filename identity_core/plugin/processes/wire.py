@@ -16,7 +16,7 @@ import orjson
 from identity_core.codec import strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.predicate import Predicate
-from identity_core.domain.proof import Context, IssuerKey, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, IssuerKey, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.schema import Schema
 from identity_core.errors import IdentityError, PredicateUnsupported
 
@@ -147,7 +147,7 @@ def _read_zk_proof(said: Any) -> ZkProof:
     return ZkProof(_text(said["proof"]), signals, _text(said["predicateType"]), _text(said["proofId"]))
 
 
-def _presented(presented: Presented) -> dict[str, Any]:
+def _presented(presented: PresentedProof) -> dict[str, Any]:
     return {
         "verificationMethod": presented.verification_method,
         "header": base64url_encode(presented.schema.header),
@@ -156,10 +156,10 @@ def _presented(presented: Presented) -> dict[str, Any]:
     }
 
 
-def _read_presented(said: Any) -> Presented:
+def _read_presented(said: Any) -> PresentedProof:
     schema = Schema.from_header(base64url_decode(_text(said["header"])))
     predicates = _read_predicates(schema, said["predicates"])
-    return Presented(_text(said["verificationMethod"]), schema, predicates, Context.from_json(said["context"]))
+    return PresentedProof(_text(said["verificationMethod"]), schema, predicates, Context.from_json(said["context"]))
 
 
 def _read_predicates(schema: Schema, said: Any) -> tuple[Predicate, ...]:

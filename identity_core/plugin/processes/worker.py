@@ -33,16 +33,16 @@ State = Literal["starting", "idle", "busy", "ending", "ended"]
 class Keeper(Protocol):
     """Who keeps workers: told of what they send and of their end, on the event loop."""
 
-    def heard(self, worker: Worker, kind: bytes, body: bytes) -> None:
+    def heard(self, worker: WorkerProcess, kind: bytes, body: bytes) -> None:
         """A whole frame came up."""
         ...
 
-    def ended(self, worker: Worker) -> None:
+    def ended(self, worker: WorkerProcess) -> None:
         """The process is gone. ``worker.verdict`` says how."""
         ...
 
 
-class Worker:
+class WorkerProcess:
     """Belongs to the event loop in which it was started."""
 
     def __init__(self, order: Order, keeper: Keeper) -> None:
@@ -77,7 +77,7 @@ class Worker:
         self.state = "busy"
         self._send(call)
 
-    def allow(self, seconds: float, late: Callable[[Worker], None]) -> None:
+    def allow(self, seconds: float, late: Callable[[WorkerProcess], None]) -> None:
         """Sets the time after which ``late`` is called, unless ``rest`` is called before."""
         self._timer = self._loop.call_later(seconds, late, self)
 

@@ -7,12 +7,12 @@ octets.
 
 from __future__ import annotations
 
-from identity_core.store.tables.activity import TimelineEvent, VerificationRow, VerifierChallengeRow
+from identity_core.store.tables.activity import TimelineEvent, VerificationTable, VerifierChallengeRow
 from identity_core.store.tables.anchoring import AnchorBatch, AnchorLeaf, AnchorLease
 from identity_core.store.tables.api_keys import ApiKeyTag
 from identity_core.store.tables.audit import AuditHead, AuditLine
 from identity_core.store.tables.credentials import CredentialRow, CredentialSchemaRow, StatusListRow
-from identity_core.store.tables.delegations import DelegationRow, DelegationThreshold, IbctRevocation
+from identity_core.store.tables.delegations import DelegationRow, DelegationThreshold, IbctRevocationRow
 from identity_core.store.tables.dids import DidVersion, Projection, QuarantinedDid
 from identity_core.store.tables.model import NAMING, StoreModel, metadata_of_store
 from identity_core.store.tables.proofs import Disclosure, InvocationRow, ProofRow
@@ -33,7 +33,7 @@ __all__ = [
     "DelegationThreshold",
     "DidVersion",
     "Disclosure",
-    "IbctRevocation",
+    "IbctRevocationRow",
     "IdempotencyKeyRow",
     "InvocationRow",
     "Projection",
@@ -47,7 +47,7 @@ __all__ = [
     "TransparencyPlace",
     "TransparencyTile",
     "UsageRow",
-    "VerificationRow",
+    "VerificationTable",
     "VerifierChallengeRow",
     "metadata_of_store",
 ]

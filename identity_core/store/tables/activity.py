@@ -32,7 +32,7 @@ class TimelineEvent(StoreModel, table=True):
     proof_id: str | None = Field(default=None, sa_type=Text)
 
 
-class VerificationRow(StoreModel, table=True):
+class VerificationTable(StoreModel, table=True):
     """One verification by somebody known; see ``ports/verifications.py``. ``codes`` is a JSON array. No value stands here."""
 
     __tablename__ = "verifications"

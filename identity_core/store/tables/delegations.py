@@ -51,7 +51,7 @@ class DelegationThreshold(StoreModel, table=True):
     digest: bytes = Field(sa_type=LargeBinary)
 
 
-class IbctRevocation(StoreModel, table=True):
+class IbctRevocationRow(StoreModel, table=True):
     """An IBCT that its invoker called back, by the SHA-256 of its id or of its nonce (``kind``)."""
 
     __tablename__ = "ibct_revocations"

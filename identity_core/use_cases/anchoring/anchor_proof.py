@@ -11,29 +11,29 @@ from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS
 from identity_core.errors import IdentityError
 from identity_core.ports.outbox import AnchorOutbox
-from identity_core.use_cases.anchoring.bell import Bell, heard
+from identity_core.use_cases.anchoring.wakeup import Wakeup, awaited
 
 MOST_WAITERS: Final = 256
 POLL_SECONDS: Final = 0.2
-"""The worker may be in another process, whose bell is not heard here."""
+"""The worker may be in another process, whose notices do not arrive here."""
 
 _PENDING: Final = Anchor(AnchorStatus.PENDING, None, None, None)
 
 
 @dataclass(slots=True)
-class AnchorDesk:
+class ProofAnchoring:
     """See ``Anchoring`` and ``AnchorRevocation``. Rows are already written when it is asked: it only wakes the worker, and waits. More
     than ``most_waiters`` at a time get their answer at once."""
 
     outbox: AnchorOutbox
     enabled: bool
-    called: Bell
-    news: Bell
+    called: Wakeup
+    news: Wakeup
     most_waiters: int = MOST_WAITERS
     _waiting: int = field(default=0)
 
     async def request(self, proof_id: str, wait_ms: int) -> Anchor:
-        self.called.ring()
+        self.called.notify()
         if wait_ms <= 0:
             return _PENDING
         decided = {AnchorStatus.CONFIRMED, AnchorStatus.FAILED, AnchorStatus.REVOKED}
@@ -45,7 +45,7 @@ class AnchorDesk:
         return found or _PENDING
 
     async def revoke(self, proof_id: str, wait_ms: int) -> Anchor | None:
-        self.called.ring()
+        self.called.notify()
         over = {AnchorStatus.REVOKED, AnchorStatus.FAILED, AnchorStatus.PRE_PHASE7}
         return await self._wait(proof_id, wait_ms, lambda status: status in over)
 
@@ -57,11 +57,11 @@ class AnchorDesk:
         self._waiting += 1
         try:
             while True:
-                ear = self.news.ear()
+                change = self.news.next_change()
                 receipt = await self.outbox.receipt(proof_id)
                 left = deadline - loop.time()
                 if receipt is None or is_over(receipt.status) or left <= 0:
                     return receipt
-                await heard(ear, min(left, POLL_SECONDS))
+                await awaited(change, min(left, POLL_SECONDS))
         finally:
             self._waiting -= 1

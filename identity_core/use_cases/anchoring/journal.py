@@ -11,7 +11,7 @@ from typing import Final
 from identity_core.domain.anchor import AnchorStatus
 from identity_core.domain.anchoring import Batch, BatchState
 from identity_core.errors import JsonValue
-from identity_core.ports.outbox import Leaf, RevokedLeaf, Work
+from identity_core.ports.outbox import AnchorLeaf, RevokedLeaf, Work
 from identity_core.ports.repositories import AuditLog, AuditRow
 
 CALLER: Final = "service"
@@ -82,7 +82,7 @@ class AnchorJournal:
         outcome = "refused" if after.anchor.status is AnchorStatus.FAILED else "done"
         await self.audit.write(_row(now, "anchorBatch", None, outcome, details))
 
-    async def revoked(self, leaf: Leaf, block_number: int, ledger: str, now: datetime) -> None:
+    async def revoked(self, leaf: AnchorLeaf, block_number: int, ledger: str, now: datetime) -> None:
         """The ledger has a revocation."""
         self.figures.revoked += 1
         details: dict[str, JsonValue] = {"ledger": ledger, "revokedBlock": block_number}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
-from identity_core.ports.outbox import AnchorOutbox, Leaf, RevokedLeaf
+from identity_core.ports.outbox import AnchorLeaf, AnchorOutbox, RevokedLeaf
 from identity_core.use_cases.anchoring.journal import AnchorJournal
 
 AT_ONCE = 256
@@ -37,7 +37,7 @@ class RevokeLeaves:
                 await self.outbox.revoked(leaf, told.block_number, now)
                 await self.journal.revoked(leaf, told.block_number, name, now)
 
-    async def block_of(self, leaf: Leaf) -> int | None:
+    async def block_of(self, leaf: AnchorLeaf) -> int | None:
         """The block in which the ledger has its revocation; None when it does not have it. Raises ``LedgerUnavailable``."""
         told = await self.ledger.revocation_status(leaf.commitment)
         return told.block_number if told is not None and told.state == "confirmed" else None
@@ -48,7 +48,7 @@ class RevokeLeaves:
         await self.outbox.revocation_undone(before, block_number, now)
         await self.journal.revocation_undone(before, block_number, self.ledger.anchor_ledger_name, now)
 
-    async def _asked(self, leaf: Leaf) -> AnchorTransaction | None:
+    async def _asked(self, leaf: AnchorLeaf) -> AnchorTransaction | None:
         told = await self.ledger.revocation_status(leaf.commitment)
         if told is not None and told.state != "failed":
             return told

@@ -13,7 +13,7 @@ from datetime import datetime
 from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.anchoring import Batch
 from identity_core.ports.clock import Clock
-from identity_core.ports.outbox import AnchorOutbox, Leaf, Sealing
+from identity_core.ports.outbox import AnchorLeaf, AnchorOutbox, Sealing
 
 Checkpoint = Callable[[], Awaitable[bytes | None]]
 """The body of the newest checkpoint of the ledger's own log, None where there is none to be had."""
@@ -46,7 +46,7 @@ class SealBatch:
         return batch
 
 
-def _sealing(ledger: str, leaves: Sequence[Leaf], checkpoint: bytes | None, now: datetime) -> Sealing:
+def _sealing(ledger: str, leaves: Sequence[AnchorLeaf], checkpoint: bytes | None, now: datetime) -> Sealing:
     commitments = [leaf.commitment for leaf in leaves]
     if checkpoint is not None:
         commitments.append(checkpoint_commitment(checkpoint))

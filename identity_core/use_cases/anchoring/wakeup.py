@@ -6,24 +6,24 @@ import asyncio
 import contextlib
 
 
-class Bell:
-    """Rung whenever something changed. ``ear`` is taken before one looks, so that nothing rings unheard in between."""
+class Wakeup:
+    """Told of every change. Take ``next_change`` before looking, so that no change in between is missed."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
-    def ear(self) -> asyncio.Event:
-        """What the next ringing sets."""
+    def next_change(self) -> asyncio.Event:
+        """What the next change sets."""
         return self._event
 
-    def ring(self) -> None:
-        """Wakes everybody who listens now."""
+    def notify(self) -> None:
+        """Wakes all who wait now."""
         self._event.set()
         self._event = asyncio.Event()
 
 
-async def heard(ear: asyncio.Event, seconds: float) -> None:
-    """Returns when the bell rings, and at the latest after ``seconds``."""
+async def awaited(change: asyncio.Event, seconds: float) -> None:
+    """Returns when it is notified, and at the latest after ``seconds``."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await ear.wait()
+            await change.wait()

@@ -15,12 +15,12 @@ from identity_core.domain.anchoring import Batch, is_due
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.outbox import AnchorOutbox, LeaseLost, RevokedLeaf, Work
-from identity_core.use_cases.anchoring.bell import Bell, heard
 from identity_core.use_cases.anchoring.follow import FollowBatches
 from identity_core.use_cases.anchoring.policy import AnchoringPolicy
 from identity_core.use_cases.anchoring.recheck import RecheckFinal, recheck_batches, recheck_revocations
 from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
 from identity_core.use_cases.anchoring.seal import SealBatch
+from identity_core.use_cases.anchoring.wakeup import Wakeup, awaited
 from identity_core.use_cases.background import Repeating
 
 IDLE_SECONDS: Final = 1.0
@@ -43,8 +43,8 @@ class AnchorWorker(Repeating):
     revoke: RevokeLeaves
     clock: Clock
     policy: AnchoringPolicy
-    called: Bell = field(default_factory=Bell)
-    news: Bell = field(default_factory=Bell)
+    called: Wakeup = field(default_factory=Wakeup)
+    news: Wakeup = field(default_factory=Wakeup)
     _rechecks: tuple[RecheckFinal[Batch], RecheckFinal[RevokedLeaf]] = field(init=False)
     _checked_at: float = field(default=float("-inf"), init=False)
 
@@ -69,10 +69,10 @@ class AnchorWorker(Repeating):
     async def run(self) -> None:
         """Works until it is cancelled."""
         while True:
-            ear = self.called.ear()
+            change = self.called.next_change()
             seconds = await self.guarded()
             if seconds >= IDLE_SECONDS:
-                await heard(ear, seconds)
+                await awaited(change, seconds)
             else:
                 await asyncio.sleep(seconds)
 
@@ -93,12 +93,12 @@ class AnchorWorker(Repeating):
             return BUSY_SECONDS
         while self._is_due(work) and await self.seal() is not None:
             await self.follow()
-            self.news.ring()
+            self.news.notify()
             work = await self._look()
             await self.outbox.hold(self.clock.now())
         await self.follow()
         await self.revoke()
-        self.news.ring()
+        self.news.notify()
         left = await self._look()
         if left.is_none:
             await self.outbox.release()
@@ -131,4 +131,4 @@ class AnchorWorker(Repeating):
             if await recheck():
                 # The round takes it anew if it has anything to do.
                 await self.outbox.release()
-                self.news.ring()
+                self.news.notify()

@@ -21,7 +21,7 @@ LIFETIME_SECONDS = 2.0
 CAPACITY = 10_000
 
 
-class KnownKeys:
+class ApiKeyCache:
     """What the stores said about digests, for ``LIFETIME_SECONDS``; the oldest answer makes room for a new one.
 
     Negative answers are kept apart, so that a flood of guesses does not push out the keys that are in use.
@@ -73,7 +73,7 @@ class AuthenticateApiKey:
     """Asks ``stores`` in their order; the first that knows the key decides. ``fingerprint`` makes that of a digest."""
 
     stores: Sequence[KeyStore]
-    known: KnownKeys
+    known: ApiKeyCache
     clock: Clock
     fingerprint: Callable[[str], str]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from identity_core.domain.caller import ApiKey
 from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 
 ATTEMPTS = 16
 
@@ -19,7 +19,7 @@ class ChangeStored:
     """Read, decide, write."""
 
     store: WritableKeyStore
-    known: KnownKeys
+    known: ApiKeyCache
 
     async def __call__(self, key_id: str, decide: Callable[[ApiKey], ApiKey]) -> ApiKey:
         """The key as ``decide`` changed it. Raises ``ApiKeyNotFound``, ``Overloaded`` after 16 lost races, and what

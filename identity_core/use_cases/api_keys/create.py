@@ -53,7 +53,7 @@ def say_which(admin: bool | None, scopes: Sequence[str] | None) -> frozenset[str
 
 @dataclass(frozen=True, slots=True)
 class CreateApiKey:
-    """``random`` gives octets of the operating system's dice."""
+    """``random`` gives octets of the operating system's random source."""
 
     store: WritableKeyStore
     clock: Clock

@@ -28,7 +28,7 @@ class RotatedKey:
 
 @dataclass(frozen=True, slots=True)
 class RotateApiKey:
-    """``random`` gives octets of the operating system's dice."""
+    """``random`` gives octets of the operating system's random source."""
 
     change: ChangeStored
     clock: Clock

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.cache import BoundedCache
-from identity_core.crypto.jws import SignatureInvalid, VerificationKey
+from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 from identity_core.domain import history, token
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
@@ -81,7 +81,7 @@ class AuthenticateBearer:
                 raise ValueError("the kid is none of our keys")
             self._check_signature(key, text, envelope)
             return envelope.read(self.issuer, now)
-        except (ValueError, SignatureInvalid) as error:
+        except (ValueError, JwsSignatureInvalid) as error:
             raise AuthFailed from error
 
     def _check_signature(self, key: VerificationKey, text: str, envelope: Envelope) -> None:

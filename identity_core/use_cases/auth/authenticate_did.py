@@ -18,7 +18,7 @@ from identity_core.domain.change import Authorization
 from identity_core.domain.evidence import RECOVERY_KEY
 from identity_core.errors import AuthFailed
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.auth.challenges import Asked, ChallengeBook
+from identity_core.use_cases.auth.challenges import ChallengeBook, ChallengeRequest
 from identity_core.use_cases.dids.reader import DidReader
 
 
@@ -36,7 +36,7 @@ class AuthenticateDid:
         state = (await self.reader.caller(signed.did)).head.state
         now = self.clock.now()
         keys = history.authentication_keys(state, now)
-        asked = Asked(str(signed.did), purpose, body_hash, max(now, state.updated_at), len(keys))
+        asked = ChallengeRequest(str(signed.did), purpose, body_hash, max(now, state.updated_at), len(keys))
         if scheme == RECOVERY_KEY:
             keys = () if state.recovery_key is None else (state.recovery_key,)
         found = await self._found(signed, asked, keys)
@@ -46,7 +46,9 @@ class AuthenticateDid:
         key, text = found
         return Authorization(scheme, key, text, signed.signature)
 
-    async def _found(self, signed: SignedHeader, asked: Asked, keys: Sequence[str]) -> tuple[str, str] | None:
+    async def _found(
+        self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[str]
+    ) -> tuple[str, str] | None:
         """The key and the challenge of the signature."""
         raw_keys = [(key, multikey.decode_public(key)[1]) for key in keys]
         if signed.named is not None:
@@ -63,7 +65,7 @@ def _signer(raw_keys: Sequence[tuple[str, bytes]], text: str, signature: bytes) 
     for key, raw in raw_keys:
         try:
             ed25519.verify(raw, text.encode(), signature)
-        except ed25519.SignatureInvalid:
+        except ed25519.Ed25519SignatureInvalid:
             continue
         return key, text
     return None

@@ -11,11 +11,11 @@ from itertools import count
 from identity_core.domain import challenge_mac
 from identity_core.domain.challenge import Challenge
 from identity_core.domain.challenge_mac import ChallengeKey, Saying
-from identity_core.ports.repositories import SpentChallenge, SpentChallenges
+from identity_core.ports.repositories import ChallengeUseRow, SpentChallenges
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ChallengeRequest:
     """What a challenge is for: the DID, purpose and body hash (None where it is bound to none), the ``moment`` that counts, and
     how many ``keys`` of the DID may sign."""
 
@@ -28,7 +28,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class ChallengeBook:
-    """``random`` are the operating system's dice. ``turn`` lets requests that come at once get different numbers."""
+    """``random`` is the operating system's random source. ``turn`` lets requests that come at once get different numbers."""
 
     key: ChallengeKey
     spent: SpentChallenges
@@ -38,7 +38,7 @@ class ChallengeBook:
     cap: int
     turn: count[int] = field(default_factory=count, repr=False)
 
-    async def offer(self, asked: Asked, *, named: bool) -> Challenge:
+    async def offer(self, asked: ChallengeRequest, *, named: bool) -> Challenge:
         """A challenge to sign. One that will be ``named`` has a random number, and nobody else ever gets it."""
         end = challenge_mac.expiry_for(asked.moment, self.lifetime)
         saying = Saying(self.origin, asked.did, asked.purpose, asked.body_hash, end)
@@ -50,7 +50,7 @@ class ChallengeBook:
             number = challenge_mac.counted(numbers[next(self.turn) % len(numbers)])
         return Challenge.parse(self.key.text(saying, number))
 
-    def takes(self, named: Challenge, asked: Asked) -> bool:
+    def takes(self, named: Challenge, asked: ChallengeRequest) -> bool:
         """Whether a challenge that a header names may authorise what is asked. Whether it was spent is asked when it is spent."""
         return (
             named.did == asked.did
@@ -59,7 +59,7 @@ class ChallengeBook:
             and self.key.is_ours(named)
         )
 
-    async def candidates(self, asked: Asked) -> AsyncIterator[str]:
+    async def candidates(self, asked: ChallengeRequest) -> AsyncIterator[str]:
         """Every challenge that a signature without a name may be over, the likeliest first: low numbers before high ones, and what is
         bound most closely first, because our own clients bind everything."""
         sayings = self._sayings(asked)
@@ -74,9 +74,9 @@ class ChallengeBook:
         said = Challenge.parse(text)
         digest = hashlib.sha256(text.encode()).digest()
         saying = Saying.of(said).digest
-        return await self.spent.spend(SpentChallenge(digest, saying, challenge_mac.count_of(said), said.expires_at))
+        return await self.spent.spend(ChallengeUseRow(digest, saying, challenge_mac.count_of(said), said.expires_at))
 
-    def _sayings(self, asked: Asked) -> Sequence[Saying]:
+    def _sayings(self, asked: ChallengeRequest) -> Sequence[Saying]:
         purposes = dict.fromkeys((asked.purpose, None))
         body_hashes = dict.fromkeys((asked.body_hash, None))
         ends = challenge_mac.expiries(asked.moment, self.lifetime)

@@ -8,7 +8,7 @@ from identity_core.domain import history
 from identity_core.domain.challenge import Challenge
 from identity_core.domain.did import Did
 from identity_core.ports.clock import Clock
-from identity_core.use_cases.auth.challenges import Asked, ChallengeBook
+from identity_core.use_cases.auth.challenges import ChallengeBook, ChallengeRequest
 from identity_core.use_cases.dids.reader import DidReader
 
 
@@ -24,7 +24,7 @@ class GetDidAuthChallenge:
         state = (await self.reader.caller(did)).head.state
         now = self.clock.now()
         # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
-        asked = Asked(
+        asked = ChallengeRequest(
             did=str(did),
             purpose=purpose,
             body_hash=body_hash,

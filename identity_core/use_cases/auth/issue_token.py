@@ -22,7 +22,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 OPERATE = "dids:operate"
 
@@ -57,7 +57,7 @@ class IssueToken:
     issuer: str
     lifetime_seconds: int
 
-    async def __call__(self, wish: TokenWish, occasion: Occasion) -> IssuedToken:
+    async def __call__(self, wish: TokenWish, occasion: RequestContext) -> IssuedToken:
         identifier = multibase.base64url_encode(self.random(16))
         subject, client, key, scopes = await self._parties(wish, occasion.caller, identifier)
         issued_at = self.clock.now().replace(microsecond=0)
@@ -91,7 +91,7 @@ class IssueToken:
         await self.reader.active(did)
         return str(did)
 
-    async def _record(self, issued: AccessToken, occasion: Occasion) -> None:
+    async def _record(self, issued: AccessToken, occasion: RequestContext) -> None:
         caller = occasion.caller
         await self.audit.write(
             AuditRow(

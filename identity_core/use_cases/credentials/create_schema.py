@@ -15,7 +15,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema
 from identity_core.use_cases.credentials.access import WRITE
 from identity_core.use_cases.credentials.journal import CredentialJournal
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 # A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]{1,220}", re.ASCII)
@@ -36,7 +36,7 @@ class CreateCredentialSchema:
     places: str
 
     async def __call__(
-        self, schema_id: str | None, attributes: Sequence[Mapping[str, Any]], occasion: Occasion
+        self, schema_id: str | None, attributes: Sequence[Mapping[str, Any]], occasion: RequestContext
     ) -> RegisteredSchema:
         occasion.caller.require_scope(WRITE)
         if schema_id is None:

@@ -13,8 +13,8 @@ from identity_core.domain.keys import PublicKey
 from identity_core.errors import InvalidCredential
 from identity_core.use_cases.credentials.intake import CredentialIntake, NewCredential, Signed
 from identity_core.use_cases.credentials.issue import assertion_keys
-from identity_core.use_cases.credentials.vault import ShownCredential
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
+from identity_core.use_cases.dids.writer import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class ImportCredential:
 
     intake: CredentialIntake
 
-    async def __call__(self, new: NewCredential, signature: str, occasion: Occasion) -> ShownCredential:
+    async def __call__(self, new: NewCredential, signature: str, occasion: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, occasion)
         method_id = new.verification_method
         method = None if method_id is None else prepared.document.method(method_id)

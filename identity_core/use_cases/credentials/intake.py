@@ -15,7 +15,7 @@ from typing import Any
 from identity_core.domain.credential import Credential, CredentialStatus
 from identity_core.domain.credential_signature import canonical_values
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.proof import Witness
 from identity_core.domain.schema import Schema
 from identity_core.errors import InternalError, InvalidCredential, JsonValue, SchemaNotFound
@@ -24,10 +24,10 @@ from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.access import WRITE
 from identity_core.use_cases.credentials.journal import CredentialJournal
 from identity_core.use_cases.credentials.seal import CredentialSeal
+from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
 from identity_core.use_cases.credentials.signatures import SignatureChecks
-from identity_core.use_cases.credentials.vault import ShownCredential
 from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,7 +51,7 @@ class NewCredential:
 class Prepared:
     """A request that may be signed. ``document`` is the issuer's, ``values`` are canonical."""
 
-    document: Document
+    document: DidDocument
     schema: Schema
     values: dict[str, JsonValue]
     valid_from: datetime
@@ -73,7 +73,7 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class CredentialIntake:
-    """Checks and stores. ``random`` are the operating system's dice."""
+    """Checks and stores. ``random`` is the operating system's random source."""
 
     reader: DidReader
     schemas: CredentialSchemas
@@ -84,7 +84,7 @@ class CredentialIntake:
     clock: Clock
     random: Callable[[int], bytes]
 
-    async def prepare(self, new: NewCredential, occasion: Occasion) -> Prepared:
+    async def prepare(self, new: NewCredential, occasion: RequestContext) -> Prepared:
         """Raises ``Forbidden``, ``DidNotFound``, ``DidDeactivated``, ``SchemaNotFound``, ``InvalidCredential``."""
         occasion.caller.require_acting_for(new.issuer, WRITE)
         issuer = await self.reader.active(new.issuer)
@@ -102,7 +102,7 @@ class CredentialIntake:
         return Prepared(issuer.head.state.document, schema, values, valid_from, valid_until, now)
 
     async def admit(
-        self, new: NewCredential, prepared: Prepared, signed: Signed, occasion: Occasion
+        self, new: NewCredential, prepared: Prepared, signed: Signed, occasion: RequestContext
     ) -> ShownCredential:
         """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``."""
         await self.check(signed.public_key, signed.signature, prepared.schema, prepared.values)
@@ -124,7 +124,7 @@ class CredentialIntake:
         )
         witness = Witness(signed.signature, prepared.values)
         box = self.seal.close(credential, witness)
-        stored = await self.credentials.add(credential, box, dice=self.random)
+        stored = await self.credentials.add(credential, box, random=self.random)
         if stored is None:
             raise InternalError("Two credentials got one id.")
         await self.journal.event("credential.issued", stored, occasion, prepared.now)

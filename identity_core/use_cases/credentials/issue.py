@@ -8,13 +8,13 @@ from identity_core.codec import multikey
 from identity_core.domain import keys
 from identity_core.domain.credential_signature import messages
 from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.keys import PublicKey
 from identity_core.errors import InvalidCredential
 from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.credentials.intake import CredentialIntake, NewCredential, Signed
-from identity_core.use_cases.credentials.vault import ShownCredential
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
+from identity_core.use_cases.dids.writer import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class IssueCredential:
     intake: CredentialIntake
     custodian: Custodian
 
-    async def __call__(self, new: NewCredential, occasion: Occasion) -> ShownCredential:
+    async def __call__(self, new: NewCredential, occasion: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, occasion)
         key_id, key = await self._held_key(prepared.document, new.verification_method)
         signed = messages(prepared.schema, prepared.values)
         signature = await self.custodian.sign_bbs(key_id, prepared.schema.header, signed)
         return await self.intake.admit(new, prepared, Signed(key_id, key.raw, signature), occasion)
 
-    async def _held_key(self, document: Document, wanted: str | None) -> tuple[str, PublicKey]:
+    async def _held_key(self, document: DidDocument, wanted: str | None) -> tuple[str, PublicKey]:
         """The newest of the issuer's assertion keys that the custodian has, under the key's own id (``CreateDid`` put it there), or
         the one that is asked for."""
         for key_id in reversed(assertion_keys(document)):
@@ -52,7 +52,7 @@ class IssueCredential:
         )
 
 
-def assertion_keys(document: Document) -> list[str]:
+def assertion_keys(document: DidDocument) -> list[str]:
     """The ids of the keys that sign credentials, in the order of the document. A key in its grace period is none: whoever
     rotated it wants new credentials to be signed by its successor."""
     found = []

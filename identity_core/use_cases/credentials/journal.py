@@ -9,7 +9,7 @@ from identity_core.domain.credential import Credential
 from identity_core.errors import JsonValue
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class CredentialJournal:
     audit: AuditLog
     timeline: Timeline
 
-    async def event(self, kind: str, credential: Credential, occasion: Occasion, at: datetime) -> None:
+    async def event(self, kind: str, credential: Credential, occasion: RequestContext, at: datetime) -> None:
         """Something happened to the credential, such as ``credential.issued``; its parties see it too."""
         details: dict[str, JsonValue] = {
             "credentialId": credential.id,
@@ -40,7 +40,7 @@ class CredentialJournal:
             )
         )
 
-    async def line(self, occasion: Occasion, target: str, at: datetime, details: dict[str, JsonValue]) -> None:
+    async def line(self, occasion: RequestContext, target: str, at: datetime, details: dict[str, JsonValue]) -> None:
         """One line of the audit log."""
         key = occasion.caller.key
         await self.audit.write(

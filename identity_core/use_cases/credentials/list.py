@@ -9,10 +9,10 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.credential import Credential
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
-from identity_core.ports.credentials import CredentialFilter, Credentials, Position
+from identity_core.ports.credentials import CredentialFilter, CredentialPosition, Credentials
 from identity_core.use_cases.credentials.access import READ
 from identity_core.use_cases.credentials.journal import CredentialJournal
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class ListCredentials:
     clock: Clock
 
     async def __call__(
-        self, wanted: CredentialFilter, occasion: Occasion, *, after: Position | None, limit: int
+        self, wanted: CredentialFilter, occasion: RequestContext, *, after: CredentialPosition | None, limit: int
     ) -> Sequence[Credential]:
         caller = occasion.caller
         caller.require_scope(READ)

@@ -20,7 +20,7 @@ from identity_core.errors import InternalError
 
 @dataclass(frozen=True, slots=True)
 class CredentialSeal:
-    """``key`` has 32 octets and is never printed; ``random`` are the operating system's dice."""
+    """``key`` has 32 octets and is never printed; ``random`` is the operating system's random source."""
 
     key: bytes
     random: Callable[[int], bytes]

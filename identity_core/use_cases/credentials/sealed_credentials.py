@@ -24,7 +24,7 @@ class ShownCredential:
 
 
 @dataclass(frozen=True, slots=True)
-class CredentialVault:
+class SealedCredentials:
     """Finds credentials and opens them."""
 
     credentials: Credentials

@@ -11,7 +11,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.use_cases.credentials.access import WRITE, CredentialAccess
 from identity_core.use_cases.credentials.journal import CredentialJournal
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 _TRIES: Final = 16
 _KINDS: Final = {
@@ -32,7 +32,7 @@ class SetCredentialStatus:
     clock: Clock
 
     async def __call__(
-        self, credential_id: str, purpose: StatusPurpose, value: bool, reason: str | None, occasion: Occasion
+        self, credential_id: str, purpose: StatusPurpose, value: bool, reason: str | None, occasion: RequestContext
     ) -> Credential:
         for _ in range(_TRIES):
             credential = (await self.access.find(credential_id, occasion.caller, WRITE)).credential

@@ -13,7 +13,7 @@ from typing import Any
 
 from identity_core.domain import verifiable_credential
 from identity_core.domain.credential_signature import canonical_values
-from identity_core.domain.verifiable_credential import Presented
+from identity_core.domain.verifiable_credential import PresentedCredential
 from identity_core.errors import CredentialExpired, CredentialRevoked, InvalidCredential
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
@@ -33,7 +33,7 @@ class CredentialCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CredentialVerification:
     """The checks in their order; those behind the first that is not right may be missing."""
 
     checks: tuple[CredentialCheck, ...]
@@ -55,18 +55,18 @@ class VerifyCredential:
     clock: Clock
     base_url: str
 
-    async def __call__(self, value: Mapping[str, Any]) -> Verdict:
+    async def __call__(self, value: Mapping[str, Any]) -> CredentialVerification:
         now = self.clock.now()
         try:
             presented = verifiable_credential.parse(value)
         except InvalidCredential as error:
-            return Verdict((_wrong("form", "CREDENTIAL_MALFORMED", error),))
+            return CredentialVerification((_wrong("form", "CREDENTIAL_MALFORMED", error),))
         checks = [CredentialCheck("form", True), *await self._signature(presented, now)]
         if all(check.ok for check in checks):
             checks += await self._record(presented, now)
-        return Verdict(tuple(checks))
+        return CredentialVerification(tuple(checks))
 
-    async def _signature(self, presented: Presented, now: datetime) -> list[CredentialCheck]:
+    async def _signature(self, presented: PresentedCredential, now: datetime) -> list[CredentialCheck]:
         registered = await self.schemas.get(presented.schema_id)
         if registered is None:
             return [CredentialCheck("schema", False, "SCHEMA_UNKNOWN")]
@@ -89,7 +89,7 @@ class VerifyCredential:
             return [*checks, _wrong("signature", "SIGNATURE_INVALID", error)]
         return [*checks, CredentialCheck("signature", True)]
 
-    async def _record(self, presented: Presented, now: datetime) -> list[CredentialCheck]:
+    async def _record(self, presented: PresentedCredential, now: datetime) -> list[CredentialCheck]:
         credential = await self.credentials.get(presented.id)
         if credential is None:
             return [CredentialCheck("record", False, "CREDENTIAL_UNKNOWN")]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from identity_core.domain.caller import Caller
-from identity_core.ports.timeline import Timeline, TimelineRow, TimelineWish
-from identity_core.use_cases.verifications.sight import Sight
+from identity_core.ports.timeline import Timeline, TimelineQuery, TimelineRow
+from identity_core.use_cases.verifications.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,5 +16,5 @@ class GetDashboardTimeline:
 
     timeline: Timeline
 
-    async def __call__(self, wish: TimelineWish, caller: Caller) -> Sequence[TimelineRow]:
-        return await self.timeline.list(replace(wish, dids=Sight.of(caller).dids))
+    async def __call__(self, wish: TimelineQuery, caller: Caller) -> Sequence[TimelineRow]:
+        return await self.timeline.list(replace(wish, dids=Visibility.of(caller).dids))

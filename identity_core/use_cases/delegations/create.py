@@ -31,7 +31,7 @@ from identity_core.use_cases.delegations.access import (
 )
 from identity_core.use_cases.delegations.journal import Journal
 from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 CREATED: Final = "delegation.created"
 
@@ -87,7 +87,7 @@ class CreateDelegation:
     autonomy: AutonomyTable
     longest_life: timedelta
 
-    async def __call__(self, wish: NewDelegation, occasion: Occasion) -> ShownDelegation:
+    async def __call__(self, wish: NewDelegation, occasion: RequestContext) -> ShownDelegation:
         now = self.clock.now()
         occasion.caller.require_scope(WRITE)
         above = await self._above(wish, occasion.caller)

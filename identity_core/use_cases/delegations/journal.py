@@ -11,7 +11,7 @@ from identity_core.errors import JsonValue
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry
 from identity_core.use_cases.delegations.access import operator_of
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Journal:
     audit: AuditLog
     timeline: Timeline
 
-    async def delegation(self, kind: str, delegation: Delegation, occasion: Occasion, at: datetime) -> None:
+    async def delegation(self, kind: str, delegation: Delegation, occasion: RequestContext, at: datetime) -> None:
         """An event of a delegation, such as ``delegation.created``."""
         await self._audit(
             occasion, delegation.holder, at, {"delegationId": delegation.id, "agent": str(delegation.agent)}
@@ -38,14 +38,14 @@ class Journal:
             )
         )
 
-    async def ibct(self, kind: str, invoker: Did, occasion: Occasion, at: datetime) -> None:
+    async def ibct(self, kind: str, invoker: Did, occasion: RequestContext, at: datetime) -> None:
         """An event of an IBCT. Neither its id nor its nonce is written: the token may still be on its way."""
         await self._audit(occasion, invoker, at, {})
         await self.timeline.record(
             TimelineEntry(at=at, kind=kind, outcome="done", actor=occasion.caller.identity, holder=str(invoker))
         )
 
-    async def _audit(self, occasion: Occasion, target: Did, at: datetime, details: dict[str, JsonValue]) -> None:
+    async def _audit(self, occasion: RequestContext, target: Did, at: datetime, details: dict[str, JsonValue]) -> None:
         operator = operator_of(occasion.caller)
         await self.audit.write(
             AuditRow(

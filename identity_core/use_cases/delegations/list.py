@@ -9,7 +9,7 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.delegation import DelegationState
 from identity_core.domain.did import Did
 from identity_core.ports.clock import Clock
-from identity_core.ports.delegations import DelegationFilter, Delegations, Position
+from identity_core.ports.delegations import DelegationFilter, DelegationPosition, Delegations
 from identity_core.use_cases.delegations.access import READ, ShownDelegation, acting_did
 
 LOOKED_AT_MOST: Final = 1000
@@ -30,7 +30,7 @@ class DelegationPage:
     """``end`` is where the next page begins, None where there is none."""
 
     items: tuple[ShownDelegation, ...]
-    end: Position | None
+    end: DelegationPosition | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ListDelegations:
     clock: Clock
 
     async def __call__(
-        self, query: DelegationQuery, caller: Caller, *, after: Position | None, limit: int
+        self, query: DelegationQuery, caller: Caller, *, after: DelegationPosition | None, limit: int
     ) -> DelegationPage:
         wanted, now = _filter(query, caller), self.clock.now()
         items: list[ShownDelegation] = []
@@ -52,7 +52,7 @@ class ListDelegations:
             chains = await self.delegations.list(wanted, after=after, limit=batch)
             for place, chain in enumerate(chains):
                 shown = ShownDelegation.of(chain, now)
-                after = Position(chain.leaf.created_at, chain.leaf.id)
+                after = DelegationPosition(chain.leaf.created_at, chain.leaf.id)
                 if query.status in (None, shown.status):
                     items.append(shown)
                 if len(items) == limit and (place + 1 < len(chains) or len(chains) == batch):

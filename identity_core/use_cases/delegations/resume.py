@@ -8,7 +8,7 @@ from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.access import DelegationAccess, ShownDelegation
 from identity_core.use_cases.delegations.journal import Journal
 from identity_core.use_cases.delegations.suspend import check_not_final
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 RESUMED = "delegation.resumed"
 
@@ -22,7 +22,7 @@ class ResumeDelegation:
     journal: Journal
     clock: Clock
 
-    async def __call__(self, delegation_id: str, occasion: Occasion) -> ShownDelegation:
+    async def __call__(self, delegation_id: str, occasion: RequestContext) -> ShownDelegation:
         now = self.clock.now()
         check_not_final(ShownDelegation.of(await self.access.find_own(delegation_id, occasion.caller), now))
         resumed = await self.access.delegations.resume(delegation_id, now)

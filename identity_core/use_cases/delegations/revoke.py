@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.access import WRITE, DelegationAccess, ShownDelegation, author
 from identity_core.use_cases.delegations.journal import Journal
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 REVOKED = "delegation.revoked"
 
@@ -21,7 +21,7 @@ class RevokeDelegation:
     journal: Journal
     clock: Clock
 
-    async def __call__(self, delegation_id: str, reason: str | None, occasion: Occasion) -> ShownDelegation:
+    async def __call__(self, delegation_id: str, reason: str | None, occasion: RequestContext) -> ShownDelegation:
         caller, now = occasion.caller, self.clock.now()
         await self.access.find(delegation_id, caller, WRITE)
         revoked = await self.access.delegations.revoke(delegation_id, author(caller), reason, now)

@@ -9,7 +9,7 @@ from identity_core.errors import Conflict
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.access import DelegationAccess, ShownDelegation
 from identity_core.use_cases.delegations.journal import Journal
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 SUSPENDED = "delegation.suspended"
 
@@ -23,7 +23,7 @@ class SuspendDelegation:
     journal: Journal
     clock: Clock
 
-    async def __call__(self, delegation_id: str, occasion: Occasion) -> ShownDelegation:
+    async def __call__(self, delegation_id: str, occasion: RequestContext) -> ShownDelegation:
         now = self.clock.now()
         check_not_final(ShownDelegation.of(await self.access.find_own(delegation_id, occasion.caller), now))
         suspended = await self.access.delegations.suspend(delegation_id, now)

@@ -20,13 +20,13 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.keep_secrets import KeepSecrets
-from identity_core.use_cases.dids.writer import DidWriter, Occasion
+from identity_core.use_cases.dids.writer import DidWriter, RequestContext
 
 RECOVERY = "recovery"
 
 
 @dataclass(frozen=True, slots=True)
-class KeyWish:
+class RequestedKey:
     """A key that the caller asks for (``multibase`` None: made here) or brings along."""
 
     type: str
@@ -40,8 +40,8 @@ class Creation:
 
     method: str
     key_type: str | None
-    additional: tuple[KeyWish, ...] = ()
-    public_keys: tuple[KeyWish, ...] = ()
+    additional: tuple[RequestedKey, ...] = ()
+    public_keys: tuple[RequestedKey, ...] = ()
     services: tuple[NewService, ...] = ()
     also_known_as: tuple[str, ...] = ()
     recovery_key: bool = False
@@ -77,7 +77,7 @@ class CreateDid:
     clock: Clock
     random: Callable[[int], bytes]
 
-    async def __call__(self, wish: Creation, occasion: Occasion) -> Created:
+    async def __call__(self, wish: Creation, occasion: RequestContext) -> Created:
         method = self.methods.get(wish.method)
         if method is None:
             raise InvalidDid(
@@ -121,7 +121,7 @@ class CreateDid:
         """Keys made here, the primary one first: for the document, the recovery key, and (purpose, pair) of all."""
         pairs: list[tuple[str, KeyPair]] = []
         new_keys: list[NewKey] = []
-        primary = KeyWish("Ed25519" if wish.key_type is None else wish.key_type, ())
+        primary = RequestedKey("Ed25519" if wish.key_type is None else wish.key_type, ())
         wanted = [
             (
                 keys.verification_method_type(key.type),

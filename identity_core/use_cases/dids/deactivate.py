@@ -8,7 +8,7 @@ from identity_core.domain.change import Authorization, Deactivate
 from identity_core.domain.did import Did
 from identity_core.errors import ConfirmationRequired
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.writer import DidWriter, Occasion
+from identity_core.use_cases.dids.writer import DidWriter, RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class DeactivateDid:
     writer: DidWriter
 
     async def __call__(
-        self, did: Did, *, confirm: bool, authorization: Authorization, occasion: Occasion, if_match: int | None
+        self, did: Did, *, confirm: bool, authorization: Authorization, occasion: RequestContext, if_match: int | None
     ) -> IndexedVersion:
         if not confirm:
             raise ConfirmationRequired(details={"did": str(did)})

@@ -28,7 +28,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentVersion:
     """The newest written version, and those after it that exist by definition, oldest first."""
 
     recorded: IndexedVersion
@@ -78,14 +78,14 @@ class DidReader:
             raise self.check.incomplete(did, version_id)
         return found
 
-    async def standing(self, did: Did, *, decides: bool = False) -> Standing:
+    async def standing(self, did: Did, *, decides: bool = False) -> CurrentVersion:
         """What is recorded and what is due. Raises ``DidNotFound``, ``DidQuarantined``."""
         recorded = await self.recorded(did, decides=decides)
         if recorded is None:
             raise DidNotFound(details={"did": str(did)})
-        return Standing(recorded, self.due(recorded, self.clock.now()))
+        return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
-    async def active(self, did: Did) -> Standing:
+    async def active(self, did: Did) -> CurrentVersion:
         """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
         ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
         standing = await self.standing(did, decides=True)
@@ -100,7 +100,7 @@ class DidReader:
             )
         return standing
 
-    async def caller(self, did: Did) -> Standing:
+    async def caller(self, did: Did) -> CurrentVersion:
         """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is nobody's
         here. Raises ``DidNotFound`` for it too: that it is not recorded, its history tells anyway."""
         standing = await self.active(did)

@@ -12,7 +12,7 @@ from identity_core.domain.keys import PublicKey
 from identity_core.domain.possession import Possession
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import RECOVERY, IssuedKey
-from identity_core.use_cases.dids.writer import DidWriter, Occasion
+from identity_core.use_cases.dids.writer import DidWriter, RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class RecoverDid:
     writer: DidWriter
     random: Callable[[int], bytes]
 
-    async def __call__(self, did: Did, wish: Recovery, authorization: Authorization, occasion: Occasion) -> Recovered:
+    async def __call__(
+        self, did: Did, wish: Recovery, authorization: Authorization, occasion: RequestContext
+    ) -> Recovered:
         key = PublicKey.parse(wish.key_type, wish.multibase)
         if wish.new_recovery_key is not None:
             public, secret = PublicKey.parse(*wish.new_recovery_key).multibase, None

@@ -10,7 +10,7 @@ from identity_core.domain.did import Did
 from identity_core.domain.times import printed
 from identity_core.errors import DidNotFound
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.reader import DidReader, Standing
+from identity_core.use_cases.dids.reader import CurrentVersion, DidReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ResolveDid:
             found = await self.reader.elsewhere(did) if version_id is None and version_time is None else None
             if found is None:
                 raise
-            standing = Standing(found, ())
+            standing = CurrentVersion(found, ())
         head = standing.head
         version = await self._wanted(did, standing, version_id, version_time)
         following = None
@@ -60,7 +60,7 @@ class ResolveDid:
         )
 
     async def _wanted(
-        self, did: Did, standing: Standing, version_id: int | None, version_time: datetime | None
+        self, did: Did, standing: CurrentVersion, version_id: int | None, version_time: datetime | None
     ) -> IndexedVersion:
         try:
             if version_id is not None:
@@ -74,7 +74,7 @@ class ResolveDid:
             raise
         return standing.head
 
-    async def _by_id(self, did: Did, standing: Standing, version_id: int) -> IndexedVersion:
+    async def _by_id(self, did: Did, standing: CurrentVersion, version_id: int) -> IndexedVersion:
         for version in (standing.recorded, *standing.due):
             if version.state.version_id == version_id:
                 return version
@@ -84,7 +84,7 @@ class ResolveDid:
             "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
         )
 
-    async def _by_time(self, did: Did, standing: Standing, time: datetime) -> IndexedVersion:
+    async def _by_time(self, did: Did, standing: CurrentVersion, time: datetime) -> IndexedVersion:
         second = time.astimezone(UTC).replace(microsecond=0)
         for version in (*reversed(standing.due), standing.recorded):
             if version.state.updated_at.replace(microsecond=0) <= second:

@@ -18,7 +18,7 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import IssuedKey
 from identity_core.use_cases.dids.keep_secrets import KeepSecrets
-from identity_core.use_cases.dids.writer import DidWriter, Occasion
+from identity_core.use_cases.dids.writer import DidWriter, RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RotateDidKey:
     random: Callable[[int], bytes]
 
     async def __call__(
-        self, did: Did, wish: Rotation, authorization: Authorization, occasion: Occasion, *, if_match: int | None
+        self, did: Did, wish: Rotation, authorization: Authorization, occasion: RequestContext, *, if_match: int | None
     ) -> Rotated:
         if not (wish.return_secrets or wish.store_secrets or wish.multibase):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the key would be lost.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from identity_core.domain.change import Authorization, Operation, Update
 from identity_core.domain.did import Did
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.writer import DidWriter, Occasion
+from identity_core.use_cases.dids.writer import DidWriter, RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class UpdateDid:
         did: Did,
         operations: tuple[Operation, ...],
         authorization: Authorization,
-        occasion: Occasion,
+        occasion: RequestContext,
         *,
         if_match: int | None,
     ) -> IndexedVersion:

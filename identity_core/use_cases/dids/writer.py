@@ -51,7 +51,7 @@ class LogSigner:
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class RequestContext:
     """Who asked for a change, through which operation and request: what the audit row says."""
 
     operation: str
@@ -97,7 +97,7 @@ class DidWriter:
     locks: DidLocks = field(default_factory=DidLocks)
 
     async def commit(
-        self, did: Did, change: Callable[[DidState], Change], occasion: Occasion, *, if_match: int | None = None
+        self, did: Did, change: Callable[[DidState], Change], occasion: RequestContext, *, if_match: int | None = None
     ) -> IndexedVersion:
         """Records ``change(state)`` as the next version of an existing DID and returns that version.
 
@@ -122,7 +122,7 @@ class DidWriter:
                     await self.reader.check.bring_up(did)
         raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
 
-    async def register(self, draft: UnsignedEntry, occasion: Occasion, *, owner: str) -> IndexedVersion:
+    async def register(self, draft: UnsignedEntry, occasion: RequestContext, *, owner: str) -> IndexedVersion:
         """Records the first entry of a DID. Raises ``VersionConflict`` when the DID exists."""
         return await self._record(None, draft, occasion, owner=owner)
 
@@ -149,18 +149,18 @@ class DidWriter:
         state = recorded.state
         # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
         while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
-            occasion = Occasion("expireKey", Caller(), "-")
+            occasion = RequestContext("expireKey", Caller(), "-")
             state = (await self._append(method, state, Expire(), due, occasion)).state
         return state
 
     async def _append(
-        self, method: DidMethod, state: DidState, change: Change, at: datetime, occasion: Occasion
+        self, method: DidMethod, state: DidState, change: Change, at: datetime, occasion: RequestContext
     ) -> IndexedVersion:
         draft = method.draft(state, change, at, signer=self.signer.multikey)
         return await self._record(state, draft, occasion)
 
     async def _record(
-        self, state: DidState | None, draft: UnsignedEntry, occasion: Occasion, *, owner: str | None = None
+        self, state: DidState | None, draft: UnsignedEntry, occasion: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
         signature = await self.signer.sign(draft)
         try:

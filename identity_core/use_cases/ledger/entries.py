@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.errors import BlockNotFound, LedgerUnavailable, TransactionNotFound
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.transparency import StoredTree
@@ -24,7 +24,7 @@ class GetLedgerTransaction:
     tree: StoredTree
     follower: LedgerFollower
 
-    async def __call__(self, transaction_hash: str) -> Leaf:
+    async def __call__(self, transaction_hash: str) -> LogLeaf:
         found = await self._find(transaction_hash)
         if found is None:
             await self.follower.now()
@@ -48,7 +48,7 @@ class Block:
     number: int
     first: int
     last: int
-    entries: Sequence[Leaf]
+    entries: Sequence[LogLeaf]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.refusals import Malformed
 from identity_core.domain.merkle.tiles import WIDTH
 from identity_core.domain.merkle.tree import HASH_BYTES, Frontier, leaf_hash
@@ -20,10 +20,10 @@ from identity_core.ports.transparency import Growth, StoredTree
 from identity_core.use_cases.background import Repeating
 
 
-def leaf_of(line: LedgerEntry) -> Leaf:
+def leaf_of(line: LedgerEntry) -> LogLeaf:
     """The leaf of a ledger entry."""
     receipt = line.receipt
-    return Leaf(
+    return LogLeaf(
         receipt.sequence,
         receipt.transaction_hash,
         receipt.block_number,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.proofs import Span, consistency_spans, inclusion_spans, span_hash
 from identity_core.domain.merkle.tiles import needed, node_from
 from identity_core.domain.merkle.tree import leaf_hash
@@ -21,7 +21,7 @@ class InclusionProof:
     """That ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
     that was asked for by its size."""
 
-    leaf: Leaf
+    leaf: LogLeaf
     leaf_hash: bytes
     size: int
     root: bytes
@@ -46,7 +46,7 @@ async def _hashes(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ProveInclusion:
+class GetLedgerInclusionProof:
     """For the entry with a transaction hash, in the tree of ``size`` or, with None, in the whole.
 
     Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than ``size``, or was when the entry came.
@@ -69,7 +69,7 @@ class ProveInclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class ProveConsistency:
+class GetLedgerConsistencyProof:
     """Between two sizes; ``second`` None is the whole. Raises ``LogRangeInvalid``."""
 
     tree: StoredTree

@@ -12,7 +12,7 @@ from identity_core.domain.caller import Caller
 from identity_core.errors import ProofNotFound
 from identity_core.ports.proofs import Proofs, StoredProof
 from identity_core.ports.verifications import VerifierChallenges
-from identity_core.use_cases.proofs.freshness import PREFIX, owner_of
+from identity_core.use_cases.proofs.challenge_use import PREFIX, owner_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ SCOPE: Final = "zkp:prove"
 
 
 @dataclass(frozen=True, slots=True)
-class AdmitCapability:
+class CheckCapability:
     """Turns a request into a genuine, unexpired token. ``places`` are the URLs below which this service has its
     delegation records; ``leeway`` is how far ahead a holder's clock may be, ``longest`` how long a token may be good."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain.verification import Question, Verdict
+from identity_core.domain.verification import ProofQuestion, ProofVerification
 from identity_core.errors import Overloaded
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.verify import ReceivedProof
@@ -24,7 +24,7 @@ class CheckAnonymously:
     most: int
     _unfinished: int = 0
 
-    async def __call__(self, received: ReceivedProof, question: Question, now: datetime) -> Verdict:
+    async def __call__(self, received: ReceivedProof, question: ProofQuestion, now: datetime) -> ProofVerification:
         """Raises ``Overloaded``, and what ``CheckProof`` does."""
         if self._unfinished >= self.most:
             raise Overloaded(details={"retryAfter": 1})

@@ -27,7 +27,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class FindAuthority:
+class FindDelegation:
     """Finds the delegation of a token. Raises ``IbctRevoked``; ``DelegationInvalid``, the same for every reason; then
     ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.caller import Caller
-from identity_core.domain.verification import Check, Finding, Question, Verdict, wrong
+from identity_core.domain.verification import Check, CheckCode, ProofQuestion, ProofVerification, wrong
 from identity_core.ports.clock import Clock
 from identity_core.ports.verifications import VerifierChallenge, VerifierChallenges
 
@@ -43,32 +43,34 @@ class CreateVerifierChallenge:
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class ChallengeUse:
     """Judges and spends the challenge of a question."""
 
     challenges: VerifierChallenges
 
-    async def bound(self, question: Question, caller: Caller | None, now: datetime) -> tuple[Question, Check | None]:
+    async def bound(
+        self, question: ProofQuestion, caller: Caller | None, now: datetime
+    ) -> tuple[ProofQuestion, Check | None]:
         """The question with the domain that the challenge was obtained for, and what is wrong with the challenge, if anything."""
         if question.challenge is None or not question.challenge.startswith(PREFIX):
             return question, None
         found = await self.challenges.find(question.challenge)
         if found is None or caller is None or found.owner != owner_of(caller) or now >= found.expires_at:
             # Unknown, expired and another's are one answer: nobody learns what others have obtained.
-            return question, wrong(_NAME, Finding.CHALLENGE_UNKNOWN)
+            return question, wrong(_NAME, CheckCode.CHALLENGE_UNKNOWN)
         if question.domain not in (None, found.domain):
-            return question, wrong("domain", Finding.DOMAIN_MISMATCH)
+            return question, wrong("domain", CheckCode.DOMAIN_MISMATCH)
         question = replace(question, domain=found.domain)
-        return question, wrong(_NAME, Finding.CHALLENGE_SPENT) if found.spent else None
+        return question, wrong(_NAME, CheckCode.CHALLENGE_SPENT) if found.spent else None
 
-    async def settle(self, question: Question, verdict: Verdict, now: datetime) -> Verdict:
+    async def settle(self, question: ProofQuestion, verdict: ProofVerification, now: datetime) -> ProofVerification:
         """Spends the challenge of a verification that held; whoever comes second loses."""
         text = question.challenge
         if not verdict.verified or text is None or not text.startswith(PREFIX):
             return verdict
         if await self.challenges.spend(text, now):
             return verdict
-        return replace(verdict, checks=(*verdict.checks, wrong(_NAME, Finding.CHALLENGE_SPENT)))
+        return replace(verdict, checks=(*verdict.checks, wrong(_NAME, CheckCode.CHALLENGE_SPENT)))
 
 
 def owner_of(caller: Caller) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain.proof import Presented, ZkProof, public_signals
+from identity_core.domain.proof import PresentedProof, ZkProof, public_signals
 from identity_core.domain.verification import (
     Check,
-    Finding,
-    Question,
-    Verdict,
+    CheckCode,
+    ProofQuestion,
+    ProofVerification,
     check_time,
     moment_within,
     right,
@@ -34,11 +34,11 @@ class CheckProof:
     issuers: IssuerKeys
     schemas: CredentialSchemas
 
-    async def __call__(self, received: ReceivedProof, question: Question, now: datetime) -> Verdict:
+    async def __call__(self, received: ReceivedProof, question: ProofQuestion, now: datetime) -> ProofVerification:
         try:
             presented = await self.provers.read(received.proof)
         except ProofInvalid:
-            return Verdict((wrong("form", Finding.PROOF_INVALID),), None, question.unchecked)
+            return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
         checks = [right("form"), *question.compare(presented, now), check_time(presented.context, now)]
         unchecked = question.unchecked
         registered = await self.schemas.get(presented.schema.id)
@@ -46,25 +46,25 @@ class CheckProof:
             unchecked += ("schemaHeader",)
         elif registered.definition.schema.header != presented.schema.header:
             # An issuer that signs one schema under several headers tells its holders apart by them.
-            checks.append(wrong("schemaHeader", Finding.SCHEMA_MISMATCH))
+            checks.append(wrong("schemaHeader", CheckCode.SCHEMA_MISMATCH))
         else:
             checks.append(right("schemaHeader"))
         found = await self.issuers(presented.verification_method, now)
         checks.append(found.check)
         if found.raw is not None:
             checks += await self._mathematics(received, presented, found.raw, now)
-        return Verdict(tuple(checks), presented, unchecked, found.warnings)
+        return ProofVerification(tuple(checks), presented, unchecked, found.warnings)
 
-    async def expired(self, received: ReceivedProof, question: Question) -> Verdict:
+    async def expired(self, received: ReceivedProof, question: ProofQuestion) -> ProofVerification:
         """That the proof has expired, and nothing else about it but what it says of itself."""
         try:
             presented = await self.provers.read(received.proof)
         except ProofInvalid:
             presented = None
-        return Verdict((wrong("time", Finding.PROOF_EXPIRED),), presented, question.unchecked)
+        return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
     async def _mathematics(
-        self, received: ReceivedProof, presented: Presented, key: bytes, now: datetime
+        self, received: ReceivedProof, presented: PresentedProof, key: bytes, now: datetime
     ) -> tuple[Check, Check]:
         """What stands around the envelope against what is in it, and the envelope itself under the issuer's key."""
         statement = presented.statement(key)
@@ -76,10 +76,10 @@ class CheckProof:
         )
         signals = right("publicSignals")
         if not received.agrees_with(proof):
-            signals = wrong("publicSignals", Finding.PUBLIC_SIGNALS_MISMATCH)
+            signals = wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
         moment = moment_within(presented.context, now)
         try:
             await self.provers.verify(statement, proof, context=presented.context, now=moment)
         except ProofInvalid:
-            return signals, wrong("proof", Finding.PROOF_INVALID)
+            return signals, wrong("proof", CheckCode.PROOF_INVALID)
         return signals, right("proof")

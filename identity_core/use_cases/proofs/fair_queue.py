@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """Who calls goes on in a later round, in the order of the calls."""
+class FairQueue:
+    """Lets one caller after another go on, in the order in which they came."""
 
     _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
 

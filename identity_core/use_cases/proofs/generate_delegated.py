@@ -27,26 +27,26 @@ from identity_core.errors import (
     PluginUnavailable,
     RequestInProgress,
 )
-from identity_core.ports.anchoring import Anchoring
+from identity_core.ports.anchoring import AnchoringPort
 from identity_core.ports.clock import Clock
 from identity_core.ports.invocations import (
+    Consumption,
+    Disclosure,
     Earlier,
     Invocation,
     Invocations,
     Lease,
     Outcome,
-    Question,
-    Refused,
-    Spending,
+    RefusedInvocation,
 )
 from identity_core.ports.proofs import StoredProof
-from identity_core.use_cases.dids.writer import Occasion
-from identity_core.use_cases.proofs.admission import AdmitCapability
-from identity_core.use_cases.proofs.authority import FindAuthority, Scope, check_autonomy, check_scope
+from identity_core.use_cases.dids.writer import RequestContext
+from identity_core.use_cases.proofs.admission import CheckCapability
+from identity_core.use_cases.proofs.authority import FindDelegation, Scope, check_autonomy, check_scope
+from identity_core.use_cases.proofs.fair_queue import FairQueue
 from identity_core.use_cases.proofs.journal import ProofJournal
 from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
-from identity_core.use_cases.proofs.question import PosedQuestion, PoseQuestion
-from identity_core.use_cases.proofs.turns import Turns
+from identity_core.use_cases.proofs.question import PreparedProof, PrepareProof
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
@@ -72,19 +72,19 @@ class _Progress:
 class GenerateDelegatedProof:
     """``anchoring`` is None where this installation has none."""
 
-    admit: AdmitCapability
-    authority: FindAuthority
+    admit: CheckCapability
+    authority: FindDelegation
     autonomy: AutonomyTable
-    pose: PoseQuestion
+    pose: PrepareProof
     make: MakeProof
     invocations: Invocations
-    anchoring: Anchoring | None
+    anchoring: AnchoringPort | None
     journal: ProofJournal
     clock: Clock
     policy: ProofPolicy
-    turns: Turns = field(default_factory=Turns)
+    turns: FairQueue = field(default_factory=FairQueue)
 
-    async def __call__(self, request: ProofRequest, occasion: Occasion) -> Answered:
+    async def __call__(self, request: ProofRequest, occasion: RequestContext) -> Answered:
         """The outcome; a refusal that spent the token is one. Raises the refusals of steps 4 to 10 and 19, those that an earlier proof
         meets at 11, and what ``ProofWorkers.prove`` raises."""
         now = self.clock.now()
@@ -96,11 +96,13 @@ class GenerateDelegatedProof:
             raise
         if answered.is_replay:
             await self.journal.replayed(request, occasion, now)
-        elif isinstance(answered.outcome, Refused):
+        elif isinstance(answered.outcome, RefusedInvocation):
             await self._tell_refusal(request, occasion, now, progress, answered.outcome.code)
         return answered
 
-    async def _answer(self, request: ProofRequest, occasion: Occasion, now: datetime, progress: _Progress) -> Answered:
+    async def _answer(
+        self, request: ProofRequest, occasion: RequestContext, now: datetime, progress: _Progress
+    ) -> Answered:
         if request.anchor and (self.anchoring is None or not self.anchoring.enabled):
             raise AnchoringDisabled
         await self.turns()
@@ -108,7 +110,7 @@ class GenerateDelegatedProof:
         progress.is_genuine = True
         invocation = self._invocation(request, capability)
         earlier = await self.invocations.find(invocation, now)
-        if isinstance(earlier, Refused):
+        if isinstance(earlier, RefusedInvocation):
             return Answered(earlier, is_replay=True)
         try:
             chain = await self.authority(request, capability, now)
@@ -119,13 +121,13 @@ class GenerateDelegatedProof:
         except IdentityError as error:
             if earlier is not None or isinstance(error, _FAILURES):
                 raise
-            return _answered(await self.invocations.refuse(invocation, Refused.of(error), self.clock.now()))
+            return _answered(await self.invocations.refuse(invocation, RefusedInvocation.of(error), self.clock.now()))
         # A client that goes away must not leave a use without its proof: what has begun is done and kept.
         return await asyncio.shield(self._spend(request, capability, posed, invocation, spending, occasion))
 
     async def _question(
         self, request: ProofRequest, capability: Capability, chain: DelegationChain, now: datetime
-    ) -> tuple[PosedQuestion, Spending]:
+    ) -> tuple[PreparedProof, Consumption]:
         """Steps 12 to 16: what is asked, and what will be counted for it."""
         credential = await self.pose.find(request)
         scope = check_scope(request, capability, chain, credential)
@@ -137,10 +139,10 @@ class GenerateDelegatedProof:
         self,
         request: ProofRequest,
         capability: Capability,
-        posed: PosedQuestion,
+        posed: PreparedProof,
         invocation: Invocation,
-        spending: Spending,
-        occasion: Occasion,
+        spending: Consumption,
+        occasion: RequestContext,
     ) -> Answered:
         lease = await self.invocations.consume(invocation, spending, posed.holds, self.clock.now())
         if not isinstance(lease, Lease):
@@ -157,7 +159,12 @@ class GenerateDelegatedProof:
         return Answered(DelegatedProof(proof.delegation_id, proof.proof, anchor), is_replay=False)
 
     async def _prove(
-        self, request: ProofRequest, capability: Capability, posed: PosedQuestion, lease: Lease, occasion: Occasion
+        self,
+        request: ProofRequest,
+        capability: Capability,
+        posed: PreparedProof,
+        lease: Lease,
+        occasion: RequestContext,
     ) -> StoredProof:
         is_stored = False
         try:
@@ -180,17 +187,17 @@ class GenerateDelegatedProof:
             capability.expires_at + self.policy.retention,
         )
 
-    def _spending(self, chain: DelegationChain, posed: PosedQuestion, scope: Scope, now: datetime) -> Spending:
+    def _spending(self, chain: DelegationChain, posed: PreparedProof, scope: Scope, now: datetime) -> Consumption:
         question = None
         if not scope.is_pinned:
             window = self.policy.disclosure_window
             since = None if window is None else now - window
-            question = Question(posed.predicate.attribute, posed.digest, self.policy.disclosures, since)
+            question = Disclosure(posed.predicate.attribute, posed.digest, self.policy.disclosures, since)
         delegations = tuple(record.id for record in chain.records)
-        return Spending(delegations, posed.credential.id, question)
+        return Consumption(delegations, posed.credential.id, question)
 
     async def _tell_refusal(
-        self, request: ProofRequest, occasion: Occasion, now: datetime, progress: _Progress, code: str
+        self, request: ProofRequest, occasion: RequestContext, now: datetime, progress: _Progress, code: str
     ) -> None:
         # That the first of two identical requests still runs is no event of anybody's.
         is_event = progress.is_genuine and code != RequestInProgress.code
@@ -199,7 +206,7 @@ class GenerateDelegatedProof:
         )
 
 
-def _answered(refusal: Refused | Earlier) -> Answered:
+def _answered(refusal: RefusedInvocation | Earlier) -> Answered:
     if isinstance(refusal, Earlier):
         return Answered(refusal.outcome, is_replay=True)
     return Answered(refusal, is_replay=False)

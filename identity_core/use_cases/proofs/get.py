@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.repositories import AuditLog
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.proofs.recording import audit_row, key_of
 
@@ -22,7 +22,7 @@ class GetProof:
     audit: AuditLog
     clock: Clock
 
-    async def __call__(self, proof_id: str, occasion: Occasion) -> StoredProof:
+    async def __call__(self, proof_id: str, occasion: RequestContext) -> StoredProof:
         stored = await self.access(proof_id, occasion.caller, SCOPE)
         if key_of(occasion.caller) is not None:
             await self.audit.write(audit_row(occasion, stored.holder, self.clock.now(), {"proofId": stored.id}))

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from identity_core.domain.did import Did
 from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
-from identity_core.domain.verification import Check, Finding, right, undecided, wrong
+from identity_core.domain.verification import Check, CheckCode, right, undecided, wrong
 from identity_core.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable
 from identity_core.use_cases.dids.reader import DidReader
 
@@ -22,7 +22,7 @@ class FoundKey:
 
     check: Check
     raw: bytes | None = None
-    warnings: tuple[Finding, ...] = ()
+    warnings: tuple[CheckCode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +37,19 @@ class IssuerKeys:
             did = controller_of(method_id)
             document = await self._document(self.reader.parse(str(did)))
         except InvalidDid:
-            return FoundKey(wrong(NAME, Finding.ISSUER_KEY_UNKNOWN))
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
         except DidNotFound:
-            return FoundKey(wrong(NAME, Finding.ISSUER_NOT_FOUND))
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_NOT_FOUND))
         except (PluginUnavailable, NotAcceptable):
-            return FoundKey(undecided(NAME, Finding.ISSUER_UNAVAILABLE))
+            return FoundKey(undecided(NAME, CheckCode.ISSUER_UNAVAILABLE))
         if document is None:
-            return FoundKey(wrong(NAME, Finding.ISSUER_DEACTIVATED))
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_DEACTIVATED))
         try:
             raw = assertion_key(document, method_id, now)
         except ValueError:
-            return FoundKey(wrong(NAME, Finding.ISSUER_KEY_UNKNOWN))
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
         marks = signing_keys(document, now) > MANY_KEYS
-        return FoundKey(right(NAME), raw, (Finding.ISSUER_HAS_MANY_KEYS,) if marks else ())
+        return FoundKey(right(NAME), raw, (CheckCode.ISSUER_HAS_MANY_KEYS,) if marks else ())
 
     async def _document(self, did: Did) -> Mapping[str, JsonValue] | None:
         """The document in force; None for a deactivated DID. Raises ``DidNotFound``, and what ``DidReader.elsewhere`` does."""

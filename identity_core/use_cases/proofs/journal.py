@@ -15,7 +15,7 @@ from identity_core.errors import JsonValue
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 GENERATED: Final = "proof.generated"
 REFUSED: Final = "proof.refused"
@@ -28,7 +28,7 @@ class ProofJournal:
     audit: AuditLog
     timeline: Timeline
 
-    async def generated(self, request: ProofRequest, proof: StoredProof, occasion: Occasion) -> None:
+    async def generated(self, request: ProofRequest, proof: StoredProof, occasion: RequestContext) -> None:
         """A proof was made and stored."""
         more: dict[str, JsonValue] = {"proofId": proof.id, "delegationId": proof.delegation_id}
         audited = self.audit.write(_row(request, occasion, proof.created_at, "done", more))
@@ -37,14 +37,14 @@ class ProofJournal:
         await audited
         await told
 
-    async def replayed(self, request: ProofRequest, occasion: Occasion, at: datetime) -> None:
+    async def replayed(self, request: ProofRequest, occasion: RequestContext, at: datetime) -> None:
         """An identical request got the first answer again."""
         await self.audit.write(_row(request, occasion, at, "replayed", {}))
 
     async def refused(
         self,
         request: ProofRequest,
-        occasion: Occasion,
+        occasion: RequestContext,
         at: datetime,
         code: str,
         *,
@@ -58,7 +58,9 @@ class ProofJournal:
         await audited
 
 
-def _row(request: ProofRequest, occasion: Occasion, at: datetime, outcome: str, more: dict[str, JsonValue]) -> AuditRow:
+def _row(
+    request: ProofRequest, occasion: RequestContext, at: datetime, outcome: str, more: dict[str, JsonValue]
+) -> AuditRow:
     caller = occasion.caller
     key = caller.api_key or caller.operator
     details: dict[str, JsonValue] = {
@@ -82,7 +84,7 @@ def _row(request: ProofRequest, occasion: Occasion, at: datetime, outcome: str, 
 
 def _entry(
     request: ProofRequest,
-    occasion: Occasion,
+    occasion: RequestContext,
     at: datetime,
     delegation_id: str | None,
     *,

@@ -17,8 +17,8 @@ from identity_core.errors import PluginUnavailable, PredicateNotSatisfied
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.prover import ProofWorkers
-from identity_core.use_cases.credentials.vault import CredentialVault
-from identity_core.use_cases.proofs.question import PosedQuestion
+from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials
+from identity_core.use_cases.proofs.question import PreparedProof
 
 MARGIN: Final = timedelta(seconds=120)
 SALT_OCTETS: Final = 32
@@ -45,10 +45,10 @@ class ProofPolicy:
 
 @dataclass(frozen=True, slots=True)
 class MakeProof:
-    """``random`` gives octets of the operating system's dice."""
+    """``random`` gives octets of the operating system's random source."""
 
     provers: ProofWorkers
-    vault: CredentialVault
+    sealed_credentials: SealedCredentials
     clock: Clock
     random: Callable[[int], bytes]
     policy: ProofPolicy
@@ -57,7 +57,7 @@ class MakeProof:
         self,
         request: ProofRequest,
         capability: Capability,
-        posed: PosedQuestion,
+        posed: PreparedProof,
         delegation_id: str,
         caller: Caller,
     ) -> StoredProof:
@@ -65,7 +65,7 @@ class MakeProof:
         now = self.clock.now()
         context = self._context(request, capability, now)
         try:
-            witness = await self.vault.witness(posed.credential)
+            witness = await self.sealed_credentials.witness(posed.credential)
             proof = await self.provers.prove(posed.statement, witness, context=context)
         except PredicateNotSatisfied as error:
             # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final, NoReturn
 
-from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import PluginUnavailable
 
 
@@ -19,7 +19,7 @@ class NoProver:
         """Raises ``PluginUnavailable``."""
         _refuse()
 
-    async def read(self, proof: str) -> Presented:
+    async def read(self, proof: str) -> PresentedProof:
         """Raises ``PluginUnavailable``."""
         _refuse()
 

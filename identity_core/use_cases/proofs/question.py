@@ -25,11 +25,11 @@ from identity_core.errors import (
 )
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.seal import CredentialSeal
-from identity_core.use_cases.credentials.vault import CredentialVault
+from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials
 
 
 @dataclass(frozen=True, slots=True)
-class PosedQuestion:
+class PreparedProof:
     """A predicate of a usable credential, which has not been opened."""
 
     credential: Credential
@@ -60,33 +60,35 @@ class PosedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class PoseQuestion:
+class PrepareProof:
     """Finds the credential and asks."""
 
-    vault: CredentialVault
+    sealed_credentials: SealedCredentials
     provers: ProofWorkers
 
     async def find(self, request: ProofRequest) -> Credential | None:
         """The credential of the holder; None for one that does not exist and for another holder's."""
         try:
-            return await self.vault.find(request.credential_id, request.holder)
+            return await self.sealed_credentials.find(request.credential_id, request.holder)
         except CredentialNotFound:
             return None
 
     async def __call__(
         self, request: ProofRequest, credential: Credential | None, value: JsonValue, now: datetime
-    ) -> PosedQuestion:
+    ) -> PreparedProof:
         """Raises ``CredentialNotFound``; ``CredentialRevoked``, ``CredentialExpired``; ``PredicateUnsupported``,
         ``PluginUnavailable``."""
         if credential is None:
             raise CredentialNotFound
         credential.check_usable(now)
         predicate = Predicate.parse(credential.schema, request.asked.attribute, request.asked.type, value)
-        (await self.vault.policy(credential)).check_predicate(predicate)
+        (await self.sealed_credentials.policy(credential)).check_predicate(predicate)
         supported = self.provers.predicate_types
         if not supported:
             # Before anything is spent on a prover that is not there.
             raise PluginUnavailable("No prover is available.")
         if predicate.type.value not in supported:
             raise PredicateUnsupported(details={"reason": "the prover does not know this predicate"})
-        return PosedQuestion(credential, predicate, normalise(credential.schema, (predicate,)), self.vault.seal)
+        return PreparedProof(
+            credential, predicate, normalise(credential.schema, (predicate,)), self.sealed_credentials.seal
+        )

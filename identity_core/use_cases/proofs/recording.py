@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.verification import Verdict, issuer_of
+from identity_core.domain.verification import ProofVerification, issuer_of
 from identity_core.errors import JsonValue
 from identity_core.ports.proofs import StoredProof
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.ports.timeline import Timeline, TimelineEntry
 from identity_core.ports.verifications import Verification, Verifications
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 VERIFIED = "proof.verified"
 
@@ -27,7 +27,9 @@ class RecordVerification:
     timeline: Timeline
     audit: AuditLog
 
-    async def __call__(self, verdict: Verdict, stored: StoredProof | None, occasion: Occasion, at: datetime) -> None:
+    async def __call__(
+        self, verdict: ProofVerification, stored: StoredProof | None, occasion: RequestContext, at: datetime
+    ) -> None:
         caller = occasion.caller
         traces = [self.verifications.record(_verification(verdict, stored, caller, at))]
         if stored is not None:
@@ -45,7 +47,7 @@ def key_of(caller: Caller) -> str | None:
     return None if key is None else key.fingerprint
 
 
-def audit_row(occasion: Occasion, target: str | None, at: datetime, details: dict[str, JsonValue]) -> AuditRow:
+def audit_row(occasion: RequestContext, target: str | None, at: datetime, details: dict[str, JsonValue]) -> AuditRow:
     """The line of an operation that was done."""
     caller = occasion.caller
     return AuditRow(
@@ -60,7 +62,7 @@ def audit_row(occasion: Occasion, target: str | None, at: datetime, details: dic
     )
 
 
-def _verification(verdict: Verdict, stored: StoredProof | None, caller: Caller, at: datetime) -> Verification:
+def _verification(verdict: ProofVerification, stored: StoredProof | None, caller: Caller, at: datetime) -> Verification:
     presented = verdict.presented
     only = presented.predicates[0] if presented is not None and len(presented.predicates) == 1 else None
     verifier = caller.did or caller.subject
@@ -80,13 +82,13 @@ def _verification(verdict: Verdict, stored: StoredProof | None, caller: Caller, 
     )
 
 
-def _proof_id(verdict: Verdict, stored: StoredProof | None) -> str | None:
+def _proof_id(verdict: ProofVerification, stored: StoredProof | None) -> str | None:
     if stored is not None:
         return stored.id
     return None if verdict.presented is None else verdict.presented.context.proof_id
 
 
-def _event(verdict: Verdict, stored: StoredProof, caller: Caller, at: datetime) -> TimelineEntry:
+def _event(verdict: ProofVerification, stored: StoredProof, caller: Caller, at: datetime) -> TimelineEntry:
     """Of the holder alone: to whom a proof is shown is no business of the agent's or the issuer's."""
     return TimelineEntry(
         at=at,

@@ -15,7 +15,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import ProofRevocation, Proofs, StoredProof
 from identity_core.ports.repositories import AuditLog
 from identity_core.ports.timeline import Timeline, TimelineEntry
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.proofs.recording import audit_row
 
@@ -34,7 +34,7 @@ class RevokeProof:
     audit: AuditLog
     clock: Clock
 
-    async def __call__(self, proof_id: str, reason: str | None, wait_ms: int, occasion: Occasion) -> StoredProof:
+    async def __call__(self, proof_id: str, reason: str | None, wait_ms: int, occasion: RequestContext) -> StoredProof:
         before = await self.access(proof_id, occasion.caller, SCOPE)
         revocation = ProofRevocation(self.clock.now(), occasion.caller.identity, reason)
         stored = await self.proofs.revoke(before.id, revocation)
@@ -46,7 +46,7 @@ class RevokeProof:
             stored = replace(stored, anchor=await self.anchors.revoke(stored.id, wait_ms))
         return stored
 
-    async def _tell(self, stored: StoredProof, revocation: ProofRevocation, occasion: Occasion) -> None:
+    async def _tell(self, stored: StoredProof, revocation: ProofRevocation, occasion: RequestContext) -> None:
         event = TimelineEntry(
             at=revocation.at,
             kind=REVOKED,

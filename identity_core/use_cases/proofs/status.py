@@ -16,20 +16,20 @@ from identity_core.domain.credential import Credential, CredentialStatus
 from identity_core.domain.delegation import DelegationState
 from identity_core.domain.delegation_chain import DelegationChain
 from identity_core.domain.proof import NEVER_PROVEN
-from identity_core.domain.verification import Check, Finding, Verdict, right, wrong
+from identity_core.domain.verification import Check, CheckCode, ProofVerification, right, wrong
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Proofs, StoredProof
 from identity_core.use_cases.proofs.access import ProofAccess
 
 _DELEGATION_WARNINGS: Final = {
-    DelegationState.REVOKED: Finding.DELEGATION_REVOKED,
-    DelegationState.EXPIRED: Finding.DELEGATION_EXPIRED,
-    DelegationState.SUSPENDED: Finding.DELEGATION_SUSPENDED,
+    DelegationState.REVOKED: CheckCode.DELEGATION_REVOKED,
+    DelegationState.EXPIRED: CheckCode.DELEGATION_EXPIRED,
+    DelegationState.SUSPENDED: CheckCode.DELEGATION_SUSPENDED,
 }
 _ANCHOR_WARNINGS: Final = {
-    AnchorStatus.FAILED: Finding.ANCHOR_FAILED,
-    AnchorStatus.REVOKED: Finding.ANCHOR_REVOKED,
+    AnchorStatus.FAILED: CheckCode.ANCHOR_FAILED,
+    AnchorStatus.REVOKED: CheckCode.ANCHOR_REVOKED,
 }
 
 
@@ -43,8 +43,8 @@ class ProofStatus:
     delegations: Delegations
 
     async def __call__(
-        self, verdict: Verdict, stored: StoredProof, caller: Caller, now: datetime
-    ) -> tuple[Verdict, Anchor | None]:
+        self, verdict: ProofVerification, stored: StoredProof, caller: Caller, now: datetime
+    ) -> tuple[ProofVerification, Anchor | None]:
         """The verdict with what the records say, and the proof's anchor; both as they were for whom they do not concern. To be asked
         after the mathematics, so that what was revoked meanwhile is seen."""
         if now >= stored.expires_at or not await self.access.knows_status(stored, caller):
@@ -52,7 +52,7 @@ class ProofStatus:
         newest = await self.proofs.get(stored.id)
         revoked = newest is None or newest.revocation is not None
         checks = (
-            wrong("revocation", Finding.PROOF_REVOKED) if revoked else right("revocation"),
+            wrong("revocation", CheckCode.PROOF_REVOKED) if revoked else right("revocation"),
             _credential_check(await self.credentials.get(stored.credential_id), now),
         )
         warnings = _warnings(await self.delegations.chain(stored.delegation_id), stored.anchor, now)
@@ -70,21 +70,21 @@ class ProofStatus:
 
 def _credential_check(credential: Credential | None, now: datetime) -> Check:
     if credential is None:
-        return wrong("credential", Finding.CREDENTIAL_UNKNOWN)
+        return wrong("credential", CheckCode.CREDENTIAL_UNKNOWN)
     if credential.status is CredentialStatus.REVOKED:
-        return wrong("credential", Finding.CREDENTIAL_REVOKED)
+        return wrong("credential", CheckCode.CREDENTIAL_REVOKED)
     if credential.status is CredentialStatus.SUSPENDED:
-        return wrong("credential", Finding.CREDENTIAL_SUSPENDED)
+        return wrong("credential", CheckCode.CREDENTIAL_SUSPENDED)
     if now < credential.valid_from or (credential.valid_until is not None and now >= credential.valid_until):
-        return wrong("credential", Finding.CREDENTIAL_EXPIRED)
+        return wrong("credential", CheckCode.CREDENTIAL_EXPIRED)
     return right("credential")
 
 
-def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetime) -> list[Finding]:
+def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetime) -> list[CheckCode]:
     """A used-up delegation is in order: using it up is what it was given for."""
-    found: list[Finding] = []
+    found: list[CheckCode] = []
     if chain is None:
-        found.append(Finding.DELEGATION_UNKNOWN)
+        found.append(CheckCode.DELEGATION_UNKNOWN)
     elif (state := chain.state(now)) in _DELEGATION_WARNINGS:
         found.append(_DELEGATION_WARNINGS[state])
     if anchor is not None and anchor.status in _ANCHOR_WARNINGS:

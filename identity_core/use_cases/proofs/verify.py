@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain.proof import Expectation, Presented, ZkProof, public_signals
+from identity_core.domain.proof import Expectation, PresentedProof, ZkProof, public_signals
 from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import Prover
 
@@ -65,12 +65,12 @@ class VerifiedProof:
     of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
     ``credentialStatus`` and ``revocation``."""
 
-    presented: Presented
+    presented: PresentedProof
     unchecked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyProof:
+class OfflineVerification:
     """``prover`` is of the suite that the proof is of."""
 
     prover: Prover

@@ -8,31 +8,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from identity_core.domain.verification import Question, Verdict
+from identity_core.domain.verification import ProofQuestion, ProofVerification
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs, StoredProof
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
+from identity_core.use_cases.proofs.challenge_use import ChallengeUse
 from identity_core.use_cases.proofs.check import CheckProof
-from identity_core.use_cases.proofs.freshness import Freshness
 from identity_core.use_cases.proofs.recording import RecordVerification
 from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReceivedProof:
+class VerifyProof:
     """Raises what ``CheckProof`` does. ``occasion`` is None for a stranger."""
 
     check: CheckProof
     check_anonymously: CheckAnonymously
-    freshness: Freshness
+    freshness: ChallengeUse
     proofs: Proofs
     status: ProofStatus
     record: RecordVerification
     clock: Clock
 
-    async def __call__(self, received: ReceivedProof, question: Question, occasion: Occasion | None) -> Verdict:
+    async def __call__(
+        self, received: ReceivedProof, question: ProofQuestion, occasion: RequestContext | None
+    ) -> ProofVerification:
         now = self.clock.now()
         caller = None if occasion is None else occasion.caller
         question, stale = await self.freshness.bound(question, caller, now)
@@ -48,7 +50,7 @@ class VerifyReceivedProof:
             await self.record(verdict, stored, occasion, now)
         return verdict
 
-    async def _kept(self, received: ReceivedProof, verdict: Verdict) -> StoredProof | None:
+    async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
         """The stored proof that this is, octet by octet. An id alone is what anybody can write into a proof."""
         if verdict.presented is None:
             return None

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from identity_core.domain.anchor import Anchor
-from identity_core.domain.verification import Question, Verdict
+from identity_core.domain.verification import ProofQuestion, ProofVerification
 from identity_core.errors import ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
+from identity_core.use_cases.proofs.challenge_use import ChallengeUse
 from identity_core.use_cases.proofs.check import CheckProof
-from identity_core.use_cases.proofs.freshness import Freshness
 from identity_core.use_cases.proofs.recording import RecordVerification
 from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
@@ -27,13 +27,15 @@ class VerifyStoredProof:
     """Raises ``ProofNotFound``, and what ``CheckProof`` does."""
 
     check: CheckProof
-    freshness: Freshness
+    freshness: ChallengeUse
     proofs: Proofs
     status: ProofStatus
     record: RecordVerification
     clock: Clock
 
-    async def __call__(self, proof_id: str, question: Question, occasion: Occasion) -> tuple[Verdict, Anchor | None]:
+    async def __call__(
+        self, proof_id: str, question: ProofQuestion, occasion: RequestContext
+    ) -> tuple[ProofVerification, Anchor | None]:
         now = self.clock.now()
         stored = await self.proofs.get(proof_id)
         if stored is None:

@@ -14,16 +14,16 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.ports.verifications import (
     VerificationCounts,
+    VerificationQuery,
     VerificationRow,
     Verifications,
-    VerificationWish,
 )
 from identity_core.use_cases.proofs.access import ProofAccess
-from identity_core.use_cases.verifications.sight import Sight
+from identity_core.use_cases.verifications.visibility import Visibility
 
 
 @dataclass(frozen=True, slots=True)
-class ListVerifications:
+class ListVerificationHistory:
     """Newest first. ``wish`` says what to filter; who may see what is added here. Raises ``Forbidden``."""
 
     verifications: Verifications
@@ -31,10 +31,12 @@ class ListVerifications:
     access: ProofAccess
     clock: Clock
 
-    async def __call__(self, wish: VerificationWish, caller: Caller) -> Sequence[VerificationRow]:
-        sight = Sight.of(caller)
-        rows = await self.verifications.list(seen(wish, sight))
-        return [row if sight.shows(row.verification.holder) else await self._of_verifier(row, caller) for row in rows]
+    async def __call__(self, wish: VerificationQuery, caller: Caller) -> Sequence[VerificationRow]:
+        visibility = Visibility.of(caller)
+        rows = await self.verifications.list(seen(wish, visibility))
+        return [
+            row if visibility.shows(row.verification.holder) else await self._of_verifier(row, caller) for row in rows
+        ]
 
     async def _of_verifier(self, row: VerificationRow, caller: Caller) -> VerificationRow:
         """A row of somebody who verified the proof and has no other part in it."""
@@ -56,18 +58,18 @@ class ListVerifications:
 
 
 @dataclass(frozen=True, slots=True)
-class CountVerifications:
+class GetVerificationStats:
     """The same rows, counted. Raises ``Forbidden``."""
 
     verifications: Verifications
 
-    async def __call__(self, wish: VerificationWish, caller: Caller) -> VerificationCounts:
-        return await self.verifications.counts(seen(wish, Sight.of(caller)))
+    async def __call__(self, wish: VerificationQuery, caller: Caller) -> VerificationCounts:
+        return await self.verifications.counts(seen(wish, Visibility.of(caller)))
 
 
-def seen(wish: VerificationWish, sight: Sight) -> VerificationWish:
+def seen(wish: VerificationQuery, visibility: Visibility) -> VerificationQuery:
     """The wish within what the caller sees. Asking for a holder whom it may not see finds nothing, so that the filter is no oracle."""
-    if wish.holder is not None and not sight.shows(wish.holder):
+    if wish.holder is not None and not visibility.shows(wish.holder):
         return replace(wish, caller="", dids=frozenset())
-    everything = sight.dids is None
-    return replace(wish, caller=None if everything else sight.caller, dids=sight.dids)
+    everything = visibility.dids is None
+    return replace(wish, caller=None if everything else visibility.caller, dids=visibility.dids)

@@ -10,14 +10,14 @@ AUDIT = "audit:read"
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Visibility:
     """``dids`` None is everybody's; ``caller`` is the identity whose own acts are seen as well."""
 
     caller: str
     dids: frozenset[str] | None
 
     @classmethod
-    def of(cls, caller: Caller) -> Sight:
+    def of(cls, caller: Caller) -> Visibility:
         """A DID sees what concerns itself, an API key with ``audit:read`` what concerns the DIDs of its allowlist. Raises ``Forbidden``
         for a key or a token without that scope."""
         caller.require_scope(AUDIT)

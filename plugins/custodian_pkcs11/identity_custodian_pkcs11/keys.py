@@ -118,7 +118,7 @@ def find(session: pkcs11.Session, name: str) -> TokenKey | None:
     key = TokenKey(found[0], identifier, _point(points[0]))
     try:
         ed25519.verify(key.public_raw, _PROBE, key.sign(_PROBE))
-    except ed25519.SignatureInvalid as error:
+    except ed25519.Ed25519SignatureInvalid as error:
         raise KeyDamaged("the private key does not sign for the public key beside it") from error
     return key
 

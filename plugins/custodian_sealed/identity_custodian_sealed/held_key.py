@@ -73,7 +73,7 @@ class HeldKey:
     def sign(self, message: bytes) -> bytes:
         """The Ed25519 signature. Raises ``KeyRefused`` for another type."""
         self._require(multikey.ED25519)
-        return ed25519.KeyPair(self.secret, self.public_raw).sign(message)
+        return ed25519.Ed25519KeyPair(self.secret, self.public_raw).sign(message)
 
     def sign_bbs(self, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         """The BBS signature. Raises ``KeyRefused`` for another type, the header of a proof of possession, and messages that the suite

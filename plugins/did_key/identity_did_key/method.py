@@ -16,11 +16,11 @@ from identity_core.domain import document as documents
 from identity_core.domain import history, keys, times
 from identity_core.domain.change import Change, Create, NewKey
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.log.entry import Body
+from identity_core.domain.log.entry import EntryBody
 from identity_core.domain.revision import Revision
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
@@ -52,7 +52,7 @@ class DidKey:
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         did = _did(change)
         document = _document(did)
-        body = Body.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
+        body = EntryBody.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
         entry_hash = entries.multihash(body.octets(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
         return DraftedEntry.of(body, after, signer)
@@ -77,11 +77,11 @@ def _did(change: Create) -> Did:
     return Did(f"did:key:{key.multibase}", "key", key.multibase)
 
 
-def _document(did: Did) -> Document:
+def _document(did: Did) -> DidDocument:
     """The document of a did:key: its key, with every purpose that the type may serve."""
     try:
         kind, _ = multikey.decode_public(did.identifier)
-        revision = Revision.of(Document(str(did), (), ()))
+        revision = Revision.of(DidDocument(str(did), (), ()))
         revision.add_key(NewKey(kind, did.identifier, keys.key_type(kind).allowed))
         document = revision.document()
         documents.check(document)
@@ -90,7 +90,7 @@ def _document(did: Did) -> Document:
     return document
 
 
-def _state(did: Did, document: Document, at: datetime) -> DidState:
+def _state(did: Did, document: DidDocument, at: datetime) -> DidState:
     return DidState(
         did=did,
         version_id=1,
@@ -104,7 +104,7 @@ def _state(did: Did, document: Document, at: datetime) -> DidState:
 
 
 def _apply(entry: entries.Entry) -> DidState:
-    did = Did.parse(Document.read(entry.state).did)
+    did = Did.parse(DidDocument.read(entry.state).did)
     document = _document(did)
     update_keys = entry.parameters.get("updateKeys")
     if did.method != "key" or document.to_json() != entry.state or entry.number != 1:

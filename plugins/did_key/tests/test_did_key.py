@@ -10,14 +10,14 @@ from identity_did_key import DidKey
 from identity_did_key.method import EVER
 
 from identity_core.codec import multibase, multikey
-from identity_core.conformance.controller import BIRTH, Controller, Signer
+from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain.change import Create, NewKey, NewService
 from identity_core.domain.did import Did
 from identity_core.domain.history import LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.errors import InvalidDid, InvalidDocument
 
-METHOD, HANA, LOG = DidKey(), Controller("key"), Signer("key")
+METHOD, HANA, LOG = DidKey(), Controller("key"), WalletSigner("key")
 PURPOSES = {
     "Ed25519": ("authentication", "assertionMethod", "capabilityInvocation", "capabilityDelegation"),
     "X25519KeyAgreementKey2020": ("keyAgreement",),

@@ -16,7 +16,7 @@ import trustme
 from identity_did_web import DidWeb, WebSettings, fetch, identity_provide_did_method
 from web_host import CA, KEY, NAME, Clock, Host, document, hosting, http, method
 
-from identity_core.conformance.controller import BIRTH, Controller, Signer
+from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain.did import Did
 from identity_core.domain.history import LogInvalid
 from identity_core.errors import (
@@ -310,7 +310,7 @@ def test_on_it_builds_and_says_what_is_wrong(tmp_path: Path) -> None:
 
 def test_nothing_is_made_or_changed_here(tmp_path: Path) -> None:
     web = DidWeb(None, Clock())
-    signer = Signer("x")
+    signer = WalletSigner("x")
     assert not web.mutable
     with pytest.raises(InvalidDocument):
         web.draft(None, Controller("x").creation(signer), BIRTH, signer=signer.multikey)

@@ -18,7 +18,7 @@ from typing import Any, Final
 from identity_core.domain import evolution, history
 from identity_core.domain.change import Change, Create, Deactivate, NewKey, NewService, Recover
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import webvh
 from identity_core.domain.log.entry import PLACEHOLDER
@@ -49,7 +49,7 @@ def _update_keys(signers: tuple[str, ...], recovery_key: str | None) -> list[str
     return [*signers, *(() if recovery_key is None else (recovery_key,))]
 
 
-def begin(did: Did, said: Parameters, document: Document, at: datetime) -> DidState:
+def begin(did: Did, said: Parameters, document: DidDocument, at: datetime) -> DidState:
     """The first state. ``said`` are the entry's parameters."""
     update_keys = _texts(said.get("updateKeys"))
     scid = did.identifier.partition(":")[0]
@@ -69,7 +69,7 @@ def begin(did: Did, said: Parameters, document: Document, at: datetime) -> DidSt
     return state
 
 
-def proceed(before: DidState, said: Parameters, document: Document, at: datetime) -> DidState:
+def proceed(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
     """The state after a later entry, without its hash."""
     if before.deactivated:
         raise LogInvalid("The DID was deactivated before this entry.")
@@ -100,15 +100,15 @@ def proceed(before: DidState, said: Parameters, document: Document, at: datetime
     )
 
 
-def _expired(before: DidState, said: Parameters, document: Document, at: datetime) -> DidState:
+def _expired(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
     after = history.expire(before, at)
     if at != history.due(before) or said or document != after.document:
         raise LogInvalid("A grace period has ended, and the entry does not say so.")
     return after
 
 
-def _ended(before: DidState, said: Parameters, document: Document, at: datetime) -> DidState:
-    if said != {"deactivated": True, "updateKeys": []} or document != Document(str(before.did), (), ()):
+def _ended(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
+    if said != {"deactivated": True, "updateKeys": []} or document != DidDocument(str(before.did), (), ()):
         raise LogInvalid("A deactivation leaves nothing but the DID.")
     return replace(
         before,
@@ -149,7 +149,7 @@ def _require_two(update_keys: list[str]) -> None:
         raise LogInvalid("The recovery key is the key that signs the log.")
 
 
-def _operation(before: DidState, document: Document, at: datetime) -> str:
+def _operation(before: DidState, document: DidDocument, at: datetime) -> str:
     """What was done, concluded from the documents: a rotation is one key for another, and nothing else.
 
     Keys that are gone never come back, a grace period neither begins without a rotation nor changes, and somebody is left who

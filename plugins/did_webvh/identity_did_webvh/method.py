@@ -16,13 +16,13 @@ import orjson
 from identity_core.domain import evidence, evolution, possession, times
 from identity_core.domain.change import Change, Create, Expire, possessions
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState, LogInvalid
 from identity_core.domain.log import entry as entries
 from identity_core.domain.log import webvh
 from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.log.entry import PLACEHOLDER, Body, Entry
+from identity_core.domain.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.errors import IdentityError, InvalidDocument
 from identity_did_webvh import fold
 
@@ -63,12 +63,12 @@ class DidWebvh:
         if signer not in signers:
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         parameters, document = fold.parameters(state, change), evolved.document
-        body = Body.of(parameters, document.to_json(), times.printed(at))
+        body = EntryBody.of(parameters, document.to_json(), times.printed(at))
         before = PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}"
         if state is None:
             before = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(before)
-            parameters, document = orjson.loads(body.parameters), Document.load(body.state)
+            parameters, document = orjson.loads(body.parameters), DidDocument.load(body.state)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
         possession.require(document.did, None if state is None else state.document, document, possessions(change))
         octets = body.octets(before)
@@ -99,14 +99,14 @@ def _moment(state: DidState | None, at: datetime) -> datetime:
     return state.updated_at + timedelta(seconds=1) if at > state.updated_at else at
 
 
-def _fold(before: DidState | None, document: Document, parameters: fold.Parameters, at: datetime) -> DidState:
+def _fold(before: DidState | None, document: DidDocument, parameters: fold.Parameters, at: datetime) -> DidState:
     if before is None:
         return fold.begin(Did.parse(document.did), parameters, document, at)
     return fold.proceed(before, parameters, document, at)
 
 
 def _read(before: DidState | None, entry: Entry) -> DidState:
-    document = Document.parse(entry.state)
+    document = DidDocument.parse(entry.state)
     did = webvh.parse_did(document.did)
     after = _fold(before, document, entry.parameters, entry.time)
     if entry.number != after.version_id:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from identity_did_webvh import WebvhSettings, identity_provide_did_method
 from webvh_life import begin, make, resealed, sealed, weak_key, whole_life
 
-from identity_core.conformance.controller import BIRTH, Controller, Life, Signer
+from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain import evidence, evolution, history
 from identity_core.domain.change import (
     AddService,
@@ -169,7 +169,7 @@ def test_no_recovery_key_is_no_second_update_key() -> None:
 
 
 def test_creations_that_updatekeys_cannot_say() -> None:
-    controller, signer = Controller("odd"), Signer("log")
+    controller, signer = Controller("odd"), WalletSigner("log")
     key, method = controller.new_key(), make()
     for creation in (
         Create((key,), (signer.multikey, controller.key().public)),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from webvh_life import make, resealed, whole_life
 
-from identity_core.conformance.controller import Signer
+from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.log import LogInvalid, verify
 from identity_core.domain.log.verifier import fold
 
@@ -92,7 +92,7 @@ def mutations() -> Iterator[tuple[str, list[bytes]]]:
             yield f"without {place + 1}", [*LINES[:place], *LINES[place + 1 :]]
         if place < len(LINES) - 1:
             # Everything hashed and chained anew, and signed by somebody who is not in updateKeys.
-            yield f"stranger from {place + 1}", resealed(LINES, place, lambda body: None, Signer("stranger"))
+            yield f"stranger from {place + 1}", resealed(LINES, place, lambda body: None, WalletSigner("stranger"))
     again = resealed(
         [*LINES, LINES[-1]],
         len(LINES),

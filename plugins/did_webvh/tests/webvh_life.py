@@ -11,7 +11,7 @@ from typing import Any
 from identity_did_webvh import DidWebvh, WebvhSettings
 
 from identity_core.codec import multikey
-from identity_core.conformance.controller import Controller, Life, Signer
+from identity_core.conformance.controller import Controller, Life, WalletSigner
 from identity_core.domain import evidence
 from identity_core.domain.change import (
     AddService,
@@ -35,7 +35,7 @@ def make(**table: Any) -> DidWebvh:
 
 
 def begin(seed: str = "hana", *, recovery: bool = True, method: DidWebvh | None = None) -> Life:
-    controller, signer = Controller(seed), Signer("log")
+    controller, signer = Controller(seed), WalletSigner("log")
     return Life(method or make(), controller.creation(signer, recovery=recovery), controller, signer)
 
 
@@ -66,7 +66,7 @@ def whole_life(seed: str = "hana", method: DidWebvh | None = None) -> Life:
     return life
 
 
-def resealed(lines: list[bytes], place: int, change: Change, signer: Signer) -> list[bytes]:
+def resealed(lines: list[bytes], place: int, change: Change, signer: WalletSigner) -> list[bytes]:
     """The log with one entry changed, and that and all later ones hashed and signed anew, as a holder of the log key could."""
     done = list(lines[:place])
     predecessor = json.loads(lines[place - 1])["versionId"] if place else None
@@ -81,7 +81,7 @@ def resealed(lines: list[bytes], place: int, change: Change, signer: Signer) -> 
     return done
 
 
-def sealed(body: dict[str, Any], signer: Signer, **config: Any) -> bytes:
+def sealed(body: dict[str, Any], signer: WalletSigner, **config: Any) -> bytes:
     """``body`` with a good proof of ``signer``, whose configuration ``config`` changes."""
     said = entries.proof_config(signer.multikey, body["versionTime"]) | config
     signature = signer._pair.sign(entries.proof_input(said, body))

@@ -23,7 +23,7 @@ from identity_core.domain.issuer_key import assertion_key
 from identity_core.domain.log import LogInvalid, verify
 from identity_core.domain.proof import Expectation
 from identity_core.errors import JsonValue, ProofInvalid
-from identity_core.use_cases.proofs.verify import ReceivedProof, VerifiedProof, VerifyProof
+from identity_core.use_cases.proofs.verify import OfflineVerification, ReceivedProof, VerifiedProof
 
 
 def check(
@@ -48,7 +48,7 @@ def check(
         max_age=max_age,
     )
     key = assertion_key(dict(issuer.document), method, now)
-    return VerifyProof(prover)(received, issuer_key=key, expectation=expectation, now=now)
+    return OfflineVerification(prover)(received, issuer_key=key, expectation=expectation, now=now)
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.attributes import ValueRefused
 from identity_core.domain.predicate import MAX_PREDICATES, Predicate, check_elements
-from identity_core.domain.proof import MAX_ENVELOPE_CHARACTERS, MAX_METHOD, Context, Presented
+from identity_core.domain.proof import MAX_ENVELOPE_CHARACTERS, MAX_METHOD, Context, PresentedProof
 from identity_core.domain.schema import Schema
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
@@ -41,7 +41,7 @@ _MEMBERS: Final = frozenset(
 class Envelope:
     """A parsed envelope. ``disclosed`` maps hashed slots to octets."""
 
-    presented: Presented
+    presented: PresentedProof
     disclosed: Mapping[int, bytes]
     bbs_proof: bytes
     predicate_proofs: tuple[bytes, ...]
@@ -85,7 +85,7 @@ class Envelope:
         return envelope
 
     @classmethod
-    def decode_expected(cls, text: str, presented: Presented, disclosed: Mapping[int, bytes]) -> Envelope:
+    def decode_expected(cls, text: str, presented: PresentedProof, disclosed: Mapping[int, bytes]) -> Envelope:
         """An envelope that must say exactly this. Only the proofs are read from it; all the rest is written anew from what
         the verifier asked and must give the same text. Raises ``ProofInvalid``."""
         value = _members(text)
@@ -116,7 +116,7 @@ class Envelope:
         if not isinstance(method, str) or not 1 <= len(method) <= MAX_METHOD or not method.isprintable():
             raise ValueError("verificationMethod is a string")
         schema = Schema.from_header(base64url_decode(value["header"]))
-        presented = Presented(
+        presented = PresentedProof(
             method, schema, _predicates(schema, value["predicates"]), Context.from_json(value["context"])
         )
         return cls(

@@ -10,7 +10,7 @@ from typing import Final
 
 from identity_core.crypto.bls12381 import Curve, select
 from identity_core.domain.predicate import PredicateType
-from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.plugin import BuildContext, Provider, hookimpl
 from identity_core.ports.prover import Prover
 from identity_prover_bbs import labels
@@ -39,7 +39,7 @@ class BbsProver:
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         return self._proving.prove(statement, witness, context)
 
-    def read(self, proof: str) -> Presented:
+    def read(self, proof: str) -> PresentedProof:
         return Envelope.decode(proof).presented
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:

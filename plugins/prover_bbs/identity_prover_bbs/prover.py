@@ -21,20 +21,20 @@ from identity_core.crypto.bbs.octets import (
     proof_to_octets,
 )
 from identity_core.crypto.bbs.suite import (
+    BbsPublicKey,
+    BbsSignatureInvalid,
     Ciphersuite,
-    PublicKey,
     RandomScalars,
     Signature,
-    SignatureInvalid,
     ciphersuite,
 )
 from identity_core.crypto.bls12381 import Curve
-from identity_core.crypto.bls12381.keys import InvalidKey
+from identity_core.crypto.bls12381.keys import InvalidBlsKey
 from identity_core.domain.attributes import ValueRefused
 from identity_core.domain.predicate import check_satisfied
 from identity_core.domain.proof import (
     Context,
-    Presented,
+    PresentedProof,
     Statement,
     Witness,
     WitnessInvalid,
@@ -59,7 +59,7 @@ _HIDDEN_DICE: Final = 5
 class _Credential:
     """A checked credential: never printed, never kept."""
 
-    key: PublicKey
+    key: BbsPublicKey
     signature: Signature
     messages: tuple[int, ...]
     digest: bytes
@@ -79,7 +79,9 @@ class Proving:
         credential = self._credential(relation, witness)
         dice = Dice(self._random, sha256(frame(labels.CREDENTIAL, self._about(relation, credential, context))).digest())
         bbs_proof, arguments = self._argue(relation, credential, context, dice)
-        presented = Presented(statement.issuer.verification_method, statement.schema, statement.predicates, context)
+        presented = PresentedProof(
+            statement.issuer.verification_method, statement.schema, statement.predicates, context
+        )
         return ZkProof(
             Envelope(presented, relation.shown, bbs_proof, arguments).encode(),
             public_signals(labels.SUITE, statement, context),
@@ -139,7 +141,7 @@ class Proving:
             digest = sha256(frame(labels.CREDENTIAL, [key.octets, statement.schema.header, witness.signature, octets]))
             credential = _Credential(key, signature, scalars, digest.digest())
             self._check_signature(credential, statement.schema.header)
-        except (ValueRefused, InvalidKey, SignatureInvalid):
+        except (ValueRefused, InvalidBlsKey, BbsSignatureInvalid):
             raise WitnessInvalid() from None
         return credential
 

@@ -11,11 +11,11 @@ from typing import Final
 
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
+from identity_core.crypto.bbs.suite import BbsProofInvalid as BbsProofInvalid
 from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
-from identity_core.crypto.bbs.suite import ProofInvalid as BbsProofInvalid
 from identity_core.crypto.bls12381 import ORDER, Curve
-from identity_core.crypto.bls12381.keys import InvalidKey
-from identity_core.domain.proof import Context, Presented, Statement, ZkProof, public_signals
+from identity_core.crypto.bls12381.keys import InvalidBlsKey
+from identity_core.domain.proof import Context, PresentedProof, Statement, ZkProof, public_signals
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
 from identity_prover_bbs.envelope import Envelope
@@ -38,7 +38,7 @@ class Verifying:
             relation = Relation.of(statement)
         except PredicateUnsupported as unsupported:
             raise ProofInvalid(details=unsupported.details) from None
-        asked = Presented(statement.issuer.verification_method, statement.schema, statement.predicates, context)
+        asked = PresentedProof(statement.issuer.verification_method, statement.schema, statement.predicates, context)
         envelope = Envelope.decode_expected(proof.proof, asked, relation.shown)
         _check_signals(statement, proof, context)
         context.check_time(now)
@@ -46,7 +46,7 @@ class Verifying:
             raise _refused("the sub-proofs are not those of the statement")
         try:
             self._check(relation, envelope, context)
-        except (BbsProofInvalid, InvalidKey) as refused:
+        except (BbsProofInvalid, InvalidBlsKey) as refused:
             raise _refused(str(refused)) from None
 
     def _check(self, relation: Relation, envelope: Envelope, context: Context) -> None:

@@ -19,7 +19,7 @@ import pytest
 from identity_core.domain.attributes import Attribute, AttributeType
 from identity_core.domain.schema import Schema
 from identity_core.errors import JsonValue
-from identity_core.ports.invocations import Refused
+from identity_core.ports.invocations import RefusedInvocation
 from tests.proving import Proving, run
 
 ONE_DELEGATION_BITS = 2
@@ -112,7 +112,7 @@ class Searchers:
         predicate = {"attributeName": self.kind, "type": asked.type, "value": asked.value}
         token = rooms.token(action=f"zkp.prove.{self.kind}.{asked.type}")
         outcome = (await rooms.answered(rooms.body(predicate=predicate, token=token))).outcome
-        return outcome.code if isinstance(outcome, Refused) else "proven"
+        return outcome.code if isinstance(outcome, RefusedInvocation) else "proven"
 
 
 DEFAULTS: dict[str, Any] = {"max_refusals": 1, "max_thresholds": 3}

@@ -22,8 +22,16 @@ import pytest
 
 from identity_core.domain.caller import Caller
 from identity_core.errors import IdentityError, PluginUnavailable
-from identity_core.ports.invocations import Earlier, Holds, Invocation, Invocations, Lease, Refused, Spending
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.ports.invocations import (
+    Consumption,
+    Earlier,
+    Holds,
+    Invocation,
+    Invocations,
+    Lease,
+    RefusedInvocation,
+)
+from identity_core.use_cases.dids.writer import RequestContext
 from tests.attack.stranger import rounds
 from tests.proving import Proving, request_of, run
 
@@ -69,8 +77,8 @@ class Stopwatch:
     decided_at: int = 0
 
     async def consume(
-        self, invocation: Invocation, spending: Spending, holds: Holds, now: datetime
-    ) -> Lease | Refused | Earlier:
+        self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
+    ) -> Lease | RefusedInvocation | Earlier:
         decided = await self.inner.consume(invocation, spending, holds, now)
         self.decided_at = time.perf_counter_ns()
         return decided
@@ -83,11 +91,11 @@ async def timed(rooms: Proving, watch: Stopwatch, value: int, *, pinned: bool) -
     """How long it took until the answer, or, where a use was decided, until that; in microseconds."""
     action = f"{UNPINNED}.{value}" if pinned else UNPINNED
     request = request_of(rooms.body(value=value, token=rooms.token(action=action)))
-    occasion = Occasion("generateDelegatedProof", Caller(did=rooms.did(rooms.aki)), "r-3")
+    occasion = RequestContext("generateDelegatedProof", Caller(did=rooms.did(rooms.aki)), "r-3")
     begun = time.perf_counter_ns()
     try:
         outcome = (await rooms.generate(request, occasion)).outcome
-        code = outcome.code if isinstance(outcome, Refused) else "proven"
+        code = outcome.code if isinstance(outcome, RefusedInvocation) else "proven"
     except IdentityError as error:
         code = error.code
     ended = time.perf_counter_ns()

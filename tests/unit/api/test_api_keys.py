@@ -17,7 +17,7 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.did import Did
 from identity_core.domain.key_text import digest_of, fingerprint
 from identity_core.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest
-from identity_core.use_cases.api_keys.authenticate import KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey
 from identity_core.use_cases.api_keys.get import GetApiKey
@@ -46,7 +46,7 @@ class Rows:
 class World:
     def __init__(self) -> None:
         self.store, self.clock, self.audit, dice = MemoryKeys(), MovingClock(), Rows(), Dice()
-        change = ChangeStored(self.store, KnownKeys(self.clock))
+        change = ChangeStored(self.store, ApiKeyCache(self.clock))
         self.handlers = ApiKeyHandlers(
             create=CreateApiKey(self.store, self.clock, dice),
             list=ListApiKeys(self.store),

@@ -15,7 +15,7 @@ from identity_core.domain.did import Did
 from identity_core.errors import AuthFailed, RateLimited
 from identity_core.throttle.policy import BucketEmpty, Limit
 from identity_core.throttle.token_bucket import Decision
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock
 
 TEXT = "the text of ci"
@@ -89,7 +89,7 @@ class World:
         self.told: list[str] = []
         self.clock = MovingClock()
         self.buckets, self.store = Buckets(self.told), TellingKeys(self.told)
-        keys = AuthenticateApiKey((self.store,), KnownKeys(self.clock), self.clock, str)
+        keys = AuthenticateApiKey((self.store,), ApiKeyCache(self.clock), self.clock, str)
         parts: Any = {"reader": None, "signatures": None, "bearers": Tokens(self.told), "policy": self.buckets}
         self.gate = Gate(api_keys=keys, quotas=Quotas(), trusted_proxies=(), **parts)  # type: ignore[arg-type]
 

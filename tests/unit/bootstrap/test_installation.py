@@ -6,8 +6,8 @@ import asyncio
 import gc
 from pathlib import Path
 
-from identity_core.bootstrap import open_house
-from identity_core.bootstrap.house import OBJECTS_BETWEEN_COLLECTIONS
+from identity_core.bootstrap import open_installation
+from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
 from identity_core.settings import load
 
 
@@ -16,7 +16,7 @@ def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path) ->
     assert before[0] < OBJECTS_BETWEEN_COLLECTIONS
 
     async def look() -> tuple[int, int, int]:
-        async with open_house(load(environment={}, overrides={"data_dir": tmp_path})):
+        async with open_installation(load(environment={}, overrides={"data_dir": tmp_path})):
             return gc.get_threshold()
 
     assert asyncio.run(look()) == before

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.bootstrap import open_house
+from identity_core.bootstrap import open_installation
 from identity_core.bootstrap.choices import checkpoint_file_of
 from identity_core.settings import Settings, StartError, load
 from tests.unit.cli.conftest import Commands
@@ -22,7 +22,7 @@ def settings_of(folder: Path, **more: object) -> Settings:
 
 
 async def start(settings: Settings) -> None:
-    async with open_house(settings):
+    async with open_installation(settings):
         pass
 
 

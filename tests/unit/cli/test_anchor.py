@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import pytest
 
 from identity_core.api.anchor_render import anchor, details
-from identity_core.bootstrap import LogDesk
-from identity_core.cli.proof_anchor import Unreachable, check_anchor
+from identity_core.bootstrap import TransparencyLog
+from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.conformance.credentials import BbsIssuer
@@ -28,7 +28,7 @@ from identity_core.errors import ProofInvalid
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.outbox import LeaseLost
 from identity_core.ports.proofs import StoredProof
-from identity_core.ports.timeline import TimelineEntry, TimelineRow, TimelineWish
+from identity_core.ports.timeline import TimelineEntry, TimelineQuery, TimelineRow
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from tests.anchoring import some_proof
@@ -87,17 +87,17 @@ def stored(folder: Path, job: Callable[[Store], Awaitable[T]]) -> T:
     return asyncio.run(opened())
 
 
-def in_log(folder: Path, job: Callable[[LogDesk], Awaitable[T]]) -> T:
+def in_log(folder: Path, job: Callable[[TransparencyLog], Awaitable[T]]) -> T:
     async def opened() -> T:
         from identity_core import bootstrap
 
-        async with bootstrap.log_desk(load(overrides={"data_dir": folder})) as desk:
+        async with bootstrap.transparency_log(load(overrides={"data_dir": folder})) as desk:
             return await job(desk)
 
     return asyncio.run(opened())
 
 
-async def anchor_of(desk: LogDesk, root: bytes) -> AnchorTransaction:
+async def anchor_of(desk: TransparencyLog, root: bytes) -> AnchorTransaction:
     assert isinstance(desk.ledger, AnchoringLedger)
     told = await desk.ledger.anchor_status(root)
     assert told is not None
@@ -118,7 +118,7 @@ def anchored(folder: Path) -> dict[str, Any]:
     proof = some_proof(datetime.now(UTC))
 
     async def job() -> dict[str, Any]:
-        async with bootstrap.anchor_office(load(overrides={"data_dir": folder})) as office:
+        async with bootstrap.anchor_administration(load(overrides={"data_dir": folder})) as office:
             assert office.worker is not None
             from identity_core.store.proofs import add_proof
 
@@ -164,7 +164,7 @@ def test_the_history_shows_them(identity: Commands, data: Path, here: Path) -> N
     async def row(store: Store) -> TimelineRow:
         event = TimelineEntry(AT, "proof.verified", "done", "test", holder="did:x:hana", proof_id=imported["proofId"])
         await store.timeline.record(event)
-        return (await store.timeline.list(TimelineWish(None)))[0]
+        return (await store.timeline.list(TimelineQuery(None)))[0]
 
     shown = {"status": "pre-phase7", "txHash": None, "blockNumber": None, "revokedBlock": None}
     assert anchor(stored(data, row).anchor) == shown
@@ -222,14 +222,14 @@ def test_a_root_that_the_ledger_never_saw(identity: Commands, data: Path, here: 
     other = here / "other"
     other.mkdir()
     # An empty ledger knows of nothing, so it refutes nothing.
-    with pytest.raises(Unreachable, match="is empty"):
+    with pytest.raises(LedgerUnreachable, match="is empty"):
         check_anchor(shown, load(overrides={"data_dir": other}))
     in_log(other, lambda desk: desk.ledger.append("did:key:zHana", b"entry", expected_version=0))
     with pytest.raises(ProofInvalid) as refusal:
         check_anchor(shown, load(overrides={"data_dir": other}))
     assert "not confirmed" in str(refusal.value.details["reason"])
     shown["anchorDetails"]["ledger"] = "evm:1:0x00"
-    with pytest.raises(Unreachable):
+    with pytest.raises(LedgerUnreachable):
         check_anchor(shown, load(overrides={"data_dir": data}))
 
 
@@ -263,7 +263,7 @@ def test_no_anchor_is_no_fault_unless_a_ledger_is_to_confirm_it(data: Path) -> N
 def test_the_log_is_held_to_the_checkpoint_that_was_anchored(identity: Commands, data: Path, here: Path) -> None:
     assert "no checkpoint is anchored" in identity.refused("anchor", "checkpoint")[0]
 
-    async def grow(desk: LogDesk, version: int) -> None:
+    async def grow(desk: TransparencyLog, version: int) -> None:
         await desk.ledger.append("did:key:zHana", b"entry", expected_version=version)
 
     in_log(data, lambda desk: grow(desk, 0))

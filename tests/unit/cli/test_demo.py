@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from identity_core.cli.local_server import LocalServer
-from identity_core.client import Session
+from identity_core.client import Client
 from tests.anvil_server import anvil_program
 from tests.unit.cli.conftest import Commands
 
@@ -151,7 +151,7 @@ def test_a_chain_of_its_own(identity: Commands, anvil_program: Path, monkeypatch
 def test_a_service_that_breaks_its_promise_is_found_out(
     remote: Commands, server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "deactivate", lambda self, did, body, signer: {"blockNumber": 1})
+    monkeypatch.setattr(Client, "deactivate", lambda self, did, body, signer: {"blockNumber": 1})
     result = remote("demo", "--url", server.url)
     assert result.exit_code == 1
     assert "expected a refusal FORBIDDEN, got none" in result.stderr
@@ -160,13 +160,13 @@ def test_a_service_that_breaks_its_promise_is_found_out(
 def test_a_verdict_that_breaks_its_promise_is_found_out(
     remote: Commands, server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = Session.call
+    honest = Client.call
 
-    def lying(self: Session, method: str, path: str, **more: object) -> object:
+    def lying(self: Client, method: str, path: str, **more: object) -> object:
         answer = honest(self, method, path, **more)  # type: ignore[arg-type]
         return answer | {"verified": True, "warnings": []} if path.endswith("/verify") else answer
 
-    monkeypatch.setattr(Session, "call", lying)
+    monkeypatch.setattr(Client, "call", lying)
     result = remote("demo", "--url", server.url)
     assert result.exit_code == 1
     assert "that is not what was promised" in result.stderr

@@ -13,7 +13,7 @@ import pytest
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.cli.wallet import Wallet, make_key
-from identity_core.client import Session
+from identity_core.client import Client
 from tests.unit.cli.conftest import Commands
 
 BLS = "Bls12381G2Key2020"
@@ -244,12 +244,12 @@ def test_an_operation_that_was_broken_off_is_settled(
 ) -> None:
     """The process dies between the answer and the file, or before the request."""
 
-    def dies(self: Wallet | Session, *_: object, **__: object) -> None:
+    def dies(self: Wallet | Client, *_: object, **__: object) -> None:
         raise OSError(5, "Input/output error")
 
     before = held()["keys"]["authentication"]
     with monkeypatch.context() as patched:
-        patched.setattr(*((Wallet, "finish", dies) if sent else (Session, operation, dies)))
+        patched.setattr(*((Wallet, "finish", dies) if sent else (Client, operation, dies)))
         remote.refused("did", operation, "--keys", wallet)
     pending = held()["pending"]["keys"]
     fresh = (pending.get("new") or pending["authentication"])["publicKey"]

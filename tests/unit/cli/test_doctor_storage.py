@@ -196,7 +196,9 @@ def dump(server: PostgresServer, url: str) -> str:
 
 
 async def started(url: str, folder: Path) -> str | None:
-    async with bootstrap.open_house(load(environment={}, overrides={"database_url": url, "data_dir": folder})) as house:
+    async with bootstrap.open_installation(
+        load(environment={}, overrides={"database_url": url, "data_dir": folder})
+    ) as house:
         return await house.first_key()
 
 

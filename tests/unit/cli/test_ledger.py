@@ -16,9 +16,9 @@ import httpx
 import pytest
 
 from identity_core.cli.local_server import LocalServer
-from identity_core.client import Session
-from identity_core.domain.merkle.history import History, Recorded
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.client import Client
+from identity_core.domain.merkle.history import LoggedHistory, Recorded
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.note import VerifierKey
 from identity_core.domain.merkle.proofs import inclusion_spans
 from identity_core.domain.merkle.tree import Frontier, leaf_hash
@@ -94,7 +94,7 @@ def test_a_log_and_its_proofs_as_text(
     remote: Commands, identity: Commands, server: LocalServer, key: str, did: str, here: Path
 ) -> None:
     """The plain formats: JSON lines and C2SP tlog-proof, as curl would fetch them."""
-    with Session(server.url) as http:
+    with Client(server.url) as http:
         (here / "log.jsonl").write_text(http.log(did))
         words: list[str | Path] = ["ledger", "verify", "--key", key, "--log", here / "log.jsonl"]
         for item in http.history(did)["items"]:
@@ -168,10 +168,10 @@ def test_a_kept_history_is_held_against_a_kept_checkpoint(
 def test_a_fork_and_a_cut_show_in_a_kept_history(remote: Commands, identity: Commands, key: str, here: Path) -> None:
     log = LogKey()
     leaves, fork = some_leaves(40, "did:key:"), some_leaves(40, "did:fork:")
-    leaf = Leaf.parse(leaves[0])
+    leaf = LogLeaf.parse(leaves[0])
     hashes = [leaf_hash(one) for one in leaves]
     path = tuple(Frontier().appended(hashes[start:end]).root for start, end in inclusion_spans(leaf.index, len(leaves)))
-    (here / "kept.json").write_bytes(History(leaf.did, log.note(leaves), (Recorded(leaf, path),)).encode())
+    (here / "kept.json").write_bytes(LoggedHistory(leaf.did, log.note(leaves), (Recorded(leaf, path),)).encode())
     words = ("ledger", "verify", "--history", here / "kept.json", "--key", str(log.verifier))
     assert "proven: 1 version," in identity.ok(*words)
     (here / "held").write_bytes(log.note(fork))

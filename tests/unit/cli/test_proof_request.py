@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.cli.local_server import LocalServer
-from identity_core.client import Session
+from identity_core.client import Client
 from tests.unit.cli.conftest import Commands
 
 SCHEMA = {"attributes": [{"name": "age", "type": "integer"}]}
@@ -21,7 +21,7 @@ ISSUER = {
 
 
 def credential(server: LocalServer, holder: str) -> str:
-    with Session(server.url, api_key=server.api_key) as session:
+    with Client(server.url, api_key=server.api_key) as session:
         issuer = session.create(ISSUER)["did"]
         schema = session.call("POST", "/credential-schemas", body=SCHEMA)["id"]
         claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": schema, "attributes": {"age": 37}}

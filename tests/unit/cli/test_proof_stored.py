@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from identity_core.cli.local_server import LocalServer
-from identity_core.client import Session, Signer, ibct
+from identity_core.client import Client, Signer, ibct
 from tests.unit.cli.conftest import Commands
 
 pytest.importorskip("identity_prover_bbs")
@@ -29,7 +29,7 @@ class Made:
     mallory: Path
 
 
-def new_did(session: Session, path: Path | None = None, **options: Any) -> dict[str, Any]:
+def new_did(session: Client, path: Path | None = None, **options: Any) -> dict[str, Any]:
     created: dict[str, Any] = session.create({"method": "ids", "options": options})
     if path is not None:
         path.touch(mode=0o600)
@@ -40,7 +40,7 @@ def new_did(session: Session, path: Path | None = None, **options: Any) -> dict[
 
 @pytest.fixture
 def made(server: LocalServer, here: Path) -> Made:
-    with Session(server.url, api_key=server.api_key) as session:
+    with Client(server.url, api_key=server.api_key) as session:
         key = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = new_did(session, storeSecrets=True, additionalKeys=[key])
         hana, aki = new_did(session, here / "hana.json"), new_did(session)
@@ -50,7 +50,7 @@ def made(server: LocalServer, here: Path) -> Made:
         wish = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema["id"], "attributes": {"age": 37}}
         credential = session.call("POST", "/credentials", body=wish)
         ends = ibct.build(
-            "did:x", ibct.Wish("did:x:a", "zkp.prove.age.gte", "d", timedelta(1)), now=now(), id="i", nonce="n"
+            "did:x", ibct.IbctTemplate("did:x:a", "zkp.prove.age.gte", "d", timedelta(1)), now=now(), id="i", nonce="n"
         )
         terms = {
             "holderDid": hana["did"],
@@ -60,7 +60,7 @@ def made(server: LocalServer, here: Path) -> Made:
             "expiresAt": ends["expiresAt"],
         }
         delegation = session.call("POST", "/delegations", body=terms)
-        wanted = ibct.Wish(aki["did"], "zkp.prove.age.gte", delegation["id"], timedelta(hours=1))
+        wanted = ibct.IbctTemplate(aki["did"], "zkp.prove.age.gte", delegation["id"], timedelta(hours=1))
         token = ibct.issue(Signer(hana["did"], hana["keys"]["authentication"]["privateKey"]), wanted)
         body = ibct.proof_request(token, credential["id"], value=18, domain="https://shop.example", challenge="c" * 16)
         answer = session.call("POST", "/zkp/delegated-proofs", body=body)

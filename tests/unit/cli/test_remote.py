@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from identity_core.cli.remedies import remedy
-from identity_core.client import Refused, Session, Unreachable
+from identity_core.client import Client, ServiceError, ServiceUnreachable
 from tests.unit.cli.conftest import Commands
 
 
@@ -31,7 +31,7 @@ from tests.unit.cli.conftest import Commands
     ],
 )
 def test_a_remedy_is_a_sentence(status: int, details: dict[str, Any], says: str) -> None:
-    assert remedy(Refused(status, "ANY", "Any.", details), details) == says
+    assert remedy(ServiceError(status, "ANY", "Any.", details), details) == says
 
 
 def test_a_list_of_whose_names_its_options(remote: Commands) -> None:
@@ -117,10 +117,10 @@ def test_a_row_sends_its_operation(
 ) -> None:
     sent: list[Any] = []
 
-    def call(self: Session, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
+    def call(self: Client, *asked: str, body: Any = None, query: Any = None, **_: Any) -> None:
         sent.append((*asked, body, {name: value for name, value in query.items() if value is not None}))
-        raise Unreachable("nobody is there")
+        raise ServiceUnreachable("nobody is there")
 
-    monkeypatch.setattr(Session, "call", call)
+    monkeypatch.setattr(Client, "call", call)
     Commands({"IDENTITY_API_KEY": "k"}).refused(*words)
     assert sent == [(method, path, body, query)]

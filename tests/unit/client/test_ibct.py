@@ -23,7 +23,7 @@ NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)
 PAIR = keys.generate("Ed25519", os.urandom)
 SIGNER = Signer(HANA, PAIR.secret)
 PUBLIC = multikey.decode_public(PAIR.public)[1]
-WISH = ibct.Wish(AKI, "zkp.prove.age.gte.18", UUID, timedelta(hours=1))
+WISH = ibct.IbctTemplate(AKI, "zkp.prove.age.gte.18", UUID, timedelta(hours=1))
 
 
 def unsigned(**change: str) -> dict[str, str]:
@@ -66,7 +66,7 @@ def test_actions(attribute: str, type_: str, pin: Any, action: str) -> None:
 @pytest.mark.parametrize("action", ["zkp.prove.*.gte", "zkp.prove.age", "zkp.prove.age.like", "age.gte", ""])
 def test_no_token_is_drawn_up_for_what_is_no_action(action: str) -> None:
     with pytest.raises(ValueError):
-        ibct.build(HANA, ibct.Wish(AKI, action, UUID, timedelta(hours=1)), now=NOW, id="i", nonce="n" * 22)
+        ibct.build(HANA, ibct.IbctTemplate(AKI, action, UUID, timedelta(hours=1)), now=NOW, id="i", nonce="n" * 22)
 
 
 @pytest.mark.parametrize(

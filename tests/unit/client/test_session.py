@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.client import Exchange, ForeignOrigin, Refused, Session, Signer, Unreachable, hash_body
+from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
 from identity_core.domain import challenge, keys
 from tests.unit.client.test_did_auth import DID, PAIR, text
 
@@ -62,7 +62,7 @@ def other() -> Iterator[Other]:
 
 
 def test_the_api_key_goes_where_nothing_else_speaks(other: Other) -> None:
-    with Session(other.url + "/", api_key="secret") as session:
+    with Client(other.url + "/", api_key="secret") as session:
         session.create({"method": "ids"}, idempotency_key="once")
         session.resolve(DID)
         session.call("PATCH", "/dids/x", headers={"Authorization": "DIDAuth x"})
@@ -75,7 +75,7 @@ def test_the_api_key_goes_where_nothing_else_speaks(other: Other) -> None:
 
 
 def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
-    with Session(other.url) as session:
+    with Client(other.url) as session:
         session.resolve("did:web:id.example%3A8443/../x?y#z", versionId=3)
     assert other.asked[0][1] == "/api/v1/dids/did%3Aweb%3Aid.example%253A8443%2F..%2Fx%3Fy%23z?versionId=3"
 
@@ -83,7 +83,7 @@ def test_a_did_is_one_segment_of_the_path(other: Other) -> None:
 def test_a_change_is_signed_for_itself(other: Other) -> None:
     body = {"operation": "removeService", "serviceId": "files"}
     other.challenge = text()
-    with Session(other.url, origin="https://id.example") as session:
+    with Client(other.url, origin="https://id.example") as session:
         session.update(DID, body, SIGNER)
     (ask, change) = other.asked
     assert f"bodyHash={hash_body(body)}" in ask[1]
@@ -97,7 +97,7 @@ def test_a_change_is_signed_for_itself(other: Other) -> None:
 @pytest.mark.parametrize("purpose", ["deactivate", None])
 def test_a_service_that_offers_another_challenge_gets_no_signature(other: Other, purpose: str | None) -> None:
     other.challenge = text(purpose=purpose)
-    with Session(other.url) as session, pytest.raises(ValueError, match="something else"):
+    with Client(other.url) as session, pytest.raises(ValueError, match="something else"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1
 
@@ -105,7 +105,7 @@ def test_a_service_that_offers_another_challenge_gets_no_signature(other: Other,
 def test_a_service_that_hands_on_the_challenge_of_another_gets_no_signature(other: Other) -> None:
     """It would sign in there in the holder's name."""
     other.challenge = text()
-    with Session(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
+    with Client(other.url) as session, pytest.raises(ForeignOrigin, match=r"https://id\.example"):
         session.update(DID, {"operation": "removeService", "serviceId": "files"}, SIGNER)
     assert len(other.asked) == 1
 
@@ -113,7 +113,7 @@ def test_a_service_that_hands_on_the_challenge_of_another_gets_no_signature(othe
 def test_a_refusal_is_read(other: Other) -> None:
     other.status = 422
     other.body = b'{"error": {"code": "INVALID_DOCUMENT", "message": "no", "details": {"requestId": "1"}}}'
-    with Session(other.url) as session, pytest.raises(Refused) as refused:
+    with Client(other.url) as session, pytest.raises(ServiceError) as refused:
         session.create({})
     error = refused.value
     assert (error.status, error.code, error.message, error.details) == (
@@ -128,28 +128,28 @@ def test_a_refusal_is_read(other: Other) -> None:
 @pytest.mark.parametrize("media_type", ["text/html", "application/json"])
 def test_any_other_error_is_readable_too(other: Other, body: bytes, media_type: str) -> None:
     other.status, other.body, other.media_type = 502, body, media_type
-    with Session(other.url) as session, pytest.raises(Refused) as refused:
+    with Client(other.url) as session, pytest.raises(ServiceError) as refused:
         session.create({})
     assert (refused.value.status, refused.value.code) == (502, "UNREADABLE")
 
 
 def test_text_stays_text(other: Other) -> None:
     other.media_type, other.body = "application/jsonl", b'{"a":1}\n{"a":2}\n'
-    with Session(other.url) as session:
+    with Client(other.url) as session:
         assert session.log(DID) == '{"a":1}\n{"a":2}\n'
 
 
 def test_nobody_there() -> None:
-    with Session("http://127.0.0.1:1") as session, pytest.raises(Unreachable):
+    with Client("http://127.0.0.1:1") as session, pytest.raises(ServiceUnreachable):
         session.resolve(DID)
 
 
 def test_who_listens_is_told_of_answers_and_refusals(other: Other) -> None:
     told: list[Exchange] = []
-    with Session(other.url, on_exchange=told.append) as session:
+    with Client(other.url, on_exchange=told.append) as session:
         session.create({"method": "ids"})
         other.status, other.body = 404, b'{"error": {"code": "DID_NOT_FOUND", "message": "no"}}'
-        with pytest.raises(Refused):
+        with pytest.raises(ServiceError):
             session.resolve(DID)
     assert [(one.method, one.status, one.sent) for one in told] == [
         ("POST", 200, {"method": "ids"}),

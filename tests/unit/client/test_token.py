@@ -1,4 +1,4 @@
-"""``Session.token``: a challenge for exactly this purpose and body is fetched, signed and sent."""
+"""``Client.token``: a challenge for exactly this purpose and body is fetched, signed and sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import orjson
 
-from identity_core.client import Session, Signer
+from identity_core.client import Client, Signer
 from identity_core.domain import challenge, keys
 from identity_core.domain.challenge import hash_body
 
@@ -36,7 +36,7 @@ def story(act: Any) -> tuple[Any, list[httpx.Request]]:
             return httpx.Response(200, json={"challenge": text})
         return httpx.Response(200, json={"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 600})
 
-    with Session(ORIGIN, api_key="k" * 40) as session:
+    with Client(ORIGIN, api_key="k" * 40) as session:
         session._http = httpx.Client(base_url=ORIGIN, transport=httpx.MockTransport(answer))
         return act(session), sent
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.crypto.jws import SignatureInvalid, VerificationKey
+from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 
 KEY = SigningKey(bytes(range(32)))
 PUBLIC = bytes(KEY.verify_key)
@@ -83,7 +83,7 @@ GOOD = signed({"alg": "EdDSA"})
     ],
 )
 def test_everything_else_is_refused_in_one_way(text: str) -> None:
-    with pytest.raises(SignatureInvalid):
+    with pytest.raises(JwsSignatureInvalid):
         VerificationKey.of(PUBLIC).verify(text)
 
 
@@ -91,5 +91,5 @@ def test_the_detached_and_the_unencoded_form_are_no_tokens() -> None:
     header = encoded(b'{"alg":"EdDSA","b64":false,"crit":["b64"]}')
     signature = encoded(KEY.sign(f"{header}.{{}}".encode()).signature)
     for text in (f"{header}.{{}}.{signature}", f"{header}..{signature}"):
-        with pytest.raises(SignatureInvalid):
+        with pytest.raises(JwsSignatureInvalid):
             VerificationKey.of(PUBLIC).verify(text)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.crypto import x25519
-from identity_core.crypto.ed25519 import InvalidKey
+from identity_core.crypto.ed25519 import InvalidEd25519Key
 
 PRIME = 2**255 - 19
 LOW_ORDER = (
@@ -24,13 +24,13 @@ def test_bob_of_rfc_7748() -> None:
 
 @pytest.mark.parametrize("number", LOW_ORDER + NOT_REDUCED)
 def test_small_order_and_unreduced_values_are_no_keys(number: int) -> None:
-    with pytest.raises(InvalidKey):
+    with pytest.raises(InvalidEd25519Key):
         x25519.check_public_key(number.to_bytes(32, "little"))
 
 
 @pytest.mark.parametrize("size", [0, 31, 33])
 def test_lengths(size: int) -> None:
-    with pytest.raises(InvalidKey):
+    with pytest.raises(InvalidEd25519Key):
         x25519.check_public_key(b"\x09" * size)
     with pytest.raises(ValueError, match="32 bytes"):
         x25519.public_key(b"\x09" * size)

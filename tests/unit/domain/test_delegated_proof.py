@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.domain.delegated_proof import Asked, DelegatedProof, ProofRequest, read_value
+from identity_core.domain.delegated_proof import DelegatedProof, ProofRequest, RequestedPredicate, read_value
 from identity_core.domain.did import Did
 from identity_core.domain.proof import ZkProof
 from identity_core.errors import InvalidRequest, JsonValue
@@ -23,11 +23,11 @@ def test_what_has_no_pin_is_no_target(value: JsonValue) -> None:
 
 
 def test_a_request_does_not_print_what_it_asks() -> None:
-    asked = Asked("age", "gte", "a secret value", True)
+    asked = RequestedPredicate("age", "gte", "a secret value", True)
     request = ProofRequest(HANA, HANA, "c", asked, {"jws": "a secret token"}, True, 0, None, None, bytes(32))
     assert "secret" not in repr(request)
-    assert request.asked == Asked("age", "gte", "a secret value", True)
-    assert request.asked != Asked("age", "gte", "another", True)
+    assert request.asked == RequestedPredicate("age", "gte", "a secret value", True)
+    assert request.asked != RequestedPredicate("age", "gte", "another", True)
 
 
 def test_a_result() -> None:

@@ -10,7 +10,7 @@ import pytest
 from identity_core.conformance.controller import Controller
 from identity_core.domain import document as documents
 from identity_core.domain.change import NewKey, NewService
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.revision import Revision
 from identity_core.errors import InvalidDocument
 
@@ -19,8 +19,8 @@ HANA = Controller("document")
 ED, X, BLS = HANA.new_key(), HANA.new_key("X25519KeyAgreementKey2020"), HANA.new_key("Bls12381G2Key2020")
 
 
-def build(*keys: NewKey, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = ()) -> Document:
-    revision = Revision.of(Document(DID, (), ()))
+def build(*keys: NewKey, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = ()) -> DidDocument:
+    revision = Revision.of(DidDocument(DID, (), ()))
     for key in keys:
         revision.add_key(key)
     for service in services:
@@ -73,16 +73,16 @@ def test_only_what_is_used_has_a_context_and_empty_members_are_absent() -> None:
         "capabilityInvocation", "capabilityDelegation",
     }  # fmt: skip
     assert build(BLS).contexts == (documents.DID_CONTEXT, "https://w3id.org/security/suites/bls12381-2020/v1")
-    assert Document(DID, (), ()).to_json() == {"@context": [documents.DID_CONTEXT], "id": DID, "controller": DID}
+    assert DidDocument(DID, (), ()).to_json() == {"@context": [documents.DID_CONTEXT], "id": DID, "controller": DID}
 
 
 @pytest.mark.parametrize(
-    "document", [FULL, build(ED), build(X, BLS), Document(DID, (), ())], ids=["full", "ed", "x+bls", "none"]
+    "document", [FULL, build(ED), build(X, BLS), DidDocument(DID, (), ())], ids=["full", "ed", "x+bls", "none"]
 )
-def test_a_document_is_parsed_and_loaded_as_it_was_written(document: Document) -> None:
+def test_a_document_is_parsed_and_loaded_as_it_was_written(document: DidDocument) -> None:
     octets = document.encode()
-    assert Document.parse(orjson.loads(octets)) == document
-    assert Document.load(octets) == document
+    assert DidDocument.parse(orjson.loads(octets)) == document
+    assert DidDocument.load(octets) == document
 
 
 def test_a_key_in_grace_shows_when_it_ends() -> None:
@@ -90,7 +90,7 @@ def test_a_key_in_grace_shows_when_it_ends() -> None:
     revision.revoke_key(FULL.methods[0].id, datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     document = revision.document()
     assert document.to_json()["verificationMethod"][0]["revoked"] == "2026-01-02T03:04:05Z"
-    assert Document.parse(document.to_json()) == document
+    assert DidDocument.parse(document.to_json()) == document
     assert document.related("authentication") == FULL.related("authentication")
 
 
@@ -169,13 +169,13 @@ def test_a_document_that_breaks_a_rule_is_refused(mutate) -> None:
     shown = copy.deepcopy(FULL.to_json())
     mutate(shown)
     with pytest.raises(InvalidDocument):
-        Document.parse(shown)
+        DidDocument.parse(shown)
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], True, {"id": DID}], ids=repr)
 def test_what_is_no_document_is_refused(value: object) -> None:
     with pytest.raises(InvalidDocument):
-        Document.parse(value)
+        DidDocument.parse(value)
 
 
 def test_the_caps() -> None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.conformance.controller import Controller, Signer
+from identity_core.conformance.controller import Controller, WalletSigner
 from identity_core.domain import evidence, history
 from identity_core.domain.change import (
     AddService,
@@ -42,7 +42,7 @@ AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 DAY = timedelta(days=1)
 DID = Did.parse("did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7")
 RULES = Rules()
-SIGNER = Signer("evolution")
+SIGNER = WalletSigner("evolution")
 A = NewService("A", "https://a.example/", "a")
 
 
@@ -468,7 +468,7 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
 def test_a_version_holds_50_operations_and_a_did_10_update_keys(walk: Walk) -> None:
     assert walk.update(*[SetAlsoKnownAs(())] * 50).version_id == 2
     good = walk.creation
-    signers = tuple(Signer(str(number)).multikey for number in range(11))
+    signers = tuple(WalletSigner(str(number)).multikey for number in range(11))
     evolve(None, replace(good, update_keys=signers[:10]), AT, rules=RULES, did=DID)
     with pytest.raises(InvalidDocument):
         evolve(None, replace(good, update_keys=signers), AT, rules=RULES, did=DID)

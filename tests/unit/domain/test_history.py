@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from identity_core.conformance.controller import Controller, Signer
+from identity_core.conformance.controller import Controller, WalletSigner
 from identity_core.domain import history
 from identity_core.domain.change import (
     AddService,
@@ -25,7 +25,7 @@ from identity_core.domain.history import DidState, SpentChallenge
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 DID = Did.parse("did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7")
 HANA = Controller("history")
-SIGNER = Signer("history")
+SIGNER = WalletSigner("history")
 FIRST = HANA.new_key()
 CREATION = Create((FIRST,), (SIGNER.multikey,), (NewService("A", "https://a.example/", "a"),), (), HANA.key().public)
 

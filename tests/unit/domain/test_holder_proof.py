@@ -11,7 +11,7 @@ import pytest
 from identity_core.codec import multibase
 from identity_core.crypto import ed25519
 from identity_core.domain import keys
-from identity_core.domain.document import Document, VerificationMethod
+from identity_core.domain.document import DidDocument, VerificationMethod
 from identity_core.domain.holder_proof import check_holder_proof, signing_input
 from identity_core.errors import DelegationInvalid
 
@@ -20,7 +20,7 @@ DID = "did:ids:hana"
 KEY = f"{DID}#key-1"
 PAIR = keys.generate("Ed25519", lambda n: b"\x01" * n)
 METHOD = VerificationMethod(KEY, keys.ED25519.name, PAIR.public)
-DOCUMENT = Document(DID, (METHOD,), ((keys.CAPABILITY_DELEGATION, (KEY,)),))
+DOCUMENT = DidDocument(DID, (METHOD,), ((keys.CAPABILITY_DELEGATION, (KEY,)),))
 REQUEST: dict[str, Any] = {"holderDid": DID, "agentDid": "did:ids:aki", "autonomyLevel": 2, "purpose": "é"}
 CONFIG: dict[str, Any] = {
     "type": "DataIntegrityProof",
@@ -36,7 +36,7 @@ def signed(config: dict[str, Any] = CONFIG, request: dict[str, Any] = REQUEST) -
     return {**config, "proofValue": multibase.base58btc_encode(signature)}
 
 
-def refused(proof: dict[str, Any], request: dict[str, Any] = REQUEST, document: Document = DOCUMENT) -> None:
+def refused(proof: dict[str, Any], request: dict[str, Any] = REQUEST, document: DidDocument = DOCUMENT) -> None:
     with pytest.raises(DelegationInvalid) as refusal:
         check_holder_proof(proof, request, document, NOW)
     assert refusal.value.details["member"] == "holderProof"
@@ -69,15 +69,15 @@ def test_what_is_no_signature(value: str) -> None:
 @pytest.mark.parametrize(
     "document",
     [
-        Document(DID, (METHOD,), ((keys.AUTHENTICATION, (KEY,)),)),
-        Document(DID, (replace(METHOD, revoked=NOW),), DOCUMENT.relationships),
-        Document(DID, (), DOCUMENT.relationships),
-        Document(DID, (replace(METHOD, multibase=keys.generate("Ed25519", bytes).public),), DOCUMENT.relationships),
-        Document(DID, (VerificationMethod(KEY, keys.X25519.name, PAIR.public),), DOCUMENT.relationships),
+        DidDocument(DID, (METHOD,), ((keys.AUTHENTICATION, (KEY,)),)),
+        DidDocument(DID, (replace(METHOD, revoked=NOW),), DOCUMENT.relationships),
+        DidDocument(DID, (), DOCUMENT.relationships),
+        DidDocument(DID, (replace(METHOD, multibase=keys.generate("Ed25519", bytes).public),), DOCUMENT.relationships),
+        DidDocument(DID, (VerificationMethod(KEY, keys.X25519.name, PAIR.public),), DOCUMENT.relationships),
     ],
     ids=["not to delegate", "revoked", "gone", "another key", "another type"],
 )
-def test_the_key_may_delegate_now(document: Document) -> None:
+def test_the_key_may_delegate_now(document: DidDocument) -> None:
     refused(signed(), document=document)
 
 

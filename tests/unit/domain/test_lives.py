@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from identity_core.conformance.controller import BIRTH, Controller, Life, Signer
+from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain import document as documents
 from identity_core.domain import evidence, history
 from identity_core.domain.change import (
@@ -28,7 +28,7 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.evolution import Rules
 from identity_core.domain.history import DidState
 from identity_core.domain.log.chain import Chain
@@ -111,7 +111,7 @@ def as_of(states, time):
 
 def check_state(state) -> None:
     documents.check(state.document)
-    assert Document.parse(state.document.to_json()) == state.document
+    assert DidDocument.parse(state.document.to_json()) == state.document
     assert history.state_from_json(history.state_to_json(state), state.document.encode()) == state
     for method in state.document.methods:
         assert history.digest(method.multibase) not in state.retired_keys
@@ -126,7 +126,7 @@ def check_state(state) -> None:
 @given(st.lists(STEPS, max_size=25), st.booleans(), st.integers(0, 10**6))
 def test_lives(steps, strict: bool, seed: int) -> None:
     method = Method("ids", Rules(strict_grace=strict))
-    hana, signer = Controller(f"lives/{seed}"), Signer("lives")
+    hana, signer = Controller(f"lives/{seed}"), WalletSigner("lives")
     life = Life(method, hana.creation(signer), hana, signer)
     clock = BIRTH
     seen = [(clock, as_of(life.states, clock))]

@@ -11,7 +11,7 @@ from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain import possession
-from identity_core.domain.document import Document, VerificationMethod
+from identity_core.domain.document import DidDocument, VerificationMethod
 from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"
@@ -20,10 +20,10 @@ KEY = multikey.encode_public(multikey.BLS12381G2, bls.public_key(SECRET))
 SIGNED = (f'IDENTITY-SERVICE-BBS-POP-V1:{{"did":"{DID}","id":"{DID}#{KEY}","publicKeyMultibase":"{KEY}"}}').encode()
 
 
-def document(*multibases: str, did: str = DID) -> Document:
+def document(*multibases: str, did: str = DID) -> DidDocument:
     """Only the keys count."""
     kind = multikey.BLS12381G2
-    return Document(did, tuple(VerificationMethod(f"{did}#{one}", kind, one) for one in multibases), ())
+    return DidDocument(did, tuple(VerificationMethod(f"{did}#{one}", kind, one) for one in multibases), ())
 
 
 def signed(header: bytes, *messages: bytes) -> bytes:

@@ -10,7 +10,7 @@ from identity_core.domain.proof import (
     Context,
     Expectation,
     IssuerKey,
-    Presented,
+    PresentedProof,
     Witness,
     capability_digest,
     public_signals,
@@ -21,7 +21,7 @@ from identity_core.errors import ProofInvalid
 CONTEXT = context()
 KEY = IssuerKey("did:example:issuer#bbs", bytes(96))
 ASKED = statement(KEY, ("score", "gte", 18), ("height", "lte", "1.5"))
-PRESENTED = Presented(KEY.verification_method, SCHEMA, ASKED.predicates, CONTEXT)
+PRESENTED = PresentedProof(KEY.verification_method, SCHEMA, ASKED.predicates, CONTEXT)
 NOTHING = Expectation(None, None, None, None, None, None, None)
 
 

@@ -13,9 +13,9 @@ from identity_core.domain.caller import ApiKey
 from identity_core.domain.change import Change
 from identity_core.domain.custody import KeyNotHeld
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document
+from identity_core.domain.document import DidDocument
 from identity_core.domain.history import DidState
-from identity_core.domain.proof import Context, Presented, Statement, Witness, ZkProof
+from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid, VersionConflict
 from identity_core.plugin.bulkhead import Bulkhead, Limits
 from identity_core.plugin.manager import PluginManager
@@ -113,7 +113,7 @@ class GoodEntry:
 
 
 DID = Did.parse("did:toy:a")
-STATE = DidState(DID, 1, NOW, NOW, "create", "hash", None, Document(str(DID), (), ()))
+STATE = DidState(DID, 1, NOW, NOW, "create", "hash", None, DidDocument(str(DID), (), ()))
 
 
 class GoodMethod:
@@ -140,7 +140,7 @@ class GoodProver:
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         return ZkProof("cHJvb2Y", (), "eq", "p1")
 
-    def read(self, proof: str) -> Presented:
+    def read(self, proof: str) -> PresentedProof:
         raise ProofInvalid
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:

@@ -16,7 +16,7 @@ from identity_core.domain import schema_json, status_list
 from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
 from identity_core.domain.did import Did
 from identity_core.errors import Overloaded
-from identity_core.ports.credentials import CredentialFilter, Position, RegisteredSchema
+from identity_core.ports.credentials import CredentialFilter, CredentialPosition, RegisteredSchema
 from identity_core.store import Store
 from identity_core.store.credentials import TRIES
 from tests.credentials import HOLDER, ISSUER, NOW, a_credential, a_schema
@@ -37,7 +37,7 @@ def new(**changed: Any) -> Credential:
 
 
 def add(store: Store, credential: Credential) -> Credential:
-    stored = asyncio.run(store.credentials.add(credential, BOX, dice=os.urandom))
+    stored = asyncio.run(store.credentials.add(credential, BOX, random=os.urandom))
     assert stored is not None
     return stored
 
@@ -83,7 +83,7 @@ def test_what_is_stored_comes_back(store: Store) -> None:
 def test_an_id_is_taken_once(store: Store) -> None:
     made = add(store, new())
     again = a_credential(id=made.id, holder=Did.parse("did:example:eve"))
-    assert asyncio.run(store.credentials.add(again, b"other", dice=os.urandom)) is None
+    assert asyncio.run(store.credentials.add(again, b"other", random=os.urandom)) is None
     assert asyncio.run(store.credentials.get(made.id)) == made
     assert asyncio.run(store.credentials.sealed(made.id)) == BOX
 
@@ -91,8 +91,8 @@ def test_an_id_is_taken_once(store: Store) -> None:
 def test_places_are_random_and_each_is_taken_once(store: Store) -> None:
     async def together() -> list[Credential | None]:
         return await asyncio.gather(
-            *(store.credentials.add(new(), BOX, dice=os.urandom) for _ in range(60)),
-            *(store.credentials.add(new(issuer=HOLDER), BOX, dice=os.urandom) for _ in range(5)),
+            *(store.credentials.add(new(), BOX, random=os.urandom) for _ in range(60)),
+            *(store.credentials.add(new(issuer=HOLDER), BOX, random=os.urandom) for _ in range(5)),
         )
 
     made = [one for one in asyncio.run(together()) if one is not None]
@@ -112,16 +112,16 @@ def dice_of(*numbers: int) -> Any:
 
 
 def test_a_taken_place_is_passed_over(store: Store) -> None:
-    first = asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(7)))
-    second = asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(7, 7, 9)))
-    elsewhere = asyncio.run(store.credentials.add(new(issuer=HOLDER), BOX, dice=dice_of(7)))
+    first = asyncio.run(store.credentials.add(new(), BOX, random=dice_of(7)))
+    second = asyncio.run(store.credentials.add(new(), BOX, random=dice_of(7, 7, 9)))
+    elsewhere = asyncio.run(store.credentials.add(new(issuer=HOLDER), BOX, random=dice_of(7)))
     assert [one.status_index for one in (first, second, elsewhere) if one] == [7, 9, 7]
 
 
 def test_dice_that_find_no_place_are_told_apart_from_a_taken_id(store: Store) -> None:
-    asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(*[0] * TRIES)))
+    asyncio.run(store.credentials.add(new(), BOX, random=dice_of(*[0] * TRIES)))
     with pytest.raises(Overloaded):
-        asyncio.run(store.credentials.add(new(), BOX, dice=dice_of(*[0] * TRIES)))
+        asyncio.run(store.credentials.add(new(), BOX, random=dice_of(*[0] * TRIES)))
 
 
 def test_a_full_list_is_followed_by_the_next(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +183,7 @@ def test_pages_are_newest_first_and_do_not_overlap(store: Store) -> None:
     after = None
     while page := asyncio.run(store.credentials.list(CredentialFilter(), after=after, limit=2)):
         seen += page
-        after = Position(page[-1].created_at, page[-1].id)
+        after = CredentialPosition(page[-1].created_at, page[-1].id)
     assert seen == expected
 
 

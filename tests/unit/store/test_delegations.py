@@ -15,7 +15,7 @@ from identity_core.domain.delegation import Delegation, Suspension
 from identity_core.domain.delegation_chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.did import Did
 from identity_core.errors import DelegationInvalid
-from identity_core.ports.delegations import DelegationFilter, Position
+from identity_core.ports.delegations import DelegationFilter, DelegationPosition
 from identity_core.store import Store
 from identity_core.store.delegations import ibct_digest
 
@@ -164,10 +164,10 @@ def test_lists_are_newest_first_and_go_on(store: Store, wanted: DelegationFilter
 
     async def paged(limit: int) -> list[str]:
         found: list[str] = []
-        after: Position | None = None
+        after: DelegationPosition | None = None
         while page := await store.delegations.list(wanted, after=after, limit=limit):
             found += [one.leaf.id for one in page]
-            after = Position(page[-1].leaf.created_at, page[-1].leaf.id)
+            after = DelegationPosition(page[-1].leaf.created_at, page[-1].leaf.id)
         return found
 
     for limit in (1, 2, 10):

@@ -14,7 +14,7 @@ import pytest
 
 from identity_core.cache import BoundedCache
 from identity_core.domain.did import Did
-from identity_core.domain.document import Document, ServiceEntry, VerificationMethod
+from identity_core.domain.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.history import DidState, SpentChallenge
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
@@ -28,7 +28,7 @@ KEY = "z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
 def version(name: str, number: int, sequence: int, *, at: datetime | None = None) -> IndexedVersion:
     did = Did.parse(f"did:ids:{name}")
     key_id = f"{did}#{KEY}"
-    document = Document(
+    document = DidDocument(
         did.text,
         (
             VerificationMethod(

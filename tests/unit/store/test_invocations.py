@@ -31,7 +31,7 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.ports.invocations import Earlier, Invocation, Lease, Question, Refused, Spending
+from identity_core.ports.invocations import Consumption, Disclosure, Earlier, Invocation, Lease, RefusedInvocation
 from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE
@@ -45,22 +45,22 @@ def invocation(**change: Any) -> Invocation:
     return replace(made, **change)
 
 
-def spending(delegation: str = "d-1", *, question: Question | None = None) -> Spending:
-    return Spending((delegation,), "c-1", question)
+def spending(delegation: str = "d-1", *, question: Disclosure | None = None) -> Consumption:
+    return Consumption((delegation,), "c-1", question)
 
 
-def question(digest: bytes = b"q", most: int = 8, since: datetime | None = None) -> Question:
-    return Question("age", digest, most, since)
+def question(digest: bytes = b"q", most: int = 8, since: datetime | None = None) -> Disclosure:
+    return Disclosure("age", digest, most, since)
 
 
 def consume(
-    store: Store, one: Invocation, asked: Spending, now: datetime = NOW, *, satisfied: bool = True
-) -> Awaitable[Lease | Refused | Earlier]:
+    store: Store, one: Invocation, asked: Consumption, now: datetime = NOW, *, satisfied: bool = True
+) -> Awaitable[Lease | RefusedInvocation | Earlier]:
     return store.invocations.consume(one, asked, lambda _: satisfied, now)
 
 
-def unsatisfied(**details: Any) -> Refused:
-    return Refused.of(PredicateNotSatisfied(details=details))
+def unsatisfied(**details: Any) -> RefusedInvocation:
+    return RefusedInvocation.of(PredicateNotSatisfied(details=details))
 
 
 def proof(anchor: Anchor | None = None, **change: Any) -> StoredProof:
@@ -153,7 +153,7 @@ def told(store: Store, story: Story) -> None:
 async def code(asked: Awaitable[Any]) -> str:
     try:
         found = await asked
-        return found.code if isinstance(found, Refused) else type(found).__name__
+        return found.code if isinstance(found, RefusedInvocation) else type(found).__name__
     except IdentityError as error:
         return error.code
 
@@ -295,7 +295,7 @@ def test_a_refusal_by_a_limit_spends_the_token_and_nothing_else(store: Store) ->
         for number in range(3):
             one, asked = invocation(), spending(question=question(bytes([number])))
             refused = await store.invocations.consume(one, asked, unopened, NOW)
-            assert isinstance(refused, Refused)
+            assert isinstance(refused, RefusedInvocation)
             assert refused.code == "DISCLOSURE_LIMIT"
             await execute(store, "UPDATE delegations SET max_thresholds = 9")
             assert await store.invocations.find(one, NOW) == refused
@@ -331,7 +331,7 @@ def test_limits_of_any_record_come_before_the_credential(store: Store, limit: st
     async def story(store: Store) -> None:
         await delegation(store, "d-0")
         await execute(store, f"UPDATE delegations SET {limit} WHERE id = 'd-0'")
-        asked = Spending(("d-1", "d-0"), "c-1", question())
+        asked = Consumption(("d-1", "d-0"), "c-1", question())
         if expected is None:
             # Else nothing would show that the credential is opened at all.
             with pytest.raises(AssertionError, match="was opened"):
@@ -383,7 +383,7 @@ class Spied:
 
 @pytest.mark.parametrize("asked", [spending(), spending(question=question())], ids=["pinned", "chosen"])
 def test_both_answers_are_the_same_statements_and_equally_durable(
-    store: Store, monkeypatch: pytest.MonkeyPatch, asked: Spending
+    store: Store, monkeypatch: pytest.MonkeyPatch, asked: Consumption
 ) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_refusals = 5, max_thresholds = 5")
@@ -433,7 +433,7 @@ def test_parallel_questions_get_no_more_refusals_than_are_allowed(tmp_path: Path
     asyncio.run(story())
 
 
-MISMATCH = Refused.of(ScopeMismatch(details={"reason": "é"}))
+MISMATCH = RefusedInvocation.of(ScopeMismatch(details={"reason": "é"}))
 
 
 def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
@@ -442,9 +442,9 @@ def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
         assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
         assert await store.invocations.find(one, NOW) == MISMATCH
         found = await store.invocations.find(one, NOW)
-        assert isinstance(found, Refused)
+        assert isinstance(found, RefusedInvocation)
         assert isinstance(found.error(), ScopeMismatch)
-        other = Refused.of(DelegationRevoked())
+        other = RefusedInvocation.of(DelegationRevoked())
         assert await store.invocations.refuse(one, other, NOW) == Earlier(MISMATCH)
         assert await consume(store, one, spending()) == Earlier(MISMATCH)
         for member in ("nonce_digest", "id_digest", "request_digest"):
@@ -483,9 +483,9 @@ def test_a_code_that_no_class_has_is_a_fault_of_ours(store: Store) -> None:
 
     async def story(store: Store) -> None:
         one = invocation()
-        await store.invocations.refuse(one, Refused("NEW_CODE", "New.", {}), NOW)
+        await store.invocations.refuse(one, RefusedInvocation("NEW_CODE", "New.", {}), NOW)
         found = await store.invocations.find(one, NOW)
-        assert isinstance(found, Refused)
+        assert isinstance(found, RefusedInvocation)
         assert found.error().code == "INTERNAL_ERROR"
 
     told(store, story)
@@ -508,7 +508,7 @@ def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, re
         assert isinstance(lease, Lease)
         await execute(store, sql)
         refused = await store.invocations.consume(invocation(), spending(), unopened, NOW)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, RefusedInvocation)
         assert isinstance(refused.error(), refusal)
         with pytest.raises(refusal):
             await store.invocations.finish(lease, proof())
@@ -543,7 +543,7 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
 def test_every_record_of_the_chain_is_counted(store: Store) -> None:
     async def story(store: Store) -> None:
         await delegation(store, "d-0", max_uses=1)
-        chain = Spending(("d-1", "d-0"), "c-1", None)
+        chain = Consumption(("d-1", "d-0"), "c-1", None)
         await consume(store, invocation(), chain, NOW)
         assert await code(consume(store, invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
         assert await rows(store, "SELECT id, uses FROM delegations ORDER BY id") == [("d-0", 1), ("d-1", 1)]

@@ -9,16 +9,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from identity_core.ports.repositories import SpentChallenge
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.store import Store
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SAYING, OTHER = b"s" * 16, b"o" * 16
 
 
-def spent(number: int | None, saying: bytes = SAYING, *, end: datetime = NOW) -> SpentChallenge:
+def spent(number: int | None, saying: bytes = SAYING, *, end: datetime = NOW) -> ChallengeUseRow:
     digest = hashlib.sha256(saying + str((number, end)).encode()).digest()
-    return SpentChallenge(digest, saying, number, end)
+    return ChallengeUseRow(digest, saying, number, end)
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:

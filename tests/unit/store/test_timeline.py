@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from identity_core.ports.timeline import TimelineEntry, TimelineWish
+from identity_core.ports.timeline import TimelineEntry, TimelineQuery
 from identity_core.store import Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ REVOKED = TimelineEntry(START + timedelta(hours=3), "delegation.revoked", "done"
 ALL = (ISSUED, PROVEN, REFUSED, REVOKED)
 
 
-def shown(store: Store, wish: TimelineWish) -> list[TimelineEntry]:
+def shown(store: Store, wish: TimelineQuery) -> list[TimelineEntry]:
     async def scenario() -> list[TimelineEntry]:
         for entry in ALL:
             await store.timeline.record(entry)
@@ -42,40 +42,40 @@ def shown(store: Store, wish: TimelineWish) -> list[TimelineEntry]:
 
 
 def test_everything_newest_first(store: Store) -> None:
-    assert shown(store, TimelineWish(None)) == list(reversed(ALL))
+    assert shown(store, TimelineQuery(None)) == list(reversed(ALL))
 
 
 def test_holder_and_agent_see_what_concerns_them(store: Store) -> None:
-    assert shown(store, TimelineWish(frozenset({HANA}))) == list(reversed(ALL))
-    again = asyncio.run(store.timeline.list(TimelineWish(frozenset({AKI}), limit=2)))
+    assert shown(store, TimelineQuery(frozenset({HANA}))) == list(reversed(ALL))
+    again = asyncio.run(store.timeline.list(TimelineQuery(frozenset({AKI}), limit=2)))
     assert [row.entry for row in again] == [REVOKED, REFUSED]
 
 
 def test_an_issuer_learns_nothing_of_the_use_of_a_credential(store: Store) -> None:
-    assert shown(store, TimelineWish(frozenset({IVO}))) == [ISSUED]
+    assert shown(store, TimelineQuery(frozenset({IVO}))) == [ISSUED]
 
 
 def test_strangers_see_nothing(store: Store) -> None:
-    assert shown(store, TimelineWish(frozenset({MALLORY, "%", "' OR '1'='1"}))) == []
-    assert asyncio.run(store.timeline.list(TimelineWish(frozenset()))) == []
+    assert shown(store, TimelineQuery(frozenset({MALLORY, "%", "' OR '1'='1"}))) == []
+    assert asyncio.run(store.timeline.list(TimelineQuery(frozenset()))) == []
 
 
 def test_a_row_that_concerns_two_of_the_dids_comes_once(store: Store) -> None:
-    assert shown(store, TimelineWish(frozenset({HANA, AKI, IVO}))) == list(reversed(ALL))
+    assert shown(store, TimelineQuery(frozenset({HANA, AKI, IVO}))) == list(reversed(ALL))
 
 
 def test_kinds_and_times(store: Store) -> None:
-    assert shown(store, TimelineWish(None, kind="proof")) == [REFUSED, PROVEN]
+    assert shown(store, TimelineQuery(None, kind="proof")) == [REFUSED, PROVEN]
 
     async def scenario() -> None:
-        async def kept(wish: TimelineWish) -> list[TimelineEntry]:
+        async def kept(wish: TimelineQuery) -> list[TimelineEntry]:
             return [row.entry for row in await store.timeline.list(wish)]
 
-        assert await kept(TimelineWish(None, kind="proof.refused")) == [REFUSED]
-        assert await kept(TimelineWish(None, kind="pro")) == []
-        assert await kept(TimelineWish(None, since=PROVEN.at)) == [REVOKED, REFUSED, PROVEN]
-        assert await kept(TimelineWish(None, until=PROVEN.at)) == [ISSUED]
-        assert await kept(TimelineWish(frozenset({AKI}), since=REFUSED.at, until=REVOKED.at)) == [REFUSED]
+        assert await kept(TimelineQuery(None, kind="proof.refused")) == [REFUSED]
+        assert await kept(TimelineQuery(None, kind="pro")) == []
+        assert await kept(TimelineQuery(None, since=PROVEN.at)) == [REVOKED, REFUSED, PROVEN]
+        assert await kept(TimelineQuery(None, until=PROVEN.at)) == [ISSUED]
+        assert await kept(TimelineQuery(frozenset({AKI}), since=REFUSED.at, until=REVOKED.at)) == [REFUSED]
 
     asyncio.run(scenario())
 
@@ -83,11 +83,11 @@ def test_kinds_and_times(store: Store) -> None:
 def test_pages_join_without_gap_or_repetition(store: Store) -> None:
     async def scenario() -> None:
         for minute in range(25):
-            # Several rows of one microsecond are told apart by their dice.
+            # Several rows of one microsecond are told apart by their random.
             await store.timeline.record(replace(PROVEN, at=START + timedelta(minutes=minute // 5)))
         seen: list[str] = []
         before: str | None = None
-        while page := await store.timeline.list(TimelineWish(frozenset({HANA}), before=before, limit=4)):
+        while page := await store.timeline.list(TimelineQuery(frozenset({HANA}), before=before, limit=4)):
             seen += [row.id for row in page]
             before = page[-1].id
         assert len(seen) == len(set(seen)) == 25

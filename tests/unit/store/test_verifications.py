@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from identity_core.errors import Overloaded
-from identity_core.ports.verifications import Verification, VerificationWish, VerifierChallenge
+from identity_core.ports.verifications import Verification, VerificationQuery, VerifierChallenge
 from identity_core.store import Store
 from identity_core.store.verifier_challenges import StoredVerifierChallenges
 
@@ -33,25 +33,25 @@ def filled(store: Store) -> Store:
     return store
 
 
-def shown(store: Store, wish: VerificationWish) -> list[Verification]:
+def shown(store: Store, wish: VerificationQuery) -> list[Verification]:
     return [row.verification for row in asyncio.run(store.verifications.list(wish))]
 
 
 def test_rows_come_back_as_they_went_in(filled: Store) -> None:
-    assert shown(filled, VerificationWish(None, None)) == list(reversed(ALL))
+    assert shown(filled, VerificationQuery(None, None)) == list(reversed(ALL))
 
 
 def test_who_sees_what(filled: Store) -> None:
-    assert shown(filled, VerificationWish(f"did:{VERA}", frozenset({VERA}))) == [BAD, GOOD]
-    assert shown(filled, VerificationWish(f"did:{HANA}", frozenset({HANA}))) == [BAD, GOOD]
-    assert shown(filled, VerificationWish("key:k", None)) == [BY_KEY]
+    assert shown(filled, VerificationQuery(f"did:{VERA}", frozenset({VERA}))) == [BAD, GOOD]
+    assert shown(filled, VerificationQuery(f"did:{HANA}", frozenset({HANA}))) == [BAD, GOOD]
+    assert shown(filled, VerificationQuery("key:k", None)) == [BY_KEY]
     # Who issued a credential does not see where it is shown.
-    assert shown(filled, VerificationWish(f"did:{IVO}", frozenset({IVO}))) == []
-    assert shown(filled, VerificationWish(None, frozenset())) == []
+    assert shown(filled, VerificationQuery(f"did:{IVO}", frozenset({IVO}))) == []
+    assert shown(filled, VerificationQuery(None, frozenset())) == []
 
 
 def test_filters(filled: Store) -> None:
-    everything = VerificationWish(None, None)
+    everything = VerificationQuery(None, None)
     assert shown(filled, replace(everything, verified=False)) == [BAD]
     assert shown(filled, replace(everything, holder=HANA)) == [BAD, GOOD]
     assert shown(filled, replace(everything, issuer="did:ids:other")) == []
@@ -62,10 +62,10 @@ def test_filters(filled: Store) -> None:
 
 
 def test_counts(filled: Store) -> None:
-    counts = asyncio.run(filled.verifications.counts(VerificationWish(None, None)))
+    counts = asyncio.run(filled.verifications.counts(VerificationQuery(None, None)))
     assert (counts.total, counts.verified) == (3, 2)
     assert counts.reasons == {"DOMAIN_MISMATCH": 1, "PROOF_EXPIRED": 1}
-    assert asyncio.run(filled.verifications.counts(VerificationWish("key:k", None))).total == 1
+    assert asyncio.run(filled.verifications.counts(VerificationQuery("key:k", None))).total == 1
 
 
 def test_a_challenge_is_spent_once_by_one_of_many(store: Store) -> None:

@@ -9,7 +9,7 @@ from limits.aio.strategies import STRATEGIES
 from limits.storage import storage_from_string
 
 from identity_core.throttle.memory import TokenBucketMemoryStorage
-from identity_core.throttle.token_bucket import Spending, TokenBucketItem, TokenBucketRateLimiter
+from identity_core.throttle.token_bucket import BucketDebit, TokenBucketItem, TokenBucketRateLimiter
 from tests.unit.throttle.promises import Ticking, run
 
 
@@ -66,7 +66,7 @@ def test_what_is_not_said_is_one():
 
 
 def test_times_are_those_until_a_token_and_until_full():
-    spending = Spending.of(2.0, 3, 1, 1_000)
+    spending = BucketDebit.of(2.0, 3, 1, 1_000)
     assert spending == (500, 1_500, 500, 1_000)
     assert spending.allowed(500) == (True, 2, 0.0, 0.5)
     assert spending.allowed(1_001) == (True, 0, 0.0, 1.001)
@@ -74,7 +74,7 @@ def test_times_are_those_until_a_token_and_until_full():
     assert spending.refused(1_001) == (False, 0, 0.001, 1.001)
     # Read a moment later it looks payable.
     assert spending.refused(1_000) == (False, 1, 0.001, 1.0)
-    assert Spending.of(0.5, 1, 0, 1_000).cost == 0
+    assert BucketDebit.of(0.5, 1, 0, 1_000).cost == 0
 
 
 def test_items_with_different_bursts_are_different_buckets():
@@ -102,5 +102,5 @@ def test_windows_are_refused(count):
 
 def test_rounding_makes_a_limit_stricter_never_looser():
     for rate in (3.0, 7.0, 0.3, 30.0, 999_983.0, 3e6):
-        spending = Spending.of(rate, 10, 1, 1_000_000)
+        spending = BucketDebit.of(rate, 10, 1, 1_000_000)
         assert spending.interval >= 1_000_000 / rate

@@ -28,7 +28,7 @@ from identity_core.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.use_cases.dids.create import KeyWish
+from identity_core.use_cases.dids.create import RequestedKey
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
 from identity_core.use_cases.dids.update import UpdateDid
@@ -64,7 +64,7 @@ async def add_service(rooms: Rooms, did: Any, secret: str, operation: Any = FILE
 
 @on_rooms
 async def test_a_created_did_resolves_to_its_document(rooms: Rooms) -> None:
-    created = await rooms.new_did(additional=(KeyWish("X25519KeyAgreementKey2020", ("keyAgreement",)),))
+    created = await rooms.new_did(additional=(RequestedKey("X25519KeyAgreementKey2020", ("keyAgreement",)),))
     did = created.version.state.did
     found = await rooms.resolve(did, version_id=None, version_time=None)
     assert found.version == created.version
@@ -94,7 +94,7 @@ async def test_a_did_changes_so_often_in_an_hour(rooms: Rooms) -> None:
 async def test_own_keys_come_back_without_private_parts(rooms: Rooms) -> None:
     pair = keys.generate("Ed25519", os.urandom)
     created = await rooms.new_did(
-        recovery_key=False, public_keys=(KeyWish("Ed25519", ("authentication",), pair.public),)
+        recovery_key=False, public_keys=(RequestedKey("Ed25519", ("authentication",), pair.public),)
     )
     assert [(key.public, key.secret) for key in created.keys] == [(pair.public, None)]
 
@@ -102,7 +102,7 @@ async def test_own_keys_come_back_without_private_parts(rooms: Rooms) -> None:
 @on_rooms
 async def test_own_keys_need_no_word_on_private_parts(rooms: Rooms) -> None:
     pair, successor = keys.generate("Ed25519", os.urandom), keys.generate("Ed25519", os.urandom)
-    own = KeyWish("Ed25519", ("authentication",), pair.public)
+    own = RequestedKey("Ed25519", ("authentication",), pair.public)
     created = await rooms.new_did(recovery_key=False, public_keys=(own,), return_secrets=False)
     did = created.version.state.did
     wish = Rotation(
@@ -122,9 +122,9 @@ async def test_a_key_type_without_a_name_is_no_key_type(rooms: Rooms) -> None:
 @on_rooms
 async def test_own_keys_and_made_keys_exclude_each_other(rooms: Rooms) -> None:
     pair = keys.generate("Ed25519", os.urandom)
-    own = KeyWish("Ed25519", ("authentication",), pair.public)
+    own = RequestedKey("Ed25519", ("authentication",), pair.public)
     with pytest.raises(InvalidDocument):
-        await rooms.new_did(public_keys=(own,), additional=(KeyWish("Ed25519", ("authentication",)),))
+        await rooms.new_did(public_keys=(own,), additional=(RequestedKey("Ed25519", ("authentication",)),))
     with pytest.raises(InvalidDocument):
         await rooms.new_did(public_keys=(own,), recovery_key=True)
 

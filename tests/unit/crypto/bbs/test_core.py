@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from identity_core.crypto.bbs import core, octets
-from identity_core.crypto.bbs.suite import ProofInvalid, RandomScalars, Signature, SignatureInvalid
+from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsSignatureInvalid, RandomScalars, Signature
 from identity_core.crypto.bls12381 import ORDER, keys
 from tests.vectors import bbs_proofs
 
@@ -54,7 +54,7 @@ def test_numbers_are_messages(suite, key, signature):
     for index in range(len(MESSAGES)):
         changed = [*MESSAGES]
         changed[index] = (changed[index] + 1) % ORDER
-        with pytest.raises(SignatureInvalid):
+        with pytest.raises(BbsSignatureInvalid):
             core.core_verify(suite, key, signature, HEADER, changed)
 
 
@@ -89,7 +89,7 @@ def test_the_presentation_header_may_depend_on_the_first_message(suite, key, sig
     assert recomputed.domain == init.domain
     # The same octets pass the draft's own interface: nothing about the proof is special.
     bbs_proofs.proof_verify(suite, PAIR.public, encoded, HEADER, late, [TEXTS[1]], [1])
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         bbs_proofs.proof_verify(suite, PAIR.public, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])
 
 
@@ -115,9 +115,9 @@ def test_first_messages_that_are_the_identity_are_refused(suite, key, signature,
     assert suite.curve.g1_is_identity(init.t1) == ("e_tilde" in zeroed)
     assert suite.curve.g1_is_identity(init.t2) == ("m_tildes" in zeroed)
     # A message of zero with a mask of zero has the response zero, which the decoder would refuse before the point.
-    with pytest.raises(ProofInvalid, match="does not match"):
+    with pytest.raises(BbsProofInvalid, match="does not match"):
         core.proof_verify_init(suite, key, proof, HEADER, SHOWN)
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         judge(suite, key, octets.proof_to_octets(proof))
 
 
@@ -127,7 +127,7 @@ def test_without_the_pairing_anybody_could_sign(suite, key):
     decoded = octets.octets_to_proof(suite, octets.proof_to_octets(proof))
     init = core.proof_verify_init(suite, key, decoded, HEADER, SHOWN)
     core.check_challenge(init, decoded, SHOWN, b"")
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         core.check_pairing(suite, key, decoded)
 
 
@@ -136,14 +136,14 @@ def test_pieces_of_two_proofs_do_not_fit(suite, key, signature):
     second = prove(suite, key, signature, dice(5, 6, 7, 8))[1]
     for name in ("e_hat", "r1_hat", "r3_hat", "m_hats", "challenge"):
         mixed = replace(first, **{name: getattr(second, name)})
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             judge(suite, key, octets.proof_to_octets(mixed))
 
 
 @pytest.mark.parametrize("given", [{-1: 5}, {5: 5}, {1: 5, 6: 5}])
 def test_a_disclosed_index_that_is_none(suite, key, signature, given):
     _, proof = prove(suite, key, signature, dice(1, 2, 3, 4))
-    with pytest.raises(ProofInvalid, match="index"):
+    with pytest.raises(BbsProofInvalid, match="index"):
         core.proof_verify_init(suite, key, proof, HEADER, given)
 
 
@@ -169,7 +169,7 @@ def test_the_pairing_is_not_spent_on_a_wrong_challenge(suite, key, signature, mo
         pytest.fail("the pairing was computed")
 
     monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", spent)
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         bbs_proofs.proof_verify(suite, PAIR.public, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
 
 

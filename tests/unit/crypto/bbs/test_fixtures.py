@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from identity_core.crypto.bbs import core, interface, octets
-from identity_core.crypto.bbs.suite import API_ID, MAP_MESSAGE_DST, P1, ProofInvalid, RandomScalars, SignatureInvalid
+from identity_core.crypto.bbs.suite import (
+    API_ID,
+    MAP_MESSAGE_DST,
+    P1,
+    BbsProofInvalid,
+    BbsSignatureInvalid,
+    RandomScalars,
+)
 from identity_core.crypto.bls12381 import ORDER, keys
 from identity_core.crypto.bls12381.keys import expand_message_xmd, hash_to_scalar
 from tests.vectors import bbs_proofs
@@ -78,7 +85,7 @@ def test_signature(suite, vector, number):
     )
     messages = unhexed(*case["messages"])
     if not case["result"]["valid"]:
-        with pytest.raises(SignatureInvalid):
+        with pytest.raises(BbsSignatureInvalid):
             interface.verify(suite, public, signature, header, messages)
         return
     interface.verify(suite, public, signature, header, messages)
@@ -101,7 +108,7 @@ def test_proof_is_judged(suite, vector, number):
     if case["result"]["valid"]:
         bbs_proofs.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
     else:
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             bbs_proofs.proof_verify(suite, public, proof, header, presentation_header, shown, indexes)
 
 

@@ -9,8 +9,8 @@ import pytest
 from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import (
     TABLED_MESSAGES,
-    ProofInvalid,
-    SignatureInvalid,
+    BbsProofInvalid,
+    BbsSignatureInvalid,
     ciphersuite,
 )
 from identity_core.crypto.bls12381 import ORDER, BackendUnavailable, InvalidPoint, keys, select
@@ -105,7 +105,7 @@ def test_message_vectors_of_every_kind(scene, count, shown):
 def test_no_header_is_an_empty_header(scene):
     signature = interface.sign(scene.suite, PAIR.secret, PAIR.public, b"", MESSAGES)
     scene.verify(signature=signature, header=b"")
-    with pytest.raises(SignatureInvalid):
+    with pytest.raises(BbsSignatureInvalid):
         scene.verify(signature=signature)
 
 
@@ -125,7 +125,7 @@ SIGNATURE_CHANGES = {
 
 @pytest.mark.parametrize("changes", SIGNATURE_CHANGES.values(), ids=SIGNATURE_CHANGES)
 def test_a_signature_of_something_else(scene, changes):
-    with pytest.raises(SignatureInvalid):
+    with pytest.raises(BbsSignatureInvalid):
         scene.verify(**changes)
 
 
@@ -154,41 +154,41 @@ PROOF_CHANGES = {
 
 @pytest.mark.parametrize("changes", PROOF_CHANGES.values(), ids=PROOF_CHANGES)
 def test_a_proof_of_something_else(scene, changes):
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         scene.verify_proof(**changes)
 
 
 @pytest.mark.parametrize("scalar", WRONG_SCALARS.values(), ids=WRONG_SCALARS)
 def test_scalars_out_of_range(scene, scalar):
     wrong = scalar.to_bytes(32, "big")
-    with pytest.raises(SignatureInvalid):
+    with pytest.raises(BbsSignatureInvalid):
         scene.verify(signature=scene.signature[:48] + wrong)
     for start in range(144, len(scene.proof), 32):
-        with pytest.raises(ProofInvalid, match="scalar"):
+        with pytest.raises(BbsProofInvalid, match="scalar"):
             scene.verify_proof(proof=scene.proof[:start] + wrong + scene.proof[start + 32 :])
 
 
 @pytest.mark.parametrize("point", WRONG_POINTS.values(), ids=WRONG_POINTS)
 def test_points_that_are_none(scene, point):
-    with pytest.raises(SignatureInvalid):
+    with pytest.raises(BbsSignatureInvalid):
         scene.verify(signature=point + scene.signature[48:])
     for start in (0, 48, 96):
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             scene.verify_proof(proof=scene.proof[:start] + point + scene.proof[start + 48 :])
 
 
 def test_lengths(scene):
     signature, proof = scene.signature, scene.proof
     for wrong in (b"", signature[:-1], signature + b"\x00", signature[:48], signature * 2):
-        with pytest.raises(SignatureInvalid, match="80 octets"):
+        with pytest.raises(BbsSignatureInvalid, match="80 octets"):
             scene.verify(signature=wrong)
     scalar = proof[-32:]
     lengths = (b"", proof[:-1], proof + b"\x00", proof[:271], proof[:240], proof + scalar * (253))
     for wrong in lengths:
-        with pytest.raises(ProofInvalid, match="length"):
+        with pytest.raises(BbsProofInvalid, match="length"):
             scene.verify_proof(proof=wrong)
     for wrong in (proof + scalar, proof[:-32], proof[:144] + proof[176:], proof[:272]):
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             scene.verify_proof(proof=wrong)
 
 
@@ -197,17 +197,17 @@ def test_no_single_bit_may_flip(scene):
     dice = random.Random(1)
     flips = [(8 * octet + dice.randrange(8)) for octet in range(len(scene.proof)) for _ in range(2)]
     for bit in flips:
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             scene.verify_proof(proof=flipped(scene.proof, bit))
     for bit in range(8 * len(scene.signature)):
-        with pytest.raises(SignatureInvalid):
+        with pytest.raises(BbsSignatureInvalid):
             scene.verify(signature=flipped(scene.signature, bit))
 
 
 @pytest.mark.parametrize("suite", ["py_ecc"], indirect=True)
 def test_few_bits_may_not_flip_slowly(scene):
     for bit in range(2, 8 * len(scene.proof), 397):
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             scene.verify_proof(proof=flipped(scene.proof, bit))
 
 
@@ -220,20 +220,20 @@ def flipped(octets: bytes, bit: int) -> bytes:
 def test_a_proof_of_a_forged_signature(scene):
     """Its challenge is right; only the pairing tells."""
     forged = G1_GENERATOR + (12345).to_bytes(32, "big")
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         scene.verify_proof(proof=scene.prove(signature=forged))
 
 
 def test_keys_that_are_none_are_another_refusal(scene):
     for wrong in (b"", PAIR.public[:-1], b"\xc0" + bytes(95), PAIR.secret, G1_GENERATOR * 2):
-        with pytest.raises(keys.InvalidKey):
+        with pytest.raises(keys.InvalidBlsKey):
             scene.verify(public=wrong)
-        with pytest.raises(keys.InvalidKey):
+        with pytest.raises(keys.InvalidBlsKey):
             scene.verify_proof(public=wrong)
-        with pytest.raises(keys.InvalidKey):
+        with pytest.raises(keys.InvalidBlsKey):
             interface.sign(scene.suite, PAIR.secret, wrong, HEADER, MESSAGES)
     for secret in (bytes(32), ORDER.to_bytes(32, "big"), PAIR.secret[1:]):
-        with pytest.raises(keys.InvalidKey):
+        with pytest.raises(keys.InvalidBlsKey):
             interface.sign(scene.suite, secret, PAIR.public, HEADER, MESSAGES)
 
 
@@ -279,13 +279,13 @@ def test_caps_come_before_any_curve_work():
     for header, messages in ((HEADER, too_many), (too_long, MESSAGES), (HEADER, [too_long])):
         with pytest.raises(ValueError, match="at most"):
             interface.sign(suite, PAIR.secret, PAIR.public, header, messages)
-        with pytest.raises(SignatureInvalid):
+        with pytest.raises(BbsSignatureInvalid):
             interface.verify(suite, PAIR.public, bytes(80), header, messages)
         with pytest.raises(ValueError, match="at most"):
             bbs_proofs.proof_gen(suite, PAIR.public, bytes(80), header, b"", messages, [], calculate_random_scalars)
-        with pytest.raises(ProofInvalid):
+        with pytest.raises(BbsProofInvalid):
             bbs_proofs.proof_verify(suite, PAIR.public, bytes(272), header, b"", messages, range(len(messages)))
-    with pytest.raises(ProofInvalid):
+    with pytest.raises(BbsProofInvalid):
         bbs_proofs.proof_verify(suite, PAIR.public, bytes(272), HEADER, too_long, [], [])
 
 
@@ -312,5 +312,5 @@ def test_backends_make_and_accept_the_same_octets():
 
 def test_invalid_points_are_value_errors():
     assert issubclass(InvalidPoint, ValueError)
-    assert issubclass(keys.InvalidKey, ValueError)
-    assert not issubclass(ProofInvalid, ValueError)
+    assert issubclass(keys.InvalidBlsKey, ValueError)
+    assert not issubclass(BbsProofInvalid, ValueError)

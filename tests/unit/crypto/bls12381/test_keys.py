@@ -6,7 +6,7 @@ import pytest
 
 from identity_core.crypto.bls12381 import ORDER
 from identity_core.crypto.bls12381.keys import (
-    InvalidKey,
+    InvalidBlsKey,
     check_public_key,
     generate_key_pair,
     generate_secret,
@@ -52,17 +52,17 @@ def test_the_secrets_at_the_edges(curve):
 
 @pytest.mark.parametrize("number", [0, ORDER, ORDER + 1, (1 << 256) - 1])
 def test_a_secret_out_of_range(number):
-    with pytest.raises(InvalidKey):
+    with pytest.raises(InvalidBlsKey):
         public_key(number.to_bytes(32, "big"))
 
 
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_a_secret_of_another_length(length):
-    with pytest.raises(InvalidKey):
+    with pytest.raises(InvalidBlsKey):
         public_key((5).to_bytes(length, "big") if length else b"")
 
 
 @pytest.mark.parametrize("octets", REFUSED_G2.values(), ids=REFUSED_G2)
 def test_a_public_key_that_is_none(curve, octets):
-    with pytest.raises(InvalidKey):
+    with pytest.raises(InvalidBlsKey):
         check_public_key(octets)

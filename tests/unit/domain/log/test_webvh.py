@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.conformance.controller import Controller, Signer
+from identity_core.conformance.controller import Controller, WalletSigner
 from identity_core.domain.log import LogInvalid, entry, webvh
 from identity_core.domain.log.witness import Witnesses, read_witnesses
 
-KEY, NEXT, WITNESS = Signer("key"), Signer("next"), Signer("witness")
+KEY, NEXT, WITNESS = WalletSigner("key"), WalletSigner("next"), WalletSigner("witness")
 X25519 = Controller("x").key("X25519KeyAgreementKey2020").public
 
 
-def sealed(body: dict[str, Any], number: int, signers: tuple[Signer, ...]) -> dict[str, Any]:
+def sealed(body: dict[str, Any], number: int, signers: tuple[WalletSigner, ...]) -> dict[str, Any]:
     body = body | {"versionId": f"{number}-{entry.multihash(entry.canonical(body))}"}
     proofs = []
     for signer in signers:
@@ -28,7 +28,7 @@ def sealed(body: dict[str, Any], number: int, signers: tuple[Signer, ...]) -> di
     return body | {"proof": proofs}
 
 
-def first(signers: tuple[Signer, ...] = (KEY,), **parameters: Any) -> dict[str, Any]:
+def first(signers: tuple[WalletSigner, ...] = (KEY,), **parameters: Any) -> dict[str, Any]:
     body = {
         "versionId": "{SCID}",
         "versionTime": "2026-01-01T00:00:00Z",
@@ -40,7 +40,10 @@ def first(signers: tuple[Signer, ...] = (KEY,), **parameters: Any) -> dict[str, 
 
 
 def following(
-    before: dict[str, Any], signers: tuple[Signer, ...] = (KEY,), state: dict[str, Any] | None = None, **parameters: Any
+    before: dict[str, Any],
+    signers: tuple[WalletSigner, ...] = (KEY,),
+    state: dict[str, Any] | None = None,
+    **parameters: Any,
 ) -> dict[str, Any]:
     number = int(before["versionId"].split("-")[0]) + 1
     body = {
@@ -181,7 +184,7 @@ def test_null_is_the_default_value() -> None:
     assert verify(one)[0].witnesses is None
 
 
-def approval(item: dict[str, Any], signer: Signer = WITNESS) -> dict[str, Any]:
+def approval(item: dict[str, Any], signer: WalletSigner = WITNESS) -> dict[str, Any]:
     version = {"versionId": item["versionId"]}
     config = entry.proof_config(signer.multikey, "2026-01-01T00:00:00Z")
     value = entry.proof_value(signer._pair.sign(entry.proof_input(config, version)))

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.domain.merkle.audit import Audit, Finding
+from identity_core.domain.merkle.audit import Audit, LogFault
 from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.tiles import Tile
 from identity_core.domain.merkle.tree import Frontier, complete_root
 
@@ -19,10 +19,10 @@ AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TICK = timedelta(microseconds=1)
 
 
-def honest(count: int) -> list[Leaf]:
+def honest(count: int) -> list[LogLeaf]:
     """Two entries a block, a microsecond apart, of three DIDs in turn."""
     return [
-        Leaf(n + 1, f"{n:064x}", n // 2 + 1, AT + n * TICK, f"did:ids:{n % 3}", n // 3 + 1, b"entry %d" % n)
+        LogLeaf(n + 1, f"{n:064x}", n // 2 + 1, AT + n * TICK, f"did:ids:{n % 3}", n // 3 + 1, b"entry %d" % n)
         for n in range(count)
     ]
 
@@ -33,7 +33,7 @@ def signed(octets: list[bytes]) -> Checkpoint:
 
 
 def audited(
-    leaves: list[Leaf],
+    leaves: list[LogLeaf],
     *,
     checkpoint: Checkpoint | None = None,
     held: tuple[Checkpoint, ...] = (),
@@ -44,12 +44,12 @@ def audited(
 
 
 def findings(
-    leaves: list[Leaf],
+    leaves: list[LogLeaf],
     *,
     checkpoint: Checkpoint | None = None,
     held: tuple[Checkpoint, ...] = (),
     served: Callable[[bytes], bytes] = lambda tile: tile,
-) -> list[Finding]:
+) -> list[LogFault]:
     octets = [leaf.encode() for leaf in leaves]
     audit = Audit(checkpoint or signed(octets), held)
     for start in range(0, len(octets), 256):

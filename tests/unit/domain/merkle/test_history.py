@@ -13,8 +13,8 @@ import pytest
 from identity_core.conformance.controller import Life
 from identity_core.domain.change import Deactivate
 from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint
-from identity_core.domain.merkle.history import History, Recorded, read_transaction, verify_history
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.history import LoggedHistory, Recorded, read_transaction, verify_history
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.proofs import verify_inclusion
 from identity_core.domain.merkle.refusals import Malformed, Refuted
 from identity_core.domain.merkle.tree import Frontier, leaf_hash, node_hash
@@ -34,7 +34,7 @@ def lived(*, deactivated: bool = False) -> Life:
 def recorded(did: str, entries: list[bytes]) -> tuple[list[Recorded], SignedCheckpoint]:
     """At most two entries at the places 0 and 2 of a log of three, and the log's checkpoint."""
     leaves = [
-        Leaf(1 + 2 * n, f"{n:064x}", n + 1, AT + timedelta(hours=n), did, n + 1, entry)
+        LogLeaf(1 + 2 * n, f"{n:064x}", n + 1, AT + timedelta(hours=n), did, n + 1, entry)
         for n, entry in enumerate(entries)
     ]
     hashes = [leaf_hash(b"another")] * 3
@@ -107,14 +107,14 @@ def test_a_did_that_never_changes_has_no_log() -> None:
     assert (proven.versions, proven.deactivated) == (1, False)
 
 
-def kept() -> History:
+def kept() -> LoggedHistory:
     did, entries, _ = of(lived(deactivated=True))
-    return History(did, "ä checkpoint\n".encode(), tuple(entries))
+    return LoggedHistory(did, "ä checkpoint\n".encode(), tuple(entries))
 
 
 def test_it_is_read_as_it_was_written() -> None:
     octets = kept().encode()
-    assert History.parse(octets) == kept()
+    assert LoggedHistory.parse(octets) == kept()
     assert octets.endswith(b"}\n")
     body = json.loads(octets)
     assert body["format"] == "identity-ledger-history/v1"
@@ -142,6 +142,6 @@ def test_it_is_read_as_it_was_written() -> None:
 )
 def test_what_is_no_history(spoil: Callable[[Any], Any]) -> None:
     with pytest.raises(Malformed, match="histor"):
-        History.parse(json.dumps(spoil(json.loads(kept().encode()))).encode())
+        LoggedHistory.parse(json.dumps(spoil(json.loads(kept().encode()))).encode())
     with pytest.raises(Malformed, match="not the history of a DID"):
-        History.parse(b"{")
+        LoggedHistory.parse(b"{")

@@ -16,7 +16,7 @@ from identity_core.domain.merkle.checkpoint import (
     open_checkpoint,
     sign_checkpoint,
 )
-from identity_core.domain.merkle.leaf import Leaf, read_head
+from identity_core.domain.merkle.leaf import LogLeaf, read_head
 from identity_core.domain.merkle.note import WITNESS, Note, VerifierKey, base64_decode
 from identity_core.domain.merkle.proof_text import TlogProof
 from identity_core.domain.merkle.refusals import Malformed, Refuted
@@ -199,7 +199,7 @@ def test_what_is_no_proof(change: object) -> None:
 
 # Leaves
 
-LEAF = Leaf(17, "ab" * 32, 3, datetime(2026, 1, 2, 3, 4, 5, 678901, UTC), "did:ids:Qm", 2, b'{"versionId":1}\n\n')
+LEAF = LogLeaf(17, "ab" * 32, 3, datetime(2026, 1, 2, 3, 4, 5, 678901, UTC), "did:ids:Qm", 2, b'{"versionId":1}\n\n')
 
 
 def test_the_form_of_a_leaf() -> None:
@@ -208,10 +208,10 @@ def test_the_form_of_a_leaf() -> None:
         "recorded 2026-01-02T03:04:05.678901Z\nversion 2\ndid did:ids:Qm\n\n"
     )
     assert LEAF.encode() == head.encode() + LEAF.entry
-    assert Leaf.parse(LEAF.encode()) == LEAF
+    assert LogLeaf.parse(LEAF.encode()) == LEAF
     assert LEAF.index == 16
     assert read_head(LEAF.encode()).entry_at == len(head)
-    made = Leaf.from_receipt(LEAF.receipt, index=16, did=LEAF.did, version=2, entry=LEAF.entry)
+    made = LogLeaf.from_receipt(LEAF.receipt, index=16, did=LEAF.did, version=2, entry=LEAF.entry)
     assert made == LEAF
 
 
@@ -223,8 +223,8 @@ def test_the_form_of_a_leaf() -> None:
     st.binary(max_size=200),
 )
 def test_every_leaf_comes_back(number: int, hash_: bytes, at: datetime, did: str, entry: bytes) -> None:
-    leaf = Leaf(number, hash_.hex(), number, at, did, number, entry)
-    assert Leaf.parse(leaf.encode()) == leaf
+    leaf = LogLeaf(number, hash_.hex(), number, at, did, number, entry)
+    assert LogLeaf.parse(leaf.encode()) == leaf
 
 
 @pytest.mark.parametrize(
@@ -242,13 +242,13 @@ def test_every_leaf_comes_back(number: int, hash_: bytes, at: datetime, did: str
 )
 def test_what_is_no_leaf(change: tuple[bytes, bytes]) -> None:
     with pytest.raises(Malformed):
-        Leaf.parse(LEAF.encode().replace(*change))
+        LogLeaf.parse(LEAF.encode().replace(*change))
 
 
 def test_what_makes_no_leaf() -> None:
     for did, entry in (("did:x:a\nversion 3", b""), ("did:x:a", bytes(65_535))):
         with pytest.raises(Malformed):
-            Leaf(1, "00" * 32, 1, LEAF.recorded_at, did, 1, entry).encode()
+            LogLeaf(1, "00" * 32, 1, LEAF.recorded_at, did, 1, entry).encode()
     for receipt in (b"", LEAF.receipt + b"x", LEAF.receipt.replace(b"2026-01-02", b"2026-99-02")):
         with pytest.raises(Malformed):
-            Leaf.from_receipt(receipt, index=0, did="did:x:a", version=1, entry=b"")
+            LogLeaf.from_receipt(receipt, index=0, did="did:x:a", version=1, entry=b"")

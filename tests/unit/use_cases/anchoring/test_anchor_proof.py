@@ -12,8 +12,8 @@ import pytest
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.errors import PluginUnavailable
 from identity_core.use_cases.anchoring import desk as desks
-from identity_core.use_cases.anchoring.bell import Bell
-from identity_core.use_cases.anchoring.desk import AnchorDesk
+from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
+from identity_core.use_cases.anchoring.wakeup import Wakeup
 from tests.anchoring import PENDING, Anchorage, tell
 
 CONFIRMED = Anchor(AnchorStatus.CONFIRMED, "aa", 1, None)
@@ -30,8 +30,8 @@ class Receipts:
         return self.found
 
 
-def desk_over(outbox: Any, **wish: Any) -> AnchorDesk:
-    return AnchorDesk(outbox, True, Bell(), Bell(), **wish)
+def desk_over(outbox: Any, **wish: Any) -> ProofAnchoring:
+    return ProofAnchoring(outbox, True, Wakeup(), Wakeup(), **wish)
 
 
 def test_no_wait_is_pending_whatever_has_become_of_it() -> None:
@@ -51,11 +51,11 @@ def test_the_bell_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         desk = desk_over(outbox)
         asked = asyncio.create_task(desk.request("p", 20_000))
         await asyncio.sleep(0.01)
-        desk.news.ring()
+        desk.news.notify()
         await asyncio.sleep(0.01)
         assert not asked.done()
         outbox.found = CONFIRMED
-        desk.news.ring()
+        desk.news.notify()
         assert await asyncio.wait_for(asked, 15) == CONFIRMED
 
     asyncio.run(story())
@@ -98,7 +98,7 @@ def test_who_comes_when_too_many_wait_is_answered_at_once() -> None:
         await asyncio.sleep(0.01)
         assert await asyncio.wait_for(desk.request("p", 20_000), 15) == PENDING
         outbox.found = CONFIRMED
-        desk.news.ring()
+        desk.news.notify()
         assert await asyncio.gather(*first) == [CONFIRMED] * 2
         assert await desk.request("p", 20_000) == CONFIRMED
 
@@ -118,7 +118,7 @@ def test_trouble_is_no_exception() -> None:
 
 def test_who_goes_away_leaves_the_anchor_and_no_waiter(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
-        desk = AnchorDesk(rooms.store.outbox, True, rooms.worker.called, rooms.worker.news, most_waiters=1)
+        desk = ProofAnchoring(rooms.store.outbox, True, rooms.worker.called, rooms.worker.news, most_waiters=1)
         [proof] = await rooms.queue()
         asked = asyncio.create_task(desk.request(proof.id, 20_000))
         await asyncio.sleep(0.01)

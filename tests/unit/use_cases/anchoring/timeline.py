@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from identity_core.ports.timeline import TimelineWish
+from identity_core.ports.timeline import TimelineQuery
 from tests.anchoring import Anchorage
 
 
 async def kinds(rooms: Anchorage) -> list[str]:
     """The kinds of the lines in her timeline, sorted."""
-    rows = await rooms.store.timeline.list(TimelineWish(frozenset({"did:x:hana"})))
+    rows = await rooms.store.timeline.list(TimelineQuery(frozenset({"did:x:hana"})))
     return sorted(row.entry.kind for row in rows)

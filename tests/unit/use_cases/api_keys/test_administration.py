@@ -9,7 +9,7 @@ import pytest
 from identity_core.domain.caller import Caller
 from identity_core.domain.key_text import digest_of, is_minted
 from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.api_keys.change_stored import ChangeStored
 from identity_core.use_cases.api_keys.create import CreateApiKey, NewApiKey, say_which
 from identity_core.use_cases.api_keys.get import GetApiKey
@@ -29,7 +29,7 @@ class Desk:
 
     def __init__(self, store: MemoryKeys | None = None) -> None:
         self.store, self.clock, dice = store or MemoryKeys(), MovingClock(), Dice()
-        known = KnownKeys(self.clock)
+        known = ApiKeyCache(self.clock)
         change = ChangeStored(self.store, known)
         self._create = CreateApiKey(self.store, self.clock, dice)
         self._rotate = RotateApiKey(change, self.clock, dice)

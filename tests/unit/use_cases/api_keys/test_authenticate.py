@@ -9,7 +9,7 @@ import pytest
 from identity_core.conformance.key_store import key
 from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.use_cases.api_keys import authenticate
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys, MovingClock
 
 TEXT = "the text of ci"
@@ -25,7 +25,7 @@ class World:
     def __init__(self, *stores: MemoryKeys) -> None:
         self.clock = MovingClock()
         self.stores = stores
-        self.known = KnownKeys(self.clock)
+        self.known = ApiKeyCache(self.clock)
         self.authenticate = AuthenticateApiKey(stores, self.known, self.clock, lambda digest: digest[::-1][:12])
 
     def __call__(self, text: str):

@@ -20,7 +20,7 @@ from identity_core.domain.challenge_mac import ChallengeKey, Saying
 from identity_core.domain.change import AddVerificationMethod, NewKey
 from identity_core.domain.did import Did
 from identity_core.errors import AuthFailed, DidNotFound
-from identity_core.use_cases.dids.create import Created, KeyWish
+from identity_core.use_cases.dids.create import Created, RequestedKey
 from tests.rooms import Rooms
 
 BODY = challenge.hash_body({"operation": "addKey"})
@@ -58,7 +58,7 @@ def verifications(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 async def with_keys(rooms: Rooms, number: int) -> tuple[Did, list[keys.KeyPair]]:
     """A DID with this many authentication keys, and they in the document's order."""
     pairs = [keys.generate("Ed25519", os.urandom) for _ in range(number)]
-    wishes = tuple(KeyWish("Ed25519", ("authentication",), pair.public) for pair in pairs)
+    wishes = tuple(RequestedKey("Ed25519", ("authentication",), pair.public) for pair in pairs)
     created: Created = await rooms.new_did(recovery_key=False, public_keys=wishes)
     return created.version.state.did, pairs
 

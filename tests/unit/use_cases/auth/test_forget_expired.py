@@ -7,7 +7,7 @@ import hashlib
 from datetime import timedelta
 from pathlib import Path
 
-from identity_core.ports.repositories import SpentChallenge
+from identity_core.ports.repositories import ChallengeUseRow
 from identity_core.ports.usage import KEPT, Charge
 from identity_core.ports.verifications import VerifierChallenge
 from identity_core.store import Store
@@ -63,7 +63,7 @@ def test_expired_rows_go_by_themselves(tmp_path: Path) -> None:
         end = START + timedelta(minutes=5)
         for number in range(1200):
             digest = hashlib.sha256(str(number).encode()).digest()
-            assert await store.spent_challenges.spend(SpentChallenge(digest, b"s" * 16, number, end))
+            assert await store.spent_challenges.spend(ChallengeUseRow(digest, b"s" * 16, number, end))
         await store.idempotency.begin("key", "print", START)
         today = int(START.timestamp()) // 86_400
         await store.usage.charge([Charge("", "did:a", day, 1, None, None) for day in (KEPT, today)])

@@ -28,13 +28,13 @@ from identity_core.domain.did import Did
 from identity_core.domain.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.plugin.provider import BuildContext
-from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey, KnownKeys
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
 from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
 from identity_core.use_cases.auth.issue_token import IssuedToken, IssueToken, TokenWish
 from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.recover import Recovery
 from identity_core.use_cases.dids.rotate_key import Rotation
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 from tests.rooms import ORIGIN, START, Rooms, secret_of
 
 MINE = TokenWish(None, None)
@@ -57,7 +57,7 @@ class Desk:
     def __init__(self, rooms: Rooms, custodian: Any, keys: TokenKeys) -> None:
         self.rooms, self.custodian, self.keys = rooms, custodian, keys
         self.store = OneStore()
-        self.known = KnownKeys(rooms.clock)
+        self.known = ApiKeyCache(rooms.clock)
         self.asked: list[str] = []
         self.foreign: Caller | None = None
         self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock, lambda digest: f"of {digest[:4]}")
@@ -80,11 +80,11 @@ class Desk:
         return key
 
     async def of_key(self, key: ApiKey, wish: TokenWish = MINE) -> IssuedToken:
-        return await self.issue(wish, Occasion("issueToken", Caller(api_key=key), "r-1"))
+        return await self.issue(wish, RequestContext("issueToken", Caller(api_key=key), "r-1"))
 
     async def of_did(self, did: Did, secret: str, wish: TokenWish = MINE) -> IssuedToken:
         signed = await self.rooms.signed(did, secret, "token")
-        return await self.issue(wish, Occasion("issueToken", Caller(did=did, authorization=signed), "r-1"))
+        return await self.issue(wish, RequestContext("issueToken", Caller(did=did, authorization=signed), "r-1"))
 
     async def forge(self, header: Any = None, claims: Any = None) -> str:
         """A token of this header and these claims with a good signature of the key in use."""
@@ -334,7 +334,7 @@ async def test_who_has_neither_signed_nor_a_key_gets_nothing(desk: Desk) -> None
     did = (await desk.rooms.new_did()).version.state.did
     for caller in (Caller(subject=did), Caller(did=did), Caller()):
         with pytest.raises(AuthRequired):
-            await desk.issue(MINE, Occasion("issueToken", caller, "r-1"))
+            await desk.issue(MINE, RequestContext("issueToken", caller, "r-1"))
 
 
 @on_desk
@@ -372,7 +372,7 @@ async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> 
     assert second.signing.kid in desk.keys.known
     # What the next key signs is good before it is the one in use, as in the middle of a rolling restart.
     ahead = await dataclasses.replace(desk.issue, keys=second)(
-        MINE, Occasion("issueToken", Caller(api_key=desk.operator()), "r-1")
+        MINE, RequestContext("issueToken", Caller(api_key=desk.operator()), "r-1")
     )
     await desk.bearer(ahead.text)
 
@@ -439,7 +439,7 @@ async def test_a_did_token_names_a_key_that_may_sign_in_now(desk: Desk) -> None:
     await refused(desk, issued.text)
     pair = generate("Ed25519", os.urandom)
     other = Authorization("DIDAuth", pair.public, "-", bytes(64))
-    strange = await desk.issue(MINE, Occasion("issueToken", Caller(did=did, authorization=other), "r-1"))
+    strange = await desk.issue(MINE, RequestContext("issueToken", Caller(did=did, authorization=other), "r-1"))
     await refused(desk, strange.text)
 
 

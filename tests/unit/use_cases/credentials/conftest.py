@@ -26,12 +26,12 @@ from identity_core.use_cases.credentials.issue import IssueCredential
 from identity_core.use_cases.credentials.journal import CredentialJournal
 from identity_core.use_cases.credentials.list import ListCredentials
 from identity_core.use_cases.credentials.seal import CredentialSeal
+from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials, ShownCredential
 from identity_core.use_cases.credentials.set_status import SetCredentialStatus
 from identity_core.use_cases.credentials.signatures import SignatureChecks
-from identity_core.use_cases.credentials.vault import CredentialVault, ShownCredential
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dids.create import KeyWish
-from identity_core.use_cases.dids.writer import LogSigner, Occasion
+from identity_core.use_cases.dids.create import RequestedKey
+from identity_core.use_cases.dids.writer import LogSigner, RequestContext
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
 from tests.credentials import ATTRIBUTES, VALUES, sign_messages
 from tests.rooms import START, OneKey, Rooms
@@ -58,8 +58,8 @@ def key_caller(*, targets: frozenset[str] | None = None, scopes: frozenset[str] 
     return Caller(api_key=ApiKey("k", "k", "ab" * 32, scopes, targets, None, None, START, fingerprint="0f1e2d3c4b5a"))
 
 
-def occasion(caller: Caller, operation: str = "test") -> Occasion:
-    return Occasion(operation, caller, "r-1")
+def occasion(caller: Caller, operation: str = "test") -> RequestContext:
+    return RequestContext(operation, caller, "r-1")
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Office:
         store, clock = self.rooms.store, self.rooms.clock
         self.credentials, self.schemas = store.credentials, store.credential_schemas
         self.journal = CredentialJournal(store.audit, store.timeline)
-        self.vault = CredentialVault(self.credentials, self.schemas, CredentialSeal(b"k" * 32, os.urandom))
+        self.vault = SealedCredentials(self.credentials, self.schemas, CredentialSeal(b"k" * 32, os.urandom))
         access = CredentialAccess(self.credentials, store.delegations, AutonomyTable(), clock)
         check = SignatureChecks()
         intake = CredentialIntake(
@@ -102,7 +102,7 @@ class Office:
         signer = LogSigner(rooms.custodian, "log", rooms.custodian.pair.public)  # type: ignore[arg-type]
         object.__setattr__(rooms.writer, "signer", signer)
         object.__setattr__(rooms.create, "custodian", rooms.custodian)
-        wish = KeyWish("Bls12381G2Key2020", ("assertionMethod",))
+        wish = RequestedKey("Bls12381G2Key2020", ("assertionMethod",))
         ivo = await rooms.new_did(additional=(wish,), store_secrets=True)
         hana = await rooms.new_did()
         key_id = next(key.key_id for key in ivo.keys if key.purpose == "assertionMethod")

@@ -32,7 +32,7 @@ from identity_core.errors import (
     StatusListNotFound,
 )
 from identity_core.ports.credentials import CredentialFilter
-from identity_core.ports.timeline import TimelineWish
+from identity_core.ports.timeline import TimelineQuery
 from tests.credentials import ATTRIBUTES, VALUES, a_key, sign
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, key_caller, occasion
 
@@ -286,7 +286,7 @@ def test_suspend_resume_revoke(office: Office) -> None:
     assert change(office, credential.id, ivo, REVOCATION, True).version == 4
     with pytest.raises(Conflict):
         change(office, credential.id, ivo, SUSPENSION, True)
-    rows = run(office.rooms.store.timeline.list(TimelineWish(frozenset({str(office.hana)}), "credential")))
+    rows = run(office.rooms.store.timeline.list(TimelineQuery(frozenset({str(office.hana)}), "credential")))
     kinds = [row.entry.kind for row in rows]
     assert kinds == ["credential.revoked", "credential.resumed", "credential.suspended", "credential.issued"]
 

@@ -33,7 +33,7 @@ from identity_core.errors import (
     IdentityError,
     InvalidRequest,
 )
-from identity_core.ports.timeline import TimelineWish
+from identity_core.ports.timeline import TimelineQuery
 from identity_core.use_cases.delegations.access import DelegationAccess, ShownDelegation
 from identity_core.use_cases.delegations.create import UNSAID, CreateDelegation, NewDelegation
 from identity_core.use_cases.delegations.get import GetDelegation
@@ -41,9 +41,9 @@ from identity_core.use_cases.delegations.journal import Journal
 from identity_core.use_cases.delegations.list import LOOKED_AT_MOST, DelegationQuery, ListDelegations
 from identity_core.use_cases.delegations.resume import ResumeDelegation
 from identity_core.use_cases.delegations.revoke import RevokeDelegation
+from identity_core.use_cases.delegations.revoke_ibct import MARGIN, IbctToRevoke, RevokeIbct
 from identity_core.use_cases.delegations.suspend import SuspendDelegation
-from identity_core.use_cases.dids.writer import Occasion
-from identity_core.use_cases.ibcts.revoke import MARGIN, IbctRevocation, RevokeIbct
+from identity_core.use_cases.dids.writer import RequestContext
 from tests.rooms import START, Rooms, secret_of
 
 MONTH = timedelta(days=30)
@@ -118,7 +118,7 @@ class Desk:
         return await self.create(wish, occasion(self.as_(by)))
 
     async def kinds(self) -> list[str]:
-        rows = await self.rooms.store.timeline.list(TimelineWish(None))
+        rows = await self.rooms.store.timeline.list(TimelineQuery(None))
         return [row.entry.kind for row in reversed(rows)]
 
     async def audited(self) -> list[Any]:
@@ -126,8 +126,8 @@ class Desk:
         return [row for _, row in rows if row.operation == "test"]
 
 
-def occasion(caller: Caller) -> Occasion:
-    return Occasion("test", caller, "r-1")
+def occasion(caller: Caller) -> RequestContext:
+    return RequestContext("test", caller, "r-1")
 
 
 def on_desk(test: Callable[[Desk], Awaitable[None]]) -> Callable[[Path], None]:
@@ -434,8 +434,8 @@ async def test_what_is_over_is_neither_paused_nor_resumed(desk: Desk) -> None:
             assert await refused(Conflict, act(name, hana)) == {"status": "revoked"}
 
 
-def ibct(desk: Desk, member: Any = "id", value: str = "urn:1", expires: datetime | None = None) -> IbctRevocation:
-    return IbctRevocation(desk.did("hana"), member, value, expires)
+def ibct(desk: Desk, member: Any = "id", value: str = "urn:1", expires: datetime | None = None) -> IbctToRevoke:
+    return IbctToRevoke(desk.did("hana"), member, value, expires)
 
 
 @on_desk

@@ -15,7 +15,7 @@ import pytest
 from identity_ledger_memory import MemoryLedger
 
 from identity_core.domain.merkle.checkpoint import open_checkpoint
-from identity_core.domain.merkle.leaf import Leaf
+from identity_core.domain.merkle.leaf import LogLeaf
 from identity_core.domain.merkle.proofs import verify_consistency, verify_inclusion
 from identity_core.domain.merkle.tiles import Tile, bundled, tiles_of, unbundled
 from identity_core.domain.merkle.tree import EMPTY_ROOT, Frontier, leaf_hash
@@ -32,7 +32,7 @@ from identity_core.use_cases.ledger.checkpoints import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
 from identity_core.use_cases.ledger.get_tile import GetLedgerTile
 from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger, leaf_of
-from identity_core.use_cases.ledger.prove import ProveConsistency, ProveInclusion
+from identity_core.use_cases.ledger.prove import GetLedgerConsistencyProof, GetLedgerInclusionProof
 from tests.postgres_server import postgres_server
 from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, run
@@ -72,9 +72,9 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
         await logged.append(300)
         leaves = await leaves_of(logged)
         transaction = GetLedgerTransaction(logged.ledger, logged.tree, logged.follower)
-        prove = ProveInclusion(logged.tree, logged.follower, logged.signer, transaction)
+        prove = GetLedgerInclusionProof(logged.tree, logged.follower, logged.signer, transaction)
         for index in (0, 255, 256, 299):
-            leaf = Leaf.parse(leaves[index])
+            leaf = LogLeaf.parse(leaves[index])
             for size in (None, 300, index + 1):
                 proof = await prove(leaf.transaction_hash, size)
                 assert (proof.leaf, proof.size) == (leaf, size or 300)
@@ -82,10 +82,10 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
                 verify_inclusion(proof.leaf_hash, index, proof.size, proof.hashes, proof.root)
                 assert (proof.checkpoint is None) == (size is not None)
         with pytest.raises(LogRangeInvalid):
-            await prove(Leaf.parse(leaves[299]).transaction_hash, 299)
+            await prove(LogLeaf.parse(leaves[299]).transaction_hash, 299)
         with pytest.raises(LogRangeInvalid):
-            await prove(Leaf.parse(leaves[0]).transaction_hash, 301)
-        consistency = ProveConsistency(logged.tree, logged.follower)
+            await prove(LogLeaf.parse(leaves[0]).transaction_hash, 301)
+        consistency = GetLedgerConsistencyProof(logged.tree, logged.follower)
         for first, second in ((0, 300), (1, None), (256, 257), (300, 300), (0, 0)):
             grown = await consistency(first, second)
             verify_consistency(first, grown.first_root, grown.second, grown.second_root, grown.hashes)

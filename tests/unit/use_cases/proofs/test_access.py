@@ -10,10 +10,10 @@ import pytest
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.caller import Caller
-from identity_core.domain.verification import Finding
+from identity_core.domain.verification import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
-from identity_core.ports.timeline import TimelineWish
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.ports.timeline import TimelineQuery
+from identity_core.use_cases.dids.writer import RequestContext
 from tests.proving import Ledger
 from tests.verifying import OPERATOR, Verifying
 
@@ -42,8 +42,8 @@ def key(scopes: set[str] | None, targets: set[str] | None) -> Caller:
     return Caller(api_key=narrowed)
 
 
-def read(caller: Caller) -> Occasion:
-    return Occasion("getProof", caller, "r-6")
+def read(caller: Caller) -> RequestContext:
+    return RequestContext("getProof", caller, "r-6")
 
 
 def test_who_sees_a_proof(tmp_path: Path) -> None:
@@ -83,20 +83,20 @@ def test_revoking(tmp_path: Path) -> None:
         made = await rooms.made()
         for caller in (rooms.caller(rooms.mallory), rooms.caller(rooms.vera)):
             with pytest.raises(ProofNotFound):
-                await rooms.revoke(made.id, None, 0, Occasion("revokeProof", caller, "r-7"))
+                await rooms.revoke(made.id, None, 0, RequestContext("revokeProof", caller, "r-7"))
         with pytest.raises(Forbidden):
-            await rooms.revoke(made.id, None, 0, Occasion("revokeProof", key({"zkp:verify"}, None), "r-7"))
+            await rooms.revoke(made.id, None, 0, RequestContext("revokeProof", key({"zkp:verify"}, None), "r-7"))
         assert (await rooms.verify_stored(made)).verified
-        hana = Occasion("revokeProof", rooms.caller(rooms.hana), "r-8")
+        hana = RequestContext("revokeProof", rooms.caller(rooms.hana), "r-8")
         revoked = await rooms.revoke(made.id, "lost my phone", 0, hana)
         assert revoked.revocation is not None
         assert (revoked.revocation.by, revoked.revocation.reason) == (f"did:{made.holder}", "lost my phone")
         verdict = await rooms.verify_stored(made)
-        assert verdict.errors == (Finding.PROOF_REVOKED,)
+        assert verdict.errors == (CheckCode.PROOF_REVOKED,)
         rooms.clock.move(minutes=1)
-        again = await rooms.revoke(made.id, "another reason", 0, Occasion("revokeProof", OPERATOR, "r-9"))
+        again = await rooms.revoke(made.id, "another reason", 0, RequestContext("revokeProof", OPERATOR, "r-9"))
         assert again == revoked
-        told = await rooms.store.timeline.list(TimelineWish(frozenset({made.agent}), kind="proof.revoked"))
+        told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.revoked"))
         assert [(row.entry.actor, row.entry.proof_id) for row in told] == [(f"did:{made.holder}", made.id)]
         lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000) if row.operation == "revokeProof"]
         assert [(row.request_id, row.target) for row in lines] == [("r-8", made.holder)]
@@ -121,7 +121,7 @@ def test_an_anchor_is_revoked_with_its_proof(tmp_path: Path) -> None:
         revoker = Revoker(gone)
         rooms.revoke = replace(rooms.revoke, anchors=revoker)
         made, plain = await rooms.made(anchor=True), await rooms.made()
-        occasion = Occasion("revokeProof", rooms.caller(rooms.aki), "r-8")
+        occasion = RequestContext("revokeProof", rooms.caller(rooms.aki), "r-8")
         assert (await rooms.revoke(made.id, None, 250, occasion)).anchor == gone
         assert (await rooms.revoke(plain.id, None, 250, occasion)).anchor is None
         assert revoker.asked == [(made.id, 250)]
@@ -135,8 +135,8 @@ def test_a_failed_anchor_is_a_warning(tmp_path: Path) -> None:
         await rooms.store.database.write(lambda tx: tx.execute("UPDATE proofs SET anchor_status = 'failed'"))
         verdict = await rooms.verify_stored(made)
         assert verdict.verified
-        assert verdict.warnings == (Finding.ANCHOR_FAILED,)
-        (row,) = await rooms.store.timeline.list(TimelineWish(None, kind="proof.generated"))
+        assert verdict.warnings == (CheckCode.ANCHOR_FAILED,)
+        (row,) = await rooms.store.timeline.list(TimelineQuery(None, kind="proof.generated"))
         assert row.anchor == Anchor(AnchorStatus.FAILED, None, None, None)
 
     tell(tmp_path, story, anchoring=Ledger(PENDING))

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from identity_core.domain.caller import Caller
-from identity_core.domain.verification import Finding, Question
+from identity_core.domain.verification import CheckCode, ProofQuestion
 from identity_core.ports.proofs import StoredProof
 from tests.verifying import OPERATOR, Verifying
 
@@ -38,7 +38,7 @@ def test_it_serves_one_success(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
-        question = Question(challenge=text)
+        question = ProofQuestion(challenge=text)
         # A failure spends nothing.
         assert not (await rooms.verify(made, replace(question, issuer="did:ids:x"), caller=vera)).verified
         first = await rooms.verify(made, question, caller=vera)
@@ -47,7 +47,7 @@ def test_it_serves_one_success(tmp_path: Path) -> None:
             await rooms.verify(made, question, caller=vera),
             await rooms.verify_stored(made, question, caller=vera),
         ):
-            assert again.errors == (Finding.CHALLENGE_SPENT,)
+            assert again.errors == (CheckCode.CHALLENGE_SPENT,)
             named = {check.name: check.ok for check in again.checks}
             assert len(named) == len(again.checks)
             assert (named["challenge"], named["challengeUse"]) == (True, False)
@@ -60,10 +60,10 @@ def test_of_many_at_once_one_holds(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
         verdicts = await asyncio.gather(
-            *(rooms.verify_stored(made, Question(challenge=text), caller=vera) for _ in range(24))
+            *(rooms.verify_stored(made, ProofQuestion(challenge=text), caller=vera) for _ in range(24))
         )
         assert [verdict.verified for verdict in verdicts].count(True) == 1
-        assert {verdict.errors for verdict in verdicts} == {(), (Finding.CHALLENGE_SPENT,)}
+        assert {verdict.errors for verdict in verdicts} == {(), (CheckCode.CHALLENGE_SPENT,)}
 
     tell(tmp_path, story)
 
@@ -73,14 +73,14 @@ def test_it_is_its_owners_alone(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
         for other in (rooms.caller(rooms.mallory), OPERATOR, None):
-            verdict = await rooms.verify(made, Question(challenge=text), caller=other)
-            assert verdict.errors == (Finding.CHALLENGE_UNKNOWN,)
+            verdict = await rooms.verify(made, ProofQuestion(challenge=text), caller=other)
+            assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
         # Whether she signs or bears a token, Vera is Vera; an operator with a token for her is not.
         acting = Caller(subject=rooms.did(rooms.vera), operator=OPERATOR.api_key)
-        verdict = await rooms.verify(made, Question(challenge=text), caller=acting)
-        assert verdict.errors == (Finding.CHALLENGE_UNKNOWN,)
+        verdict = await rooms.verify(made, ProofQuestion(challenge=text), caller=acting)
+        assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
         bearer = Caller(subject=rooms.did(rooms.vera))
-        assert (await rooms.verify(made, Question(challenge=text), caller=bearer)).verified
+        assert (await rooms.verify(made, ProofQuestion(challenge=text), caller=bearer)).verified
 
     tell(tmp_path, story)
 
@@ -90,10 +90,12 @@ def test_it_is_for_its_domain(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, _ = await rooms.challenges(SHOP, vera)
         elsewhere = await rooms.made(challenge=text, domain="https://other.example")
-        verdict = await rooms.verify(elsewhere, Question(challenge=text), caller=vera)
-        assert verdict.errors == (Finding.DOMAIN_MISMATCH,)
-        verdict = await rooms.verify(elsewhere, Question(challenge=text, domain="https://other.example"), caller=vera)
-        assert verdict.errors == (Finding.DOMAIN_MISMATCH,)
+        verdict = await rooms.verify(elsewhere, ProofQuestion(challenge=text), caller=vera)
+        assert verdict.errors == (CheckCode.DOMAIN_MISMATCH,)
+        verdict = await rooms.verify(
+            elsewhere, ProofQuestion(challenge=text, domain="https://other.example"), caller=vera
+        )
+        assert verdict.errors == (CheckCode.DOMAIN_MISMATCH,)
         assert not (await rooms.store.verifier_challenges.find(text)).spent  # type: ignore[union-attr]
 
     tell(tmp_path, story)
@@ -104,7 +106,7 @@ def test_it_expires(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
         rooms.clock.move(minutes=5)
-        verdict = await rooms.verify(made, Question(challenge=text), caller=vera)
-        assert verdict.errors == (Finding.CHALLENGE_UNKNOWN,)
+        verdict = await rooms.verify(made, ProofQuestion(challenge=text), caller=vera)
+        assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
 
     tell(tmp_path, story)

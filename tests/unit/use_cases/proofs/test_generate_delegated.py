@@ -39,8 +39,8 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.ports.invocations import Refused
-from identity_core.ports.timeline import TimelineWish
+from identity_core.ports.invocations import RefusedInvocation
+from identity_core.ports.timeline import TimelineQuery
 from identity_core.store.invocations import LEASE
 from tests.proving import VALUES, Ledger, Proving, Workers, run
 from tests.rooms import ORIGIN, START, secret_of
@@ -53,7 +53,7 @@ async def code_of(asked: Awaitable[Any]) -> str:
         outcome = (await asked).outcome
     except IdentityError as error:
         return error.code
-    return PredicateNotSatisfied.code if isinstance(outcome, Refused) else "proven"
+    return PredicateNotSatisfied.code if isinstance(outcome, RefusedInvocation) else "proven"
 
 
 # Identical requests
@@ -75,7 +75,7 @@ def test_a_refusal_is_repeated_too_even_when_it_suspended_the_delegation(tmp_pat
         rooms.delegation = await rooms.delegate(max_refusals=1)
         body = rooms.body(value=38, token=rooms.token(action=UNPINNED))
         first = await rooms.ask(body)
-        assert first.outcome == Refused.of(PredicateNotSatisfied(details={"refusals": 1, "maxRefusals": 1}))
+        assert first.outcome == RefusedInvocation.of(PredicateNotSatisfied(details={"refusals": 1, "maxRefusals": 1}))
         assert await rooms.ask(body) == type(first)(first.outcome, is_replay=True)
         chain = await rooms.store.delegations.chain(rooms.delegation.id)
         assert chain is not None
@@ -621,7 +621,7 @@ def test_nothing_that_is_written_tells_a_value(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
         await rooms.proven(rooms.body(value=18))
         await rooms.ask(rooms.body(value=181, token=rooms.token(action=UNPINNED)))
-        told = repr(await rooms.store.timeline.list(TimelineWish(None)))
+        told = repr(await rooms.store.timeline.list(TimelineQuery(None)))
         audited = repr([row for _, row in await rooms.store.audit.read(after=0, limit=100)])
         assert "proof.generated" in told
         assert "proof.refused" in told
@@ -639,7 +639,7 @@ def test_a_stranger_writes_nothing_into_the_holders_timeline(tmp_path: Path) -> 
         token = rooms.token() | {"action": UNPINNED}
         with pytest.raises(IbctInvalid):
             await rooms.ask(rooms.body(token=token))
-        assert await rooms.store.timeline.list(TimelineWish(None)) == []
+        assert await rooms.store.timeline.list(TimelineQuery(None)) == []
         (_, row) = (await rooms.store.audit.read(after=0, limit=100))[-1]
         assert (row.outcome, row.details["code"], row.target) == ("refused", "IBCT_INVALID", str(rooms.did(rooms.hana)))
 

@@ -22,7 +22,7 @@ from identity_core.errors import (
     PluginTimeout,
     PluginUnavailable,
 )
-from identity_core.ports.invocations import Refused
+from identity_core.ports.invocations import RefusedInvocation
 from identity_core.use_cases.credentials.seal import CredentialSeal
 from tests.proving import Proving, run
 
@@ -73,7 +73,7 @@ class Case:
         except IdentityError as error:
             reason = str(error.details.get("reason", "")) if error.code == "IBCT_INVALID" else ""
             return f"{error.code} {reason}".strip()
-        return outcome.code if isinstance(outcome, Refused) else "proven"
+        return outcome.code if isinstance(outcome, RefusedInvocation) else "proven"
 
 
 async def use_nonce(rooms: Proving, nonce: str) -> None:
@@ -251,7 +251,7 @@ def test_every_refusal_of_a_genuine_token_spends_it(tmp_path: Path, code: str, b
         assert await case.code() == code
         uses = await rooms.uses()
         first = await rooms.answered(case.sent)
-        assert isinstance(first.outcome, Refused)
+        assert isinstance(first.outcome, RefusedInvocation)
         assert (first.outcome.code, first.is_replay) == (code, True)
         with pytest.raises(IbctReplayed):
             await rooms.answered(case.sent | {"challenge": "another verifier's"})

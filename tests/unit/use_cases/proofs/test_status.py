@@ -15,17 +15,17 @@ from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.credential import CredentialStatus
 from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.verification import Finding, Question, Verdict
+from identity_core.domain.verification import CheckCode, ProofQuestion, ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import ProofRevocation, StoredProof
-from identity_core.ports.verifications import VerificationWish
+from identity_core.ports.verifications import VerificationQuery
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from tests.rooms import START
 from tests.verifying import OPERATOR, Verifying
 
 SHOP = "https://shop.example"
 NEVER = {"holder", "credentialValidity", "credentialStatus", "revocation"}
-REVOKED = (Finding.CREDENTIAL_REVOKED,)
+REVOKED = (CheckCode.CREDENTIAL_REVOKED,)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def tell(tmp_path: Path) -> Callable[[Callable[[Verifying], Awaitable[None]]], N
     return tell
 
 
-async def both(rooms: Verifying, made: StoredProof, caller: Caller) -> tuple[Verdict, Verdict]:
+async def both(rooms: Verifying, made: StoredProof, caller: Caller) -> tuple[ProofVerification, ProofVerification]:
     """The stateless verdict and that on the proof that is kept."""
     return await rooms.verify(made, caller=caller), await rooms.verify_stored(made, caller=caller)
 
@@ -115,7 +115,7 @@ def test_a_spent_challenge_still_tells_whose_it_was(tell: Any) -> None:
         text, _ = await rooms.challenges(SHOP, vera)
         unused, _ = await rooms.challenges(SHOP, vera)
         made = await rooms.made(challenge=text, domain=SHOP)
-        assert (await rooms.verify(made, Question(challenge=text), caller=vera)).verified
+        assert (await rooms.verify(made, ProofQuestion(challenge=text), caller=vera)).verified
         rooms.clock.move(hours=20)
         for _ in range(20):
             await rooms.challenges(SHOP, vera)
@@ -135,14 +135,14 @@ def test_after_its_expiry_a_proof_is_expired_and_no_more(tell: Any) -> None:
         await revoked(rooms)
         assert (await rooms.verify_stored(made, caller=vera)).errors == REVOKED
         rooms.clock.time = made.expires_at
-        asked = Question(issuer="did:ids:other", challenge="vc1_" + "B" * 43)
+        asked = ProofQuestion(issuer="did:ids:other", challenge="vc1_" + "B" * 43)
         for caller in (vera, rooms.caller(rooms.hana), rooms.caller(rooms.mallory), OPERATOR):
             for verdict in (await rooms.verify_stored(made, caller=caller), await rooms.verify(made, caller=caller)):
-                assert verdict.errors == (Finding.PROOF_EXPIRED,)
+                assert verdict.errors == (CheckCode.PROOF_EXPIRED,)
                 assert verdict.warnings == ()
                 assert set(verdict.unchecked) >= NEVER
-            assert (await rooms.verify_stored(made, asked, caller=caller)).errors == (Finding.PROOF_EXPIRED,)
-            answer = await rooms.stored(made.id, Question(), rooms.occasion_of(caller))
+            assert (await rooms.verify_stored(made, asked, caller=caller)).errors == (CheckCode.PROOF_EXPIRED,)
+            answer = await rooms.stored(made.id, ProofQuestion(), rooms.occasion_of(caller))
             assert answer[1] is None, "the anchor would tell"
 
     tell(story)
@@ -167,7 +167,7 @@ def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> No
             await rooms.verify_stored(anchored, caller=caller)
 
         async def anchors(caller: Caller) -> set[Anchor | None]:
-            return {row.anchor for row in await rooms.verified_before(VerificationWish(None, None), caller)}
+            return {row.anchor for row in await rooms.verified_before(VerificationQuery(None, None), caller)}
 
         assert await anchors(vera) == {receipt}
         assert await anchors(mallory) == {None}
@@ -220,10 +220,10 @@ def test_how_old_a_proof_may_be(tell: Any, age: int, seconds: int, good: bool) -
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
         rooms.clock.move(seconds=age)
-        asked = Question(max_age=timedelta(seconds=seconds))
+        asked = ProofQuestion(max_age=timedelta(seconds=seconds))
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
             assert verdict.verified is good
-            assert verdict.errors == (() if good else (Finding.PROOF_TOO_OLD,))
+            assert verdict.errors == (() if good else (CheckCode.PROOF_TOO_OLD,))
             assert "maxAge" not in verdict.unchecked
 
     tell(story)
@@ -232,11 +232,11 @@ def test_how_old_a_proof_may_be(tell: Any, age: int, seconds: int, good: bool) -
 def test_a_proof_of_the_future_is_not_young(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        asked = Question(max_age=timedelta(seconds=0))
+        asked = ProofQuestion(max_age=timedelta(seconds=0))
         rooms.clock.time = made.created_at - timedelta(seconds=60)
         assert (await rooms.verify(made, asked)).verified
         rooms.clock.time = made.created_at - timedelta(seconds=61)
-        assert (await rooms.verify(made, asked)).errors[0] == Finding.PROOF_NOT_YET_VALID
+        assert (await rooms.verify(made, asked)).errors[0] == CheckCode.PROOF_NOT_YET_VALID
 
     tell(story)
 
@@ -257,7 +257,7 @@ def test_a_header_that_is_not_the_registered_one(tell: Any) -> None:
 
         check = replace(rooms.received.check, schemas=Schemas())
         rooms.received = replace(rooms.received, check_anonymously=CheckAnonymously(check, 16))
-        assert (await rooms.verify(made)).errors == (Finding.SCHEMA_MISMATCH,)
+        assert (await rooms.verify(made)).errors == (CheckCode.SCHEMA_MISMATCH,)
 
         class Nothing:
             async def get(self, schema_id: str) -> RegisteredSchema | None:
@@ -277,7 +277,7 @@ def test_an_issuer_with_a_key_for_each_holder(tell: Any) -> None:
         made = await rooms.made()
         for count in range(2, 6):
             await rooms.add_signing_key(rooms.did(rooms.ivo), str(count).encode())
-            expected = (Finding.ISSUER_HAS_MANY_KEYS,) if count == 5 else ()
+            expected = (CheckCode.ISSUER_HAS_MANY_KEYS,) if count == 5 else ()
             for verdict in await both(rooms, made, rooms.caller(rooms.hana)):
                 assert verdict.verified
                 assert verdict.warnings == expected

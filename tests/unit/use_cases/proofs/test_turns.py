@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from identity_core.use_cases.proofs.turns import Turns
+from identity_core.use_cases.proofs.fair_queue import FairQueue
 
 
 def test_others_go_in_between() -> None:
     async def scenario() -> list[str]:
-        turns, seen = Turns(), []
+        turns, seen = FairQueue(), []
         loop = asyncio.get_running_loop()
 
         async def proof(name: str) -> None:
@@ -35,7 +35,7 @@ def test_others_go_in_between() -> None:
 
 def test_who_has_left_holds_nobody_up() -> None:
     async def scenario() -> str:
-        turns = Turns()
+        turns = FairQueue()
         leaving = asyncio.ensure_future(turns())
         leaving.cancel()
         await turns()

@@ -13,10 +13,10 @@ import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.verification import Finding, Question, Verdict
+from identity_core.domain.verification import CheckCode, ProofQuestion, ProofVerification
 from identity_core.errors import InvalidRequest, PluginUnavailable, ProofNotFound
-from identity_core.ports.timeline import TimelineWish
-from identity_core.ports.verifications import VerificationWish
+from identity_core.ports.timeline import TimelineQuery
+from identity_core.ports.verifications import VerificationQuery
 from identity_core.use_cases.proofs.no_prover import NoProver
 from tests.verifying import OPERATOR, Verifying
 
@@ -41,14 +41,14 @@ def tell(tmp_path: Path) -> Callable[[Callable[[Verifying], Awaitable[None]]], N
     return tell
 
 
-def wrongs(verdict: Verdict) -> dict[str, tuple[bool | None, Any]]:
+def wrongs(verdict: ProofVerification) -> dict[str, tuple[bool | None, Any]]:
     return {check.name: (check.ok, check.code) for check in verdict.checks if check.ok is not True}
 
 
 def test_a_good_proof_and_every_expectation(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
-        asked = Question(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id, timedelta(minutes=5))
+        asked = ProofQuestion(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id, timedelta(minutes=5))
         never = ("holder", "credentialValidity", "credentialStatus", "revocation")
         for verdict, unchecked in (
             (await rooms.verify(made, asked), never),
@@ -68,9 +68,9 @@ def test_a_good_proof_and_every_expectation(tell: Any) -> None:
 def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        assert (await rooms.verify(made, Question(challenge=made.nonce))).verified
-        assert wrongs(await rooms.verify(made, Question(challenge=made.nonce + "x"))) == {
-            "challenge": (False, Finding.CHALLENGE_MISMATCH)
+        assert (await rooms.verify(made, ProofQuestion(challenge=made.nonce))).verified
+        assert wrongs(await rooms.verify(made, ProofQuestion(challenge=made.nonce + "x"))) == {
+            "challenge": (False, CheckCode.CHALLENGE_MISMATCH)
         }
 
     tell(story)
@@ -79,18 +79,18 @@ def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> N
 @pytest.mark.parametrize(
     ("asked", "check", "code"),
     [
-        (Question({**AGE, "value": 17}), "predicate", Finding.PREDICATE_MISMATCH),
-        (Question({**AGE, "type": "gt"}), "predicate", Finding.PREDICATE_MISMATCH),
-        (Question({**AGE, "attributeName": "income"}), "predicate", Finding.PREDICATE_MISMATCH),
-        (Question({**AGE, "attributeName": "shoeSize"}), "predicate", Finding.PREDICATE_MISMATCH),
-        (Question({**AGE, "value": "18"}), "predicate", Finding.PREDICATE_MISMATCH),
-        (Question(challenge="another verifier's challenge"), "challenge", Finding.CHALLENGE_MISMATCH),
-        (Question(domain="https://other.example"), "domain", Finding.DOMAIN_MISMATCH),
-        (Question(issuer="did:ids:mallory"), "issuer", Finding.ISSUER_MISMATCH),
-        (Question(schema_id="https://schemas.example/other"), "schema", Finding.SCHEMA_MISMATCH),
+        (ProofQuestion({**AGE, "value": 17}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (ProofQuestion({**AGE, "type": "gt"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (ProofQuestion({**AGE, "attributeName": "income"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (ProofQuestion({**AGE, "attributeName": "shoeSize"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (ProofQuestion({**AGE, "value": "18"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (ProofQuestion(challenge="another verifier's challenge"), "challenge", CheckCode.CHALLENGE_MISMATCH),
+        (ProofQuestion(domain="https://other.example"), "domain", CheckCode.DOMAIN_MISMATCH),
+        (ProofQuestion(issuer="did:ids:mallory"), "issuer", CheckCode.ISSUER_MISMATCH),
+        (ProofQuestion(schema_id="https://schemas.example/other"), "schema", CheckCode.SCHEMA_MISMATCH),
     ],
 )
-def test_what_the_verifier_did_not_ask_for(tell: Any, asked: Question, check: str, code: Finding) -> None:
+def test_what_the_verifier_did_not_ask_for(tell: Any, asked: ProofQuestion, check: str, code: CheckCode) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
@@ -103,7 +103,7 @@ def test_what_the_verifier_did_not_ask_for(tell: Any, asked: Question, check: st
 def test_a_challenge_that_no_proof_can_be_bound_to_is_the_callers_mistake() -> None:
     for text in ("too short", "x" * 257, "é" * 129):
         with pytest.raises(InvalidRequest):
-            Question(challenge=text)
+            ProofQuestion(challenge=text)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_members_beside_the_envelope_that_say_something_else(tell: Any, change: 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
         verdict = await rooms.verify(made, **change)
-        assert wrongs(verdict) == {"publicSignals": (False, Finding.PUBLIC_SIGNALS_MISMATCH)}
+        assert wrongs(verdict) == {"publicSignals": (False, CheckCode.PUBLIC_SIGNALS_MISMATCH)}
 
     tell(story)
 
@@ -146,10 +146,10 @@ def test_an_edited_envelope_and_what_is_none(tell: Any) -> None:
         verdict = await rooms.verify(
             made, proof=base64url_encode(bytes(octets)), public_signals=None, predicate_type=None, proof_id=None
         )
-        assert wrongs(verdict) == {"proof": (False, Finding.PROOF_INVALID)}
+        assert wrongs(verdict) == {"proof": (False, CheckCode.PROOF_INVALID)}
         for text in ("", "x", "e30", made.proof.proof[:-4], made.proof.proof + "AAAA"):
             verdict = await rooms.verify(made, proof=text)
-            assert wrongs(verdict) == {"form": (False, Finding.PROOF_INVALID)}
+            assert wrongs(verdict) == {"form": (False, CheckCode.PROOF_INVALID)}
             assert verdict.presented is None
 
     tell(story)
@@ -161,9 +161,9 @@ def test_time_is_a_check_of_its_own(tell: Any) -> None:
         rooms.clock.time = made.expires_at - timedelta(microseconds=1)
         assert (await rooms.verify(made)).verified
         rooms.clock.time = made.expires_at
-        assert wrongs(await rooms.verify(made)) == {"time": (False, Finding.PROOF_EXPIRED)}
+        assert wrongs(await rooms.verify(made)) == {"time": (False, CheckCode.PROOF_EXPIRED)}
         rooms.clock.time = made.created_at - timedelta(seconds=61)
-        assert (await rooms.verify(made)).errors[0] == Finding.PROOF_NOT_YET_VALID
+        assert (await rooms.verify(made)).errors[0] == CheckCode.PROOF_NOT_YET_VALID
 
     tell(story)
 
@@ -177,7 +177,7 @@ def test_an_issuer_who_left_or_took_the_key_out(tell: Any) -> None:
             did, confirm=True, authorization=authorization, occasion=rooms.occasion(did, authorization), if_match=None
         )
         verdict = await rooms.verify(made)
-        assert wrongs(verdict) == {"issuerKey": (False, Finding.ISSUER_DEACTIVATED)}
+        assert wrongs(verdict) == {"issuerKey": (False, CheckCode.ISSUER_DEACTIVATED)}
 
     tell(story)
 
@@ -210,8 +210,8 @@ class Elsewhere:
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
-        (None, (False, Finding.ISSUER_NOT_FOUND)),
-        (PluginUnavailable(), (None, Finding.ISSUER_UNAVAILABLE)),
+        (None, (False, CheckCode.ISSUER_NOT_FOUND)),
+        (PluginUnavailable(), (None, CheckCode.ISSUER_UNAVAILABLE)),
     ],
 )
 def test_wrong_is_told_from_could_not_be_checked(tell: Any, answer: Any, outcome: Any) -> None:
@@ -230,9 +230,9 @@ def test_wrong_is_told_from_could_not_be_checked(tell: Any, answer: Any, outcome
 def test_a_method_that_nobody_here_knows_is_not_a_wrong_issuer(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         for method, outcome in (
-            ("did:unheard:ivo#key", (None, Finding.ISSUER_UNAVAILABLE)),
-            (f"{rooms.did(rooms.ivo)}#another", (False, Finding.ISSUER_KEY_UNKNOWN)),
-            ("no DID at all", (False, Finding.ISSUER_KEY_UNKNOWN)),
+            ("did:unheard:ivo#key", (None, CheckCode.ISSUER_UNAVAILABLE)),
+            (f"{rooms.did(rooms.ivo)}#another", (False, CheckCode.ISSUER_KEY_UNKNOWN)),
+            ("no DID at all", (False, CheckCode.ISSUER_KEY_UNKNOWN)),
         ):
             rooms.credential = await rooms.issue(rooms.did(rooms.hana), verification_method=method)
             assert wrongs(await rooms.verify(await rooms.made())) == {"issuerKey": outcome}
@@ -245,8 +245,8 @@ def test_a_proof_under_another_issuers_name(tell: Any) -> None:
 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        verdict = await rooms.verify(made, Question(issuer=str(rooms.did(rooms.mallory))))
-        assert verdict.errors == (Finding.ISSUER_MISMATCH,)
+        verdict = await rooms.verify(made, ProofQuestion(issuer=str(rooms.did(rooms.mallory))))
+        assert verdict.errors == (CheckCode.ISSUER_MISMATCH,)
 
     tell(story)
 
@@ -254,11 +254,11 @@ def test_a_proof_under_another_issuers_name(tell: Any) -> None:
 @pytest.mark.parametrize(
     ("status", "code"),
     [
-        (CredentialStatus.REVOKED, Finding.CREDENTIAL_REVOKED),
-        (CredentialStatus.SUSPENDED, Finding.CREDENTIAL_SUSPENDED),
+        (CredentialStatus.REVOKED, CheckCode.CREDENTIAL_REVOKED),
+        (CredentialStatus.SUSPENDED, CheckCode.CREDENTIAL_SUSPENDED),
     ],
 )
-def test_a_credential_that_is_no_longer_in_force(tell: Any, status: CredentialStatus, code: Finding) -> None:
+def test_a_credential_that_is_no_longer_in_force(tell: Any, status: CredentialStatus, code: CheckCode) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
         await rooms.store.credentials.set_status(rooms.credential, status, None, rooms.clock.now())
@@ -276,7 +276,7 @@ def test_an_expired_credential(tell: Any) -> None:
         made = await rooms.made()
         assert (await rooms.verify_stored(made)).verified
         rooms.clock.time = until
-        assert wrongs(await rooms.verify_stored(made)) == {"credential": (False, Finding.CREDENTIAL_EXPIRED)}
+        assert wrongs(await rooms.verify_stored(made)) == {"credential": (False, CheckCode.CREDENTIAL_EXPIRED)}
 
     tell(story)
 
@@ -287,9 +287,9 @@ def test_an_ended_delegation_is_a_warning(tell: Any) -> None:
         await rooms.store.delegations.suspend(rooms.delegation.id, rooms.clock.now())
         verdict = await rooms.verify_stored(made)
         assert verdict.verified
-        assert verdict.warnings == (Finding.DELEGATION_SUSPENDED,)
+        assert verdict.warnings == (CheckCode.DELEGATION_SUSPENDED,)
         await rooms.store.delegations.revoke(rooms.delegation.id, "did:x", None, rooms.clock.now())
-        assert (await rooms.verify_stored(made)).warnings == (Finding.DELEGATION_REVOKED,)
+        assert (await rooms.verify_stored(made)).warnings == (CheckCode.DELEGATION_REVOKED,)
 
     tell(story)
 
@@ -310,7 +310,7 @@ def test_without_a_prover_nothing_is_said(tell: Any) -> None:
         rooms.received = replace(rooms.received, check=replace(rooms.received.check, provers=NoProver()))
         with pytest.raises(PluginUnavailable):
             await rooms.verify(made, caller=OPERATOR)
-        assert not await rooms.store.verifications.list(VerificationWish(None, None))
+        assert not await rooms.store.verifications.list(VerificationQuery(None, None))
 
     tell(story)
 
@@ -319,19 +319,19 @@ def test_what_is_left_behind(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(domain=SHOP)
         await rooms.verify(made)
-        assert not await rooms.store.verifications.list(VerificationWish(None, None))
-        await rooms.verify(made, Question(domain="https://other.example"), caller=rooms.caller(rooms.vera))
+        assert not await rooms.store.verifications.list(VerificationQuery(None, None))
+        await rooms.verify(made, ProofQuestion(domain="https://other.example"), caller=rooms.caller(rooms.vera))
         rooms.clock.move(seconds=1)
         await rooms.verify_stored(made, caller=OPERATOR)
-        first, second = await rooms.store.verifications.list(VerificationWish(None, None))
+        first, second = await rooms.store.verifications.list(VerificationQuery(None, None))
         assert (first.verification.verified, first.verification.fingerprint) == (True, "0f1e2d3c4b5a")
         said = second.verification
         assert (said.verified, said.codes) == (False, ("DOMAIN_MISMATCH",))
         assert (said.verifier, said.holder) == (str(rooms.did(rooms.vera)), made.holder)
         assert (said.attribute, said.predicate_type, said.issuer) == ("age", "gte", made.issuer)
-        told = await rooms.store.timeline.list(TimelineWish(frozenset({made.holder}), kind="proof.verified"))
+        told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.holder}), kind="proof.verified"))
         assert [(row.entry.outcome, row.entry.code) for row in told] == [("done", None), ("refused", "DOMAIN_MISMATCH")]
-        assert not await rooms.store.timeline.list(TimelineWish(frozenset({made.agent}), kind="proof.verified"))
+        assert not await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.verified"))
         lines = [row for _, row in await rooms.store.audit.read(after=0, limit=1000)]
         (line,) = [row for row in lines if row.operation == "verifyStoredProof"]
         assert (line.target, line.fingerprint, line.details["verified"]) == (made.id, "0f1e2d3c4b5a", True)
@@ -347,9 +347,9 @@ def test_what_a_stranger_writes_into_a_proof_names_nobody(tell: Any) -> None:
         octets = base64url_decode(made.proof.proof).replace(b'"value":18', b'"value":10')
         forged = base64url_encode(octets)
         await rooms.verify(made, caller=rooms.caller(rooms.mallory), proof=forged)
-        (row,) = await rooms.store.verifications.list(VerificationWish(None, None))
+        (row,) = await rooms.store.verifications.list(VerificationQuery(None, None))
         assert row.verification.proof_id == made.id
         assert row.verification.holder is None
-        assert not await rooms.store.timeline.list(TimelineWish(frozenset({made.holder}), kind="proof.verified"))
+        assert not await rooms.store.timeline.list(TimelineQuery(frozenset({made.holder}), kind="proof.verified"))
 
     tell(story)

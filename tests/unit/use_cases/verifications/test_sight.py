@@ -13,13 +13,13 @@ import pytest
 from identity_core.domain.caller import ApiKey, Caller
 from identity_core.domain.did import Did
 from identity_core.errors import Forbidden
-from identity_core.ports.timeline import TimelineEntry, TimelineWish
-from identity_core.ports.verifications import Verification, VerificationWish
+from identity_core.ports.timeline import TimelineEntry, TimelineQuery
+from identity_core.ports.verifications import Verification, VerificationQuery
 from identity_core.store import Store
 from identity_core.use_cases.audit.list import ListAuditLines
 from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
 from identity_core.use_cases.proofs.access import ProofAccess
-from identity_core.use_cases.verifications.list import CountVerifications, ListVerifications
+from identity_core.use_cases.verifications.list import GetVerificationStats, ListVerificationHistory
 from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ KEY = ApiKey("k", "k", "a" * 64, None, None, None, None, START)
 ADMIN = Caller(api_key=KEY)
 ROW = Verification(START, True, f"did:{VERA}", VERA, None, HANA, "did:key:ivo", "age-1", "p-1", "age", "gte", ())
 BY_KEY = replace(ROW, at=START + timedelta(1), caller="key:k", verifier=None, fingerprint="a" * 12)
-ANY = VerificationWish(None, None)
+ANY = VerificationQuery(None, None)
 
 
 def did(text: str) -> Caller:
@@ -53,10 +53,10 @@ def store(tmp_path: Path) -> Store:
     return opened
 
 
-def seen(store: Store, caller: Caller, wish: VerificationWish = ANY) -> Sequence[Verification]:
+def seen(store: Store, caller: Caller, wish: VerificationQuery = ANY) -> Sequence[Verification]:
     access = ProofAccess(store.proofs, store.verifier_challenges)
-    rows = asyncio.run(ListVerifications(store.verifications, store.proofs, access, MovableClock())(wish, caller))
-    counts = asyncio.run(CountVerifications(store.verifications)(wish, caller))
+    rows = asyncio.run(ListVerificationHistory(store.verifications, store.proofs, access, MovableClock())(wish, caller))
+    counts = asyncio.run(GetVerificationStats(store.verifications)(wish, caller))
     assert counts.total == len(rows)
     return [row.verification for row in rows]
 
@@ -80,7 +80,7 @@ def test_a_verifier_does_not_learn_the_holder(store: Store) -> None:
 
 def test_the_timeline(store: Store) -> None:
     def events(caller: Caller) -> int:
-        return len(asyncio.run(GetDashboardTimeline(store.timeline)(TimelineWish(None), caller)))
+        return len(asyncio.run(GetDashboardTimeline(store.timeline)(TimelineQuery(None), caller)))
 
     assert [events(did(who)) for who in (HANA, AKI, VERA, MALLORY)] == [1, 1, 0, 0]
     assert [events(caller) for caller in (ADMIN, scoped({"audit:read"}, {AKI}), scoped({"audit:read"}, set()))] == [
@@ -96,7 +96,7 @@ def test_a_key_needs_the_scope(store: Store) -> None:
         with pytest.raises(Forbidden):
             seen(store, caller)
         with pytest.raises(Forbidden):
-            asyncio.run(GetDashboardTimeline(store.timeline)(TimelineWish(None), caller))
+            asyncio.run(GetDashboardTimeline(store.timeline)(TimelineQuery(None), caller))
 
 
 def test_the_audit_log_is_for_those_who_may_see_everybody(store: Store) -> None:

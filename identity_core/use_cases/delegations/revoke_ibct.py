@@ -12,14 +12,14 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import Delegations, IbctMember
 from identity_core.use_cases.delegations.access import WRITE, acting_did
 from identity_core.use_cases.delegations.journal import Journal
-from identity_core.use_cases.dids.writer import Occasion
+from identity_core.use_cases.dids.writer import RequestContext
 
 REVOKED: Final = "ibct.revoked"
 MARGIN: Final = timedelta(seconds=120)
 
 
 @dataclass(frozen=True, slots=True)
-class IbctRevocation:
+class IbctToRevoke:
     """Which token: the invoker's, with this ``id`` or this ``nonce``. ``expires_at`` is the token's own, None if unknown."""
 
     invoker: Did
@@ -47,7 +47,7 @@ class RevokeIbct:
     longest_life: timedelta
     leeway: timedelta
 
-    async def __call__(self, wish: IbctRevocation, occasion: Occasion) -> RevokedIbct:
+    async def __call__(self, wish: IbctToRevoke, occasion: RequestContext) -> RevokedIbct:
         caller, now = occasion.caller, self.clock.now()
         caller.require_scope(WRITE)
         if caller.api_key is not None:
