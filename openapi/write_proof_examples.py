@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 from identity_prover_bbs import BbsProver
 
-from identity_core.api.delegated_proofs import result
+from identity_core.api.proofs import result
 from identity_core.client import Signer, ibct
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.anchor import Anchor, AnchorStatus

@@ -21,7 +21,7 @@ from identity_core.use_cases.dids.create import Created, RequestedKey
 from identity_core.use_cases.dids.writer import RequestContext
 from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
-from identity_core.use_cases.proofs.challenge_use import ChallengeUse, CreateVerifierChallenge
+from identity_core.use_cases.proofs.challenge_use import ChallengeUse
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.get import GetProof
 from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
@@ -31,6 +31,7 @@ from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify import ReceivedProof
 from identity_core.use_cases.proofs.verify_received import VerifyProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
+from identity_core.use_cases.verifications.create_challenge import CreateVerifierChallenge
 from identity_core.use_cases.verifications.list import ListVerificationHistory
 from tests.proving import Proving, Workers
 from tests.rooms import operator

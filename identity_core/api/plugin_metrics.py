@@ -92,9 +92,9 @@ class PluginMetrics:
                 metric.follow(name, getattr(one.bulkhead, count))
             self._in_flight.labels(name).set(one.bulkhead.in_flight)
             self._working.labels(name).set(one.state == "active")
-            if one.staff is not None:
-                self._processes.labels(name).set(one.staff.up)
-                self._restarts.follow(name, one.staff.restarts)
+            if one.worker_table is not None:
+                self._processes.labels(name).set(one.worker_table.up)
+                self._restarts.follow(name, one.worker_table.restarts)
         if self._limiter is not None:
             self._degraded.set(self._limiter.degraded)
             self._local.inc(self._limiter.local_decisions - self._local_seen)

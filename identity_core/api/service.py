@@ -85,12 +85,12 @@ def _may_observe(caller: Caller | None) -> bool:
 
 def _rendered(one: InUse) -> JsonValue:
     """The state, and no reason: those are in the log, for who may read it."""
-    if one.staff is None:
+    if one.worker_table is None:
         return {"state": one.state}
-    staff = one.staff
+    worker_table = one.worker_table
     return {
         "state": one.state,
-        "processes": {"wanted": staff.wanted, "ready": staff.up, "restarts": staff.restarts},
+        "processes": {"wanted": worker_table.wanted, "ready": worker_table.up, "restarts": worker_table.restarts},
     }
 
 

@@ -12,8 +12,8 @@ from identity_core.domain.caller import Caller
 from identity_core.domain.times import printed
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.verifications import VerificationQuery, VerificationRow
-from identity_core.use_cases.proofs.challenge_use import CreateVerifierChallenge
 from identity_core.use_cases.proofs.get import SCOPE
+from identity_core.use_cases.verifications.create_challenge import CreateVerifierChallenge
 from identity_core.use_cases.verifications.list import GetVerificationStats, ListVerificationHistory
 
 

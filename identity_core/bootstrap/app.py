@@ -26,8 +26,7 @@ from identity_core.bootstrap.handlers.delegations import delegation_handlers
 from identity_core.bootstrap.handlers.dids import did_handlers
 from identity_core.bootstrap.handlers.ledger import ledger_handlers
 from identity_core.bootstrap.handlers.proofs import (
-    delegated_proof_handlers,
-    proof_check_handlers,
+    proof_handlers,
     verification_handlers,
 )
 from identity_core.bootstrap.handlers.service import open_metrics, service_handlers
@@ -57,8 +56,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         service_handlers(opened, measured),
         delegation_handlers(opened, autonomy),
         credential_handlers(opened, sealed_credentials, autonomy),
-        delegated_proof_handlers(opened, sealed_credentials, autonomy),
-        proof_check_handlers(opened),
+        proof_handlers(opened, sealed_credentials, autonomy),
         verification_handlers(opened),
         DashboardHandlers(GetDashboardTimeline(store.timeline)),
         AuditHandlers(ListAuditLines(store.audit)),

@@ -42,7 +42,7 @@ class ApiKeyAdministration:
 
     @classmethod
     def over(cls, writable: WritableKeyStore, known: ApiKeyCache, clock: Clock) -> ApiKeyAdministration:
-        """The desk of this store."""
+        """The administration of this store."""
         change = ChangeStored(writable, known)
         return cls(
             create=CreateApiKey(writable, clock, secrets.token_bytes),
@@ -81,7 +81,7 @@ def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
 class OpenKeys:
     """The key store of an installation beside its service, and the audit log that tells what is done to it."""
 
-    desk: ApiKeyAdministration
+    administration: ApiKeyAdministration
     keys: TaggedKeys
     audit: AuditLog
 

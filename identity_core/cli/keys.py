@@ -129,7 +129,7 @@ def create(
         burst=burst,
         expires_at=_end(days),
     )
-    minted = _run(settings, lambda opened: opened.desk.create(wanted), may_begin=True)
+    minted = _run(settings, lambda opened: opened.administration.create(wanted), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
@@ -141,7 +141,7 @@ def list_keys(settings: Settings) -> None:
 
     async def all_of(opened: Any) -> list[ApiKey]:
         keys: list[ApiKey] = []
-        while page := await opened.desk.list(after=keys[-1].id if keys else None, limit=PAGE):
+        while page := await opened.administration.list(after=keys[-1].id if keys else None, limit=PAGE):
             keys += page
         return keys
 
@@ -157,7 +157,7 @@ def list_keys(settings: Settings) -> None:
 @as_json
 def show_key(settings: Settings, key_id: str) -> None:
     """Show one key, without its text, which nobody has."""
-    key = _run(settings, lambda opened: opened.desk.get(key_id))
+    key = _run(settings, lambda opened: opened.administration.get(key_id))
     show(_record(key), text=_whole)
 
 
@@ -205,7 +205,7 @@ def update(
         fail(str(error), "identity keys update", "give a positive number, or none", status=2)
     if not changes:
         fail("there is nothing to change", "identity keys update", "name at least one option, see --help", status=2)
-    key = _run(settings, lambda opened: opened.desk.update(key_id, KeyChanges(**changes)))
+    key = _run(settings, lambda opened: opened.administration.update(key_id, KeyChanges(**changes)))
     show(_record(key), text=_whole)
 
 
@@ -222,7 +222,7 @@ def update(
 @as_json
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights."""
-    rotated = _run(settings, lambda opened: opened.desk.rotate(key_id, grace=timedelta(hours=grace_hours)))
+    rotated = _run(settings, lambda opened: opened.administration.rotate(key_id, grace=timedelta(hours=grace_hours)))
     minted = rotated.successor
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
@@ -233,7 +233,7 @@ def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
 @as_json
 def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
-    key = _run(settings, lambda opened: opened.desk.revoke(key_id))
+    key = _run(settings, lambda opened: opened.administration.revoke(key_id))
     show(_record(key), text=_line)
 
 

@@ -14,7 +14,7 @@ from identity_core.plugin.sockets import BEARER_HOOK, PROVER_HOOK
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.plugin.processes.pool import Staff
+    from identity_core.plugin.processes.pool import WorkerTable
 
 PROOF_WORKERS = f"{PROVER_HOOK} in processes"
 """In place of the hook: the prover in processes of its own, beside the one in this process."""
@@ -96,29 +96,31 @@ def _row(
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """How something that the core calls does. ``staff`` is there for what has worker processes."""
+    """How something that the core calls does. ``worker_table`` is there for what has worker processes."""
 
     state: State
     bulkhead: Bulkhead
-    staff: Staff | None = None
+    worker_table: WorkerTable | None = None
 
 
 def in_use(built: Iterable[Built], bearers: Iterable[Bulkhead]) -> dict[str, InUse]:
     """What was built and the verifiers of bearer tokens, by ``kind:name``."""
     found = {
-        one.bulkhead.name: InUse(_in_use(one)[0], one.bulkhead, None if one.processes is None else one.processes.staff)
+        one.bulkhead.name: InUse(
+            _in_use(one)[0], one.bulkhead, None if one.processes is None else one.processes.worker_table
+        )
         for one in built
     }
     return found | {one.name: InUse("active" if one.state == "closed" else "shut off", one) for one in bearers}
 
 
 def _in_use(built: Built) -> tuple[State, str]:
-    staff = None if built.processes is None else built.processes.staff
-    if staff is not None and staff.trouble:
-        return ("available" if staff.waits else "failed"), staff.trouble
+    worker_table = None if built.processes is None else built.processes.worker_table
+    if worker_table is not None and worker_table.trouble:
+        return ("available" if worker_table.waits else "failed"), worker_table.trouble
     if built.bulkhead.state != "closed":
         return "shut off", built.bulkhead.last_failure
-    return ("starting" if staff is not None and staff.wanted and not staff.up else "active"), ""
+    return ("starting" if worker_table is not None and worker_table.wanted and not worker_table.up else "active"), ""
 
 
 def is_chosen(offer: Offer, settings: Settings) -> bool:

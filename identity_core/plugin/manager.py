@@ -149,11 +149,11 @@ class PluginManager:
         offer = self._prover_offer(name)
         if offer is None:
             return None
-        from identity_core.plugin.processes.hire import hire
+        from identity_core.plugin.processes.start import start_workers
 
         key = (PROOF_WORKERS, offer.provider.name)
         if key not in self._built:
-            self._built[key] = hire(
+            self._built[key] = start_workers(
                 offer,
                 self._settings,
                 workers=workers,
@@ -170,11 +170,11 @@ class PluginManager:
         offer = self._prover_offer(name)
         if offer is None:
             return None
-        from identity_core.plugin.processes.hire import hire_for_strangers
+        from identity_core.plugin.processes.start import start_anonymous_workers
 
         key = (ANONYMOUS_VERIFIER, offer.provider.name)
         if key not in self._built:
-            self._built[key] = hire_for_strangers(
+            self._built[key] = start_anonymous_workers(
                 offer, self._settings, deadline_seconds=deadline_seconds, clock=self._clock, logger=self._logger
             )
         port: ProofWorkers = self._built[key].port
@@ -185,7 +185,7 @@ class PluginManager:
         ``PluginError`` when that one cannot."""
         for built in self._built.values():
             if built.processes is not None:
-                from identity_core.plugin.processes.hire import settle
+                from identity_core.plugin.processes.start import settle
 
                 await settle(built.processes, named=self._settings.prover.backend is not None, logger=self._logger)
 

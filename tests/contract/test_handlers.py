@@ -12,19 +12,16 @@ from identity_core.api.contract import bind, handler_name, load_document, operat
 from identity_core.api.security import DOCUMENT_SCHEMES
 
 DOCUMENT = load_document().value
-# A tag has the file of its name, unless its handlers are split by what they do.
-FILES = {"proofs": ("delegated_proofs", "proof_checks")}
 TAGS = sorted({operation["tags"][0] for _, _, operation in operations(DOCUMENT)})
 
 
 def handler_classes(tag: str) -> Iterator[type]:
     """The classes of ``api/<tag>.py`` whose public coroutine methods take a request."""
-    for name in FILES.get(tag, (tag,)):
-        module = importlib.import_module(f"identity_core.api.{name}")
-        for _, each in inspect.getmembers(module, inspect.isclass):
-            methods = inspect.getmembers(each, inspect.iscoroutinefunction)
-            if each.__module__ == module.__name__ and each.__name__.endswith("Handlers") and methods:
-                yield each
+    module = importlib.import_module(f"identity_core.api.{tag}")
+    for _, each in inspect.getmembers(module, inspect.isclass):
+        methods = inspect.getmembers(each, inspect.iscoroutinefunction)
+        if each.__module__ == module.__name__ and each.__name__.endswith("Handlers") and methods:
+            yield each
 
 
 def bare(each: type) -> Any:

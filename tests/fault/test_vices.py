@@ -134,7 +134,7 @@ def test_a_prover_that_hangs_is_replaced() -> None:
             before = await at.pid()
             with pytest.raises(PluginTimeout):
                 await at.prove("spin")
-            await until(lambda: at.staff.up == 1 and at.staff.restarts == 1)
+            await until(lambda: at.worker_table.up == 1 and at.worker_table.restarts == 1)
             assert await at.pid() != before
 
     assert promised("hangs", "prover") == "504, new process"
@@ -201,7 +201,7 @@ def test_a_prover_does_that_in_a_process_of_its_own(vice: str) -> None:
             with pytest.raises(PluginUnavailable):
                 await at.prove("exit")
             began = time.monotonic()
-            await until(lambda: at.staff.up == 1 and at.staff.restarts == 1)
+            await until(lambda: at.worker_table.up == 1 and at.worker_table.restarts == 1)
             log.info("a new prover process after %.2f s", time.monotonic() - began)
             assert await at.pid() != before
 

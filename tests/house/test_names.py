@@ -5,10 +5,7 @@ from __future__ import annotations
 from tests.house.measure import guessable, private_words, repeated_classes
 
 # The target is all of the document's operations in all three places.
-HANDLERS, USE_CASES, FEATURES, ALL_THREE = 53, 45, 17, 13
-# No class name should stand in two modules. These do.
-REPEATED = 31
-PRIVATE = {"desk": 7, "house": 4, "staff": 2, "vault": 3, "bell": 2, "sight": 2, "office": 4, "dice": 3, "whoever": 0}
+HANDLERS, USE_CASES, FEATURES, ALL_THREE = 58, 51, 58, 51
 
 
 def test_operations_are_where_their_names_say() -> None:
@@ -20,11 +17,8 @@ def test_operations_are_where_their_names_say() -> None:
 
 
 def test_class_names_are_not_given_twice() -> None:
-    repeated = repeated_classes()
-    assert len(repeated) <= REPEATED, repeated
+    assert repeated_classes() == {}
 
 
 def test_identifiers_have_no_private_words() -> None:
-    found = private_words()
-    assert set(found) == set(PRIVATE)
-    assert {word: count for word, count in found.items() if count > PRIVATE[word]} == {}
+    assert {word: count for word, count in private_words().items() if count} == {}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 from datetime import timedelta
 
-from identity_core.api.delegated_proofs import DelegatedProofHandlers
-from identity_core.api.proof_checks import ProofCheckHandlers
+from identity_core.api.proofs import ProofHandlers
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.choices import origin_of
 from identity_core.bootstrap.runtime import Runtime
@@ -16,7 +15,7 @@ from identity_core.use_cases.proofs.access import ProofAccess
 from identity_core.use_cases.proofs.admission import CheckCapability
 from identity_core.use_cases.proofs.anonymous import CheckAnonymously
 from identity_core.use_cases.proofs.authority import FindDelegation
-from identity_core.use_cases.proofs.challenge_use import LIFETIME, ChallengeUse, CreateVerifierChallenge
+from identity_core.use_cases.proofs.challenge_use import ChallengeUse
 from identity_core.use_cases.proofs.check import CheckProof
 from identity_core.use_cases.proofs.generate_delegated import GenerateDelegatedProof
 from identity_core.use_cases.proofs.get import GetProof
@@ -29,13 +28,13 @@ from identity_core.use_cases.proofs.revoke import RevokeProof
 from identity_core.use_cases.proofs.status import ProofStatus
 from identity_core.use_cases.proofs.verify_received import VerifyProof
 from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
+from identity_core.use_cases.verifications.create_challenge import LIFETIME, CreateVerifierChallenge
 from identity_core.use_cases.verifications.list import GetVerificationStats, ListVerificationHistory
 
 
-def delegated_proof_handlers(
+def _generate(
     opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
-) -> DelegatedProofHandlers:
-    """generateDelegatedProof."""
+) -> GenerateDelegatedProof:
     reader, provers, store, clock = opened.reader, opened.provers, opened.store, opened.clock
     origin, chosen = origin_of(opened.settings), opened.settings.proof
     leeway = timedelta(seconds=opened.settings.delegation.clock_leeway_seconds)
@@ -48,7 +47,7 @@ def delegated_proof_handlers(
         leeway=leeway,
     )
     places, longest = (f"{origin}/api/v1/delegations/",), timedelta(days=chosen.ibct_lifetime_days)
-    generate = GenerateDelegatedProof(
+    return GenerateDelegatedProof(
         admit=CheckCapability(reader, places, leeway, longest),
         authority=FindDelegation(store.delegations),
         autonomy=autonomy,
@@ -60,11 +59,10 @@ def delegated_proof_handlers(
         clock=clock,
         policy=policy,
     )
-    return DelegatedProofHandlers(reader, generate)
 
 
-def proof_check_handlers(opened: Runtime) -> ProofCheckHandlers:
-    """The handlers of what is done with a proof that is there."""
+def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> ProofHandlers:
+    """The handlers of the tag ``proofs``."""
     store, clock = opened.store, opened.clock
     proofs, audit, timeline = store.proofs, store.audit, store.timeline
     issuers = IssuerKeys(opened.reader)
@@ -75,7 +73,9 @@ def proof_check_handlers(opened: Runtime) -> ProofCheckHandlers:
     record = RecordVerification(store.verifications, timeline, audit)
     access = ProofAccess(proofs, store.verifier_challenges)
     status = ProofStatus(access, proofs, store.credentials, store.delegations)
-    return ProofCheckHandlers(
+    return ProofHandlers(
+        reader=opened.reader,
+        generate=_generate(opened, sealed_credentials, autonomy),
         received=VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock),
         stored=VerifyStoredProof(check, freshness, proofs, status, record, clock),
         get=GetProof(access, audit, clock),

@@ -38,7 +38,7 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Staff:
+class WorkerTable:
     """The workers in numbers. ``trouble`` says why there is none, and is empty while there may be one soon; ``waits`` when only other
     settings would help."""
 
@@ -85,9 +85,9 @@ class Pool:
             self._start()
 
     @property
-    def staff(self) -> Staff:
+    def worker_table(self) -> WorkerTable:
         """How it is now."""
-        return Staff(self._size, len(self._up), self._restarts, self._trouble, self._waits)
+        return WorkerTable(self._size, len(self._up), self._restarts, self._trouble, self._waits)
 
     async def told(self) -> None:
         """Returns when the first worker has said that it is ready, or why it never will be."""
@@ -160,7 +160,7 @@ class Pool:
         self._logger.warning("worker process %d of %s %s", worker.pid, self._order.provider, worker.verdict)
         self._failures += 1
         if not was_up:
-            self._despair(worker.verdict)
+            self._give_up(worker.verdict)
         if not self._waits:
             self._start_later(at_once=was_up and self._failures == 1)
 
@@ -169,7 +169,7 @@ class Pool:
             worker = WorkerProcess(self._order, self)
         except OSError as error:
             self._failures += 1
-            self._despair(f"cannot be started: {error.strerror}")
+            self._give_up(f"cannot be started: {error.strerror}")
             self._start_later(at_once=False)
             return
         self._workers.add(worker)
@@ -203,7 +203,7 @@ class Pool:
         self._free(worker)
         self._told.set()
 
-    def _despair(self, trouble: str) -> None:
+    def _give_up(self, trouble: str) -> None:
         """A start has failed. While another worker is up or starting, calls go to that one."""
         others_start = any(worker.state == "starting" for worker in self._workers)
         if self._up or (others_start and not self._unfit):

@@ -11,7 +11,7 @@ from identity_core.errors import PluginUnavailable
 from identity_core.plugin.bulkhead import Bulkhead, Fault
 from identity_core.plugin.processes import frames, wire
 from identity_core.plugin.processes.order import Order
-from identity_core.plugin.processes.pool import Pool, Staff
+from identity_core.plugin.processes.pool import Pool, WorkerTable
 from identity_core.plugin.processes.wire import AnswerRefused
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class ProverProcesses:
         return self._pool
 
     @property
-    def staff(self) -> Staff:
+    def worker_table(self) -> WorkerTable:
         """The workers in numbers: none are wanted before they begin."""
-        return Staff(0, 0, 0, "", waits=False) if self._pool is None else self._pool.staff
+        return WorkerTable(0, 0, 0, "", waits=False) if self._pool is None else self._pool.worker_table
 
     async def told(self) -> None:
         """See ``Pool.told``; returns at once for workers that have not begun."""

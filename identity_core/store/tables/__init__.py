@@ -8,21 +8,21 @@ octets.
 from __future__ import annotations
 
 from identity_core.store.tables.activity import TimelineEvent, VerificationTable, VerifierChallengeRow
-from identity_core.store.tables.anchoring import AnchorBatch, AnchorLeaf, AnchorLease
+from identity_core.store.tables.anchoring import AnchorBatch, AnchorLeafRow, AnchorLease
 from identity_core.store.tables.api_keys import ApiKeyTag
 from identity_core.store.tables.audit import AuditHead, AuditLine
 from identity_core.store.tables.credentials import CredentialRow, CredentialSchemaRow, StatusListRow
 from identity_core.store.tables.delegations import DelegationRow, DelegationThreshold, IbctRevocationRow
 from identity_core.store.tables.dids import DidVersion, Projection, QuarantinedDid
 from identity_core.store.tables.model import NAMING, StoreModel, metadata_of_store
-from identity_core.store.tables.proofs import Disclosure, InvocationRow, ProofRow
+from identity_core.store.tables.proofs import DisclosureRow, InvocationRow, ProofRow
 from identity_core.store.tables.requests import IdempotencyKeyRow, SpentChallengeRow, UsageRow
 from identity_core.store.tables.transparency import TransparencyHead, TransparencyPlace, TransparencyTile
 
 __all__ = [
     "NAMING",
     "AnchorBatch",
-    "AnchorLeaf",
+    "AnchorLeafRow",
     "AnchorLease",
     "ApiKeyTag",
     "AuditHead",
@@ -32,7 +32,7 @@ __all__ = [
     "DelegationRow",
     "DelegationThreshold",
     "DidVersion",
-    "Disclosure",
+    "DisclosureRow",
     "IbctRevocationRow",
     "IdempotencyKeyRow",
     "InvocationRow",

@@ -12,7 +12,7 @@ _QUEUED = text("state = 'queued'")
 _REVOKING = text("state = 'revoking'")
 
 
-class AnchorLeaf(StoreModel, table=True):
+class AnchorLeafRow(StoreModel, table=True):
     """The commitment to one proof; see ``domain/anchoring.py`` for ``state``. In no batch while it is queued."""
 
     __tablename__ = "anchor_leaves"

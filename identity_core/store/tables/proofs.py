@@ -37,7 +37,7 @@ class InvocationRow(StoreModel, table=True):
     delete_after: int = Field(sa_type=BigInteger)
 
 
-class Disclosure(StoreModel, table=True):
+class DisclosureRow(StoreModel, table=True):
     """A question that the asking agent chose, by the digest of type and value: what all agents together may learn is limited."""
 
     __tablename__ = "disclosures"

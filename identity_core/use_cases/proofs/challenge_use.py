@@ -6,40 +6,18 @@ as well use challenges of its own making: those are compared and nothing else, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.caller import Caller
 from identity_core.domain.verification import Check, CheckCode, ProofQuestion, ProofVerification, wrong
-from identity_core.ports.clock import Clock
-from identity_core.ports.verifications import VerifierChallenge, VerifierChallenges
+from identity_core.ports.verifications import VerifierChallenges
 
 PREFIX: Final = "vc1_"
 """Begins every challenge of ours, so that one that was forgotten is not mistaken for one of the verifier's own."""
-LIFETIME: Final = timedelta(hours=1)
-"""Long enough for an agent who has to ask the holder first."""
 _NAME: Final = "challengeUse"
 """Beside the check ``challenge``, which compares."""
-
-
-@dataclass(frozen=True, slots=True)
-class CreateVerifierChallenge:
-    """Raises ``Overloaded`` when far too many of the caller's are live."""
-
-    challenges: VerifierChallenges
-    clock: Clock
-    random: Callable[[int], bytes]
-    lifetime: timedelta
-
-    async def __call__(self, domain: str, caller: Caller) -> tuple[str, VerifierChallenge]:
-        now = self.clock.now()
-        text = PREFIX + base64url_encode(self.random(32))
-        challenge = VerifierChallenge(owner_of(caller), domain, now + self.lifetime, spent=False)
-        await self.challenges.add(text, challenge, now)
-        return text, challenge
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from identity_core.api.metrics import Metrics
 from identity_core.api.plugin_metrics import PluginMetrics
 from identity_core.plugin.inventory import InUse
-from identity_core.plugin.processes.pool import Staff
+from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.plugin.sockets import LEDGER
 from tests.unit.plugin.parts import bulkhead
 
@@ -19,7 +19,7 @@ class Limiter:
 
 def test_what_is_counted_is_shown_at_each_scrape() -> None:
     metrics, bulk, limiter = Metrics(shared=None), bulkhead(LEDGER), Limiter()
-    plugins = {"ledger:toy": InUse("active", bulk, Staff(2, 1, 3, "", waits=False))}
+    plugins = {"ledger:toy": InUse("active", bulk, WorkerTable(2, 1, 3, "", waits=False))}
     metrics.before_render(PluginMetrics(metrics.registry, lambda: plugins, limiter).copy)
     bulk.calls, bulk.failures, bulk.timeouts, bulk.refused, bulk.in_flight = 9, 4, 2, 1, 5
     for _ in range(2):
@@ -38,7 +38,7 @@ def test_what_is_counted_is_shown_at_each_scrape() -> None:
         ):
             assert f"\n{line}\n" in text
     bulk.calls, limiter.degraded, limiter.local_decisions = 10, True, 7
-    plugins["ledger:toy"] = InUse("shut off", bulk, Staff(2, 0, 4, "", waits=False))
+    plugins["ledger:toy"] = InUse("shut off", bulk, WorkerTable(2, 0, 4, "", waits=False))
     text = metrics.render({}).decode()
     assert 'identity_plugin_calls_total{plugin="ledger:toy"} 10.0' in text
     assert 'identity_plugin_working{plugin="ledger:toy"} 0.0' in text

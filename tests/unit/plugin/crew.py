@@ -18,7 +18,7 @@ from identity_core.domain.proof import Context, IssuerKey, Statement, Witness, Z
 from identity_core.domain.schema import Schema
 from identity_core.plugin.inventory import InstalledPlugin
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes.pool import Staff
+from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.plugin.sources import module_source
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
@@ -55,10 +55,10 @@ class Crew:
         return self.manager.in_use()["prover:vicious"].bulkhead
 
     @property
-    def staff(self) -> Staff:
-        staff = self.manager.in_use()["prover:vicious"].staff
-        assert staff is not None
-        return staff
+    def worker_table(self) -> WorkerTable:
+        worker_table = self.manager.in_use()["prover:vicious"].worker_table
+        assert worker_table is not None
+        return worker_table
 
     @property
     def row(self) -> InstalledPlugin:
@@ -79,16 +79,16 @@ async def crew(
         if settled:
             await manager.proof_workers_settled()
             # Under load a start may take longer than the patience for a prover that no setting names.
-            await until(lambda: bool(manager.in_use()["prover:vicious"].staff.up) or bool(trouble(manager)))
+            await until(lambda: bool(manager.in_use()["prover:vicious"].worker_table.up) or bool(trouble(manager)))
         yield Crew(manager, port)
     finally:
         await manager.close()
 
 
 def trouble(manager: PluginManager) -> str:
-    staff = manager.in_use()["prover:vicious"].staff
-    assert staff is not None
-    return staff.trouble
+    worker_table = manager.in_use()["prover:vicious"].worker_table
+    assert worker_table is not None
+    return worker_table.trouble
 
 
 async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -44,7 +44,7 @@ def test_a_prover_answers_from_a_process_of_its_own() -> None:
             assert (at.port.suite, at.port.predicate_types) == ("vicious-1", {"gte"})
             assert await at.pid() != os.getpid()
             await at.port.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
-            assert (at.row.state, at.staff.up, at.staff.restarts) == ("active", 1, 0)
+            assert (at.row.state, at.worker_table.up, at.worker_table.restarts) == ("active", 1, 0)
 
     asyncio.run(scenario())
 
@@ -79,7 +79,7 @@ def test_errors_of_the_contract_arrive_whole(vice: str, error: type[IdentityErro
                 assert refusal.value.__cause__ is None
             if vice == "unsupported":
                 assert str(refusal.value) == "Not this one."
-            assert (at.bulkhead.failures, at.staff.restarts, at.row.state) == (0, 0, "active")
+            assert (at.bulkhead.failures, at.worker_table.restarts, at.row.state) == (0, 0, "active")
 
     asyncio.run(scenario())
 
@@ -109,7 +109,7 @@ def test_what_is_no_answer_costs_its_own_call_and_no_process(vice: str) -> None:
             assert refusal.value.details == {"plugin": "prover:vicious"}
             assert refusal.value.__cause__ is None
             assert await at.pid() == before
-            assert (at.bulkhead.failures, at.staff.restarts) == (1, 0)
+            assert (at.bulkhead.failures, at.worker_table.restarts) == (1, 0)
 
     asyncio.run(scenario())
 
@@ -128,7 +128,7 @@ def test_a_ruined_presentation_is_refused(text: str) -> None:
         async with crew() as at:
             with pytest.raises(PluginUnavailable):
                 await at.port.read(text)
-            assert at.staff.restarts == 0
+            assert at.worker_table.restarts == 0
 
     asyncio.run(scenario())
 
@@ -157,7 +157,7 @@ def test_a_death_costs_its_own_call_and_another_process_goes_on(vice: str, caplo
             after = await at.pid()
             assert after != before
             assert not alive(before)
-            assert (at.bulkhead.failures, at.staff.restarts, at.row.state) == (1, 1, "active")
+            assert (at.bulkhead.failures, at.worker_table.restarts, at.row.state) == (1, 1, "active")
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(scenario())
@@ -181,7 +181,7 @@ def test_a_process_that_dies_between_calls_is_replaced() -> None:
     async def scenario() -> None:
         async with crew() as at:
             before = int((await at.prove("die-later")).public_signals[0])
-            await until(lambda: at.staff.restarts == 1 and at.staff.up == 1)
+            await until(lambda: at.worker_table.restarts == 1 and at.worker_table.up == 1)
             assert await at.pid() != before
             assert at.bulkhead.failures == 0
 
@@ -198,7 +198,7 @@ def test_a_hang_ends_at_the_deadline_with_its_process(vice: str, tmp_path: Path)
                 await at.prove(vice)
             assert 2.9 < time.monotonic() - began < 45
             assert at.bulkhead.timeouts == 1
-            await until(lambda: at.staff.restarts == 1 and at.staff.up == 1)
+            await until(lambda: at.worker_table.restarts == 1 and at.worker_table.up == 1)
             assert not alive(before)
             assert await at.pid() != before
 
@@ -209,7 +209,7 @@ def test_a_hang_holds_up_neither_the_loop_nor_the_other_worker(tmp_path: Path) -
     async def scenario() -> None:
         scratch = str(tmp_path)
         async with crew(workers=2, plugins__vicious__scratch=scratch) as at:
-            await until(lambda: at.staff.up == 2)
+            await until(lambda: at.worker_table.up == 2)
             hung = asyncio.create_task(at.prove("hold"))
             await until((tmp_path / "hung").exists)
             for number in range(20):
@@ -281,7 +281,7 @@ def test_a_caller_who_goes_away_takes_its_call_along_or_lets_it_end() -> None:
             # The next answer is that of the next call, from the same process; the one that waited was never made.
             assert (await at.prove("", "next")).proof_id == "next"
             assert await at.pid() == before
-            assert (at.bulkhead.failures, at.bulkhead.in_flight, at.staff.restarts) == (0, 0, 0)
+            assert (at.bulkhead.failures, at.bulkhead.in_flight, at.worker_table.restarts) == (0, 0, 0)
 
     asyncio.run(scenario())
 
@@ -296,7 +296,7 @@ def test_an_abandoned_hang_still_ends() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await hung
             await until(lambda: not alive(before))
-            await until(lambda: at.staff.up == 1)
+            await until(lambda: at.worker_table.up == 1)
             assert await at.pid() != before
 
     asyncio.run(scenario())
@@ -413,14 +413,16 @@ def test_what_strangers_ask_for_has_a_process_and_a_circuit_of_its_own() -> None
             assert verifier is not None
             name = "prover:vicious:anonymous"
             before = at.manager.in_use()[name]
-            assert before.staff is not None
-            assert (before.state, before.staff.wanted, before.staff.up) == ("active", 0, 0), "nobody has asked yet"
+            assert before.worker_table is not None
+            assert (before.state, before.worker_table.wanted, before.worker_table.up) == ("active", 0, 0), (
+                "nobody has asked yet"
+            )
             for _ in range(2):
                 with pytest.raises(PluginUnavailable):
                     await verifier.verify(STATEMENT, GOOD, context=context("false"), now=datetime.now(UTC))
             after = at.manager.in_use()[name]
-            assert after.staff is not None
-            assert (after.state, after.staff.wanted, after.staff.up) == ("shut off", 1, 1)
+            assert after.worker_table is not None
+            assert (after.state, after.worker_table.wanted, after.worker_table.up) == ("shut off", 1, 1)
             await at.port.verify(STATEMENT, GOOD, context=context(), now=datetime.now(UTC))
             assert at.row.state == "active"
             nice = int((await verifier.prove(STATEMENT, WITNESS, context=context("nice"))).proof)
@@ -457,7 +459,7 @@ def test_the_secret_is_in_neither_command_line_nor_environment() -> None:
 def test_close_lets_the_prover_close_and_may_come_twice(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with crew(workers=2, plugins__vicious__scratch=str(tmp_path)) as at:
-            await until(lambda: at.staff.up == 2)
+            await until(lambda: at.worker_table.up == 2)
             pid = await at.pid()
             prover = next(one.thing for one in at.manager._built.values())
             await asyncio.gather(prover.close(), prover.close())
@@ -475,7 +477,7 @@ def test_close_does_not_wait_for_a_start_or_a_call(build: str) -> None:
     async def scenario() -> None:
         async with crew(settled=False, plugins__vicious__build=build) as at:
             task = asyncio.create_task(at.prove("spin"))
-            await until(lambda: at.bulkhead.in_flight == 1 and (build == "hang" or at.staff.up == 1))
+            await until(lambda: at.bulkhead.in_flight == 1 and (build == "hang" or at.worker_table.up == 1))
             began = time.monotonic()
             await at.manager.close()
             assert time.monotonic() - began < 30, "a start and a call may take 60 s"
@@ -530,9 +532,9 @@ def test_one_that_is_only_installed_fails_alone(build: str, state: str) -> None:
                 await at.prove()
             assert time.monotonic() - began < 30, "nobody waits for what cannot be had"
             if build == "unset":
-                assert at.staff.restarts == 0, "other settings would help, and trying again would not"
+                assert at.worker_table.restarts == 0, "other settings would help, and trying again would not"
             else:
-                await until(lambda: at.staff.restarts > 0)
+                await until(lambda: at.worker_table.restarts > 0)
 
     asyncio.run(scenario())
 

@@ -29,7 +29,7 @@ ANONYMOUS_NICE: Final = 15
 """Below the proofs: strangers get what nobody else wants."""
 
 
-def hire(
+def start_workers(
     offer: Offer, settings: Settings, *, workers: int, deadline_seconds: float, clock: Clock, logger: logging.Logger
 ) -> Built:
     """Starts the workers and waits for none; to be called in the event loop that will use them. Raises ``PluginError``."""
@@ -41,7 +41,7 @@ def hire(
     return Built(offer, prover, guarded(prover, ProofWorkers, bulkhead), bulkhead, prover)
 
 
-def hire_for_strangers(
+def start_anonymous_workers(
     offer: Offer, settings: Settings, *, deadline_seconds: float, clock: Clock, logger: logging.Logger
 ) -> Built:
     """One worker for what strangers have verified, started by the first of them. It shares nothing with the others but the machine:
@@ -91,8 +91,8 @@ async def settle(prover: ProverProcesses, *, named: bool, logger: logging.Logger
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(None if named else PATIENCE_SECONDS):
             await prover.told()
-    trouble = prover.staff.trouble
+    trouble = prover.worker_table.trouble
     if trouble and named:
         raise PluginError(trouble)
-    if trouble and not prover.staff.waits:
+    if trouble and not prover.worker_table.waits:
         logger.error("the prover failed: %s", trouble)

@@ -1,4 +1,4 @@
-"""The handlers of the tag ``proofs`` for proofs that are made: verify, get, revoke."""
+"""The handlers of the tag ``proofs``: made for an agent, verified, shown, revoked. Nobody may keep a copy of an answer."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from identity_core.api import anchor_render, did_parse
+from identity_core.api import anchor_render, did_parse, proof_parse
 from identity_core.api.auth import NO_STORE
-from identity_core.api.delegated_proofs import zk_proof
+from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import Answer, Request
 from identity_core.domain.anchor import Anchor
-from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, read_value
+from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, DelegatedProof, read_value
+from identity_core.domain.proof import ZkProof
 from identity_core.domain.times import printed
 from identity_core.domain.verification import ProofQuestion, ProofVerification, issuer_of
 from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.ports.invocations import RefusedInvocation
 from identity_core.ports.proofs import StoredProof
+from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.proofs.generate_delegated import GenerateDelegatedProof
 from identity_core.use_cases.proofs.get import SCOPE, GetProof
 from identity_core.use_cases.proofs.revoke import RevokeProof
 from identity_core.use_cases.proofs.verify import ReceivedProof
@@ -25,13 +29,24 @@ from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
 
 
 @dataclass(frozen=True, slots=True)
-class ProofCheckHandlers:
-    """verifyProof, verifyStoredProof, getProof, revokeProof."""
+class ProofHandlers:
+    """generateDelegatedProof, verifyProof, verifyStoredProof, getProof, revokeProof."""
 
+    reader: DidReader
+    generate: GenerateDelegatedProof
     received: VerifyProof
     stored: VerifyStoredProof
     get: GetProof
     revoke: RevokeProof
+
+    async def generate_delegated_proof(self, request: Request) -> Answer:
+        wish = proof_parse.proof_request(request.body, self.reader.parse)
+        answered = await self.generate(wish, did_parse.occasion(request))
+        if answered.is_replay:
+            request.answer_headers = (*request.answer_headers, REPLAYED)
+        if isinstance(answered.outcome, RefusedInvocation):
+            raise answered.outcome.error()
+        return Answer(201, result(answered.outcome), headers=[NO_STORE])
 
     async def verify_proof(self, request: Request) -> Answer:
         if request.caller is not None:
@@ -53,6 +68,26 @@ class ProofCheckHandlers:
         body = request.body
         occasion = did_parse.occasion(request)
         return _record(await self.revoke(request.path["proofId"], body.get("reason"), _wait_ms(body), occasion))
+
+
+def result(made: DelegatedProof) -> dict[str, Any]:
+    """``DelegatedProofResult`` of the document."""
+    return {
+        "proofId": made.proof.proof_id,
+        "delegationId": made.delegation_id,
+        "proof": zk_proof(made.proof),
+        "anchor": anchor_render.anchor(made.anchor),
+    }
+
+
+def zk_proof(proof: ZkProof) -> dict[str, Any]:
+    """``ZKProof`` of the document."""
+    return {
+        "proof": proof.proof,
+        "publicSignals": list(proof.public_signals),
+        "predicateType": proof.predicate_type,
+        "proofId": proof.proof_id,
+    }
 
 
 def _received(body: Mapping[str, Any]) -> ReceivedProof:
