@@ -1,4 +1,4 @@
-"""Document and code, held against each other before the first request (house.md §3).
+"""Document and code, held against each other before the first request.
 
 Every operation has a handler, every handler an operation, every security scheme somebody who checks it, every header
 parameter is one that the guard reads. What does not fit stops the start with one line.

@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows (house.md §2, §5, §7). The floors themselves are import-linter's contracts."""
+"""Rules that no linter knows. The floors themselves are import-linter's contracts."""
 
 import ast
 import tomllib
