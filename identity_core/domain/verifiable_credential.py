@@ -71,7 +71,7 @@ class PresentedCredential:
     status: Any
 
     def __repr__(self) -> str:
-        return f"Presented({self.id!r}, …)"
+        return f"PresentedCredential({self.id!r}, …)"
 
     def agrees_with(self, credential: Credential, base_url: str) -> bool:
         """Whether every part that the signature does not cover is as it was recorded."""

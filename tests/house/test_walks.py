@@ -26,7 +26,7 @@ def test_a_request_does_not_walk_further_than_its_limit(operation: str) -> None:
     ("operation", "module", "function"),
     [
         ("createDid", "identity_core.api.dids", "DidHandlers.create_did"),
-        ("createDid", "identity_core.domain.document", "Document.__init__"),
+        ("createDid", "identity_core.domain.document", "DidDocument.__init__"),
         # On the thread of the ledger's writer.
         ("createDid", "identity_ledger_sql.ledger", "SqlLedger._append"),
         (
