@@ -19,4 +19,7 @@ def folder_in_memory(otherwise: Path) -> Iterator[Path]:
         yield otherwise
         return
     with tempfile.TemporaryDirectory(dir=SHARED_MEMORY, prefix="identity-") as found:
-        yield Path(found)
+        # One below, so that what is written beside it goes too.
+        folder = Path(found) / "data"
+        folder.mkdir(mode=0o700)
+        yield folder
