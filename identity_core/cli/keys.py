@@ -10,7 +10,7 @@ import click
 
 from identity_core.cli.key_rights import check_targets, listed, positive, remedy_for, scopes_of
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
-from identity_core.cli.output import as_json, fail, fail_start, show
+from identity_core.cli.output import as_json, fail, fail_start, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.times import printed
@@ -240,16 +240,20 @@ def revoke(settings: Settings, key_id: str) -> None:
 @command.command()
 @of_installation
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@as_json
 def accept(settings: Settings, yes: bool) -> None:
     """Take every key in the key store as it is now: after an older one was put back on purpose.
 
     Keys that were revoked after that backup work again; revoke them anew.
     """
     faults = _run(settings, lambda opened: opened.keys.faults())
-    if not faults:
-        click.echo("every key is as this service left it")
-        return
-    click.echo("\n".join(faults))
-    if not yes:
-        click.confirm("Take these keys as they are?", abort=True)
-    _run(settings, lambda opened: opened.keys.accept(opened.audit))
+    for fault in faults:
+        click.echo(fault, err=True)
+    if faults:
+        if not yes and (prints_json() or not click.confirm("Take these keys as they are?", err=True)):
+            fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
+        _run(settings, lambda opened: opened.keys.accept(opened.audit))
+    show(
+        {"accepted": [*faults]},
+        text=lambda body: f"{len(body['accepted'])} accepted" if faults else "every key is as this service left it",
+    )

@@ -17,13 +17,12 @@ from typing import Any
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer
+from identity_core.cli.local_server import LocalServer, local_server
 from tests.attack.connections import address_of, connected, resident_octets, until
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
 from tests.long_log import PATH, write_long_log
 from tests.postgres_server import PostgresServer, postgres_server
-from tests.servers import local_server
 
 __all__ = ["postgres_server"]
 
@@ -49,6 +48,7 @@ def target(request: pytest.FixtureRequest) -> Iterator[Target]:
         url = found.new_database()
         arguments = ("--database-url", url)
     few = {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "8"}
+    # Started and not forked: a fork copies pages that it shares when it first touches them, and that would count as a reader's.
     with local_server(*arguments, environment={**GENEROUS, **few}) as server:
         yield Target(server, url, asyncio.run(write_long_log(server.data_dir, url)))
 
