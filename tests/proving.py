@@ -175,7 +175,7 @@ class Proving(Rooms):
         credential = Credential(**(wish | change))
         await self.store.credential_schemas.add(RegisteredSchema(CredentialSchema(schema), now, "test"))
         box = self.seal.close(credential, issuer.credential(schema, values))
-        stored = await self.store.credentials.add(credential, box, dice=os.urandom)
+        stored = await self.store.credentials.add(credential, box, random=os.urandom)
         assert stored is not None
         return stored
 

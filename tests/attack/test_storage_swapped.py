@@ -297,7 +297,7 @@ def test_yesterdays_dump_on_a_server_is_told(
     with service(data, *where) as running:
         holder = running.stranger.holder()
         assert running.stranger.create(NEW).status == 201
-        eventually(lambda: b'"auditLines": 3' in data.with_name("data.checkpoint").read_bytes(), "remembered")
+        eventually(lambda: b'"auditLines": 4' in data.with_name("data.checkpoint").read_bytes(), "remembered")
         # The server is not asked for new connections meanwhile; those that are open end with the old database.
         with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
             connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
