@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from identity_core.codec import strict_json
 from identity_core.domain.caller import ApiKey
 from identity_core.domain.times import parse, printed_exactly
 
@@ -33,7 +34,7 @@ def to_record(key: ApiKey) -> str:
 
 def from_record(record: str) -> ApiKey:
     """The key of a record that ``to_record`` made."""
-    value = json.loads(record)
+    value = strict_json.loads(record.encode())
     scopes, targets = value["scopes"], value["allowedTargets"]
     expires_at, revoked_at = value["expiresAt"], value["revokedAt"]
     return ApiKey(
