@@ -11,7 +11,7 @@ import pytest
 
 from identity_core.domain.anchor import Anchor, AnchorStatus
 from identity_core.errors import PluginUnavailable
-from identity_core.use_cases.anchoring import desk as desks
+from identity_core.use_cases.anchoring import anchor_proof
 from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
 from identity_core.use_cases.anchoring.wakeup import Wakeup
 from tests.anchoring import PENDING, Anchorage, tell
@@ -44,7 +44,7 @@ def test_no_wait_is_pending_whatever_has_become_of_it() -> None:
 
 
 def test_the_bell_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "POLL_SECONDS", 60.0)
+    monkeypatch.setattr(anchor_proof, "POLL_SECONDS", 60.0)
 
     async def story() -> None:
         outbox = Receipts()
@@ -82,7 +82,7 @@ def test_the_wait_ends_when_it_is_over() -> None:
 
 
 def test_nobody_waits_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desks, "MAX_SYNC_WAIT_MS", 30)
+    monkeypatch.setattr(anchor_proof, "MAX_SYNC_WAIT_MS", 30)
 
     async def story() -> None:
         assert await asyncio.wait_for(desk_over(Receipts()).request("p", 10**12), 15) == PENDING
