@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
-from identity_core.database import Database, DatabaseError, DatabaseOverloaded
+from identity_core.database import Database, DatabaseError
 from identity_core.domain.custody import KeyNameTaken, KeyNotHeld
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
@@ -140,7 +140,7 @@ def _translated() -> Iterator[None]:
     """The database's errors as the port's."""
     try:
         yield
-    except DatabaseOverloaded as error:
-        raise Overloaded(details={"retryAfter": 1}) from error
+    except Overloaded:
+        raise
     except DatabaseError as error:
         raise PluginUnavailable("The custodian's database is not available.") from error

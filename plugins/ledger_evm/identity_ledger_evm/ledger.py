@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from identity_core.database import Database, DatabaseError, DatabaseOverloaded, Job, migrate, open_database
+from identity_core.database import Database, DatabaseError, Job, migrate, open_database
 from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.plugin import BuildContext
 from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
@@ -173,8 +173,8 @@ class EvmLedger:
     async def _write(self, job: Job[T], details: dict[str, JsonValue], *, durable: bool = True) -> T:
         try:
             return await self._database.write(job, durable=durable)
-        except DatabaseOverloaded as error:
-            raise Overloaded(details={"retryAfter": 1}) from error
+        except Overloaded:
+            raise
         except DatabaseError as error:
             raise LedgerUnavailable(details=details) from error
 

@@ -18,11 +18,8 @@ from typing import Any, TypeVar
 from identity_core.database import (
     Database,
     DatabaseClosed,
-    DatabaseDamaged,
     DatabaseError,
     DatabaseMismatch,
-    DatabaseOverloaded,
-    DatabaseReplaced,
     NotReplicated,
     Transaction,
     migrate,
@@ -144,8 +141,8 @@ class SqlLedger:
     async def _write(self, job: Callable[[Transaction], T], details: dict[str, JsonValue]) -> T:
         try:
             return await self._database.write(job)
-        except DatabaseOverloaded as error:
-            raise Overloaded(details={"retryAfter": 1}) from error
+        except Overloaded:
+            raise
         except DatabaseMismatch as error:
             raise StorageMismatch(details=details) from error
         except DatabaseError as error:
@@ -228,17 +225,14 @@ class SqlLedger:
 
     async def head(self) -> LedgerHead:
         """See ``LedgerBackend.head``. Raises ``StorageMismatch`` where the file was replaced: its readers would not notice."""
-        try:
-            self._database.require_in_place()
-        except DatabaseReplaced as error:
-            raise StorageMismatch from error
+        self._database.require_in_place()
         return await self._read(lambda transaction: _tip(transaction)[0])
 
     async def _read(self, job: Callable[[Transaction], T]) -> T:
         try:
             return await self._database.read(job)
-        except DatabaseDamaged as error:
-            raise StorageMismatch from error
+        except StorageMismatch:
+            raise
         except DatabaseError as error:
             raise LedgerUnavailable from error
 
