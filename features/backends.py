@@ -9,7 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from tests.anvil_server import AnvilServer, install_anvil
+import pytest
+
+from tests.anvil_server import AnvilServer, install_anvil, program_in
+from tests.once import once
 from tests.postgres_server import PostgresServer
 
 
@@ -28,8 +31,10 @@ class Backend(Protocol):
 class Sqlite:
     """Files in each server's own data directory."""
 
+    def __init__(self, _: pytest.TempPathFactory) -> None:
+        pass
+
     def settings(self) -> Mapping[str, str]:
-        """See ``Backend``."""
         return {}
 
     def close(self) -> None:
@@ -40,23 +45,20 @@ class Memory(Sqlite):
     """The ledger in memory, everything else in files."""
 
     def settings(self) -> Mapping[str, str]:
-        """See ``Backend``."""
         return {"IDENTITY_LEDGER_BACKEND": "memory"}
 
 
 class Postgresql:
     """A private PostgreSQL. Each server has a database of its own: the master key that seals its keys lies in its data directory."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: pytest.TempPathFactory) -> None:
         self._folder = Path(tempfile.mkdtemp())
         self._server = PostgresServer.create(self._folder)
 
     def settings(self) -> Mapping[str, str]:
-        """See ``Backend``."""
         return {"IDENTITY_DATABASE_URL": self._server.new_database()}
 
     def close(self) -> None:
-        """See ``Backend``."""
         self._server.stop()
         shutil.rmtree(self._folder)
 
@@ -64,12 +66,11 @@ class Postgresql:
 class Evm:
     """A private chain that makes a block for every transaction. Each server has a contract and an account of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._folder = Path(tempfile.mkdtemp())
-        self._chain = AnvilServer(install_anvil(self._folder)).start()
+        self._chain = AnvilServer(program_in(once(factory, "anvil", install_anvil))).start()
 
     def settings(self) -> Mapping[str, str]:
-        """See ``Backend``."""
         from tests.evm_site import make_site
 
         made = make_site(self._chain, self._folder).settings
@@ -84,12 +85,11 @@ class Evm:
         }
 
     def close(self) -> None:
-        """See ``Backend``."""
         self._chain.stop(signal.SIGKILL)
         shutil.rmtree(self._folder)
 
 
-BACKENDS: Mapping[str, Callable[[], Backend]] = {
+BACKENDS: Mapping[str, Callable[[pytest.TempPathFactory], Backend]] = {
     "sqlite": Sqlite,
     "memory": Memory,
     "postgresql": Postgresql,

@@ -7,10 +7,8 @@ ordinary stories, others (started only when a story asks) with small limits or w
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -66,9 +64,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
     """The servers of the session, each started when a story first asks for it."""
-    with Servers() as running:
+    with Servers(tmp_path_factory) as running:
         yield running
 
 
@@ -78,7 +76,3 @@ def world(client: ModuleType, servers: Servers) -> Iterator[World]:
     story = World(client, servers)
     yield story
     story.close()
-
-
-ROOT = Path(__file__).parent.parent
-os.environ.setdefault("IDENTITY_VECTORS", str(ROOT.parent / "shared" / "vectors"))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from features.document import Operation
 from features.signing import call
 from features.world import DRAFTS, Draft, Person, World
-from identity_core.cli.credential_offline import sign_values
-from identity_core.codec import multibase, multikey
-from identity_core.domain import schema_json
+from tests import servers
 
 NOBODY = "urn:uuid:00000000-0000-4000-8000-000000000000"
 BLS = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
@@ -56,14 +57,20 @@ def wish(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> dic
 
 
 def signed(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> dict[str, Any]:
-    """The same, signed by the issuer at home."""
+    """The same, signed by the issuer at home: with the command, which asks no service."""
     person = issuer(world, by)
     said = wish(world, by, of, **changed)
-    definition = schema_json.read(said["schemaId"], ATTRIBUTES)
-    secret = multikey.decode_secret(person.secrets["assertionMethod"])[1]
-    said["attributes"], octets = sign_values(definition, said["attributes"], secret)
-    key_id = person.created["keys"]["assertionMethod"]["keyId"]
-    return said | {"verificationMethod": key_id, "signature": multibase.base64url_encode(octets)}
+    key = {"type": BLS["type"]} | person.created["keys"]["assertionMethod"]
+    with tempfile.TemporaryDirectory() as folder:
+        keys, schema_, values = (Path(folder) / name for name in ("keys", "schema", "values"))
+        keys.touch(0o600)
+        keys.write_text(json.dumps({"did": person.did, "keys": {"assertionMethod": key}}))
+        schema_.write_text(json.dumps({"id": said["schemaId"], "attributes": ATTRIBUTES}))
+        values.write_text(json.dumps(said["attributes"]))
+        given = ("--keys", keys, "--schema", schema_, "--values", values, "--holder", said["holderDid"])
+        done = servers.run("credential", "sign", *given)
+    assert done.returncode == 0, done.stderr
+    return said | json.loads(done.stdout)
 
 
 def issued(world: World, by: str = "Ivo", of: str = "Hana") -> dict[str, Any]:
@@ -92,7 +99,7 @@ def _drafted(world: World, operation: Operation) -> Draft:
     if "{schemaId}" in operation.path:
         draft.path = operation.path.replace("{schemaId}", quote(schema(world), safe=""))
     if "{statusListId}" in operation.path:
-        # A new issuer's list, which nobody has asked for yet.
+        # A new issuer's list, which no one has asked for yet.
         world.people.pop("Ivo", None)
         draft.path = operation.path.replace("{statusListId}", list_name(issued(world)))
     if name == "listCredentials":

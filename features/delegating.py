@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from features.document import Operation
+from features.formats import printed
 from features.signing import call
 from features.world import DRAFTS, PATIENCE_SECONDS, Draft, World
-from identity_core.domain import times
 
 NOBODY = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
@@ -19,7 +19,7 @@ SHORTLY = f"in {5 / 86_400} days"
 
 
 def in_days(days: float) -> str:
-    return times.printed(datetime.now(UTC) + timedelta(days=days))
+    return printed(datetime.now(UTC) + timedelta(days=days))
 
 
 def terms(world: World, holder: str, agent: str, **more: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def terms(world: World, holder: str, agent: str, **more: Any) -> dict[str, Any]:
 
 
 def delegate(world: World, holder: str, agent: str, **more: Any) -> Any:
-    """The answer of a delegation by its holder, or, with ``parentId``, by whoever ``by`` names."""
+    """The answer of a delegation by its holder, or, with ``parentId``, by the one whom ``by`` names."""
     by = more.pop("by", holder)
     return call(world, by, "createDelegation", "CreateDelegationRequest", terms(world, holder, agent, **more))
 

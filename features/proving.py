@@ -10,11 +10,10 @@ from typing import Any
 
 from features.delegating import terms
 from features.document import Operation
+from features.formats import base58btc, canonical, sign
 from features.signing import signature
 from features.world import DRAFTS, Draft, Person, World
 from identity_core.client import Signer, ibct
-from identity_core.codec import jcs, multibase, multikey
-from identity_core.crypto import ed25519
 
 OPERATION = "generateDelegatedProof"
 ANY = "zkp.prove.*.*"
@@ -105,7 +104,7 @@ class Proving:
         } | self.body
 
     def ask(self, request: dict[str, Any] | None = None, *, by: str = "Aki") -> Any:
-        """Sends the request through the generated client, signed by whoever asks."""
+        """Sends the request through the generated client, signed by the caller."""
         made = self.world.model("DelegatedProofRequest", request or self.request())
         headers = signature(self.world, self.world.person(by), OPERATION, made.to_dict())
         return self.world.call(OPERATION, headers=headers, body=made)
@@ -118,8 +117,7 @@ class Proving:
 
 def signed(token: dict[str, str], signer: Signer) -> dict[str, str]:
     """Signs any object at all: our own tool refuses what stories about bad tokens need."""
-    secret = multikey.decode_secret(signer.secret)[1]
-    return token | {"proofValue": multibase.base58_encode(ed25519.sign(secret, jcs.canonicalize(token)))}
+    return token | {"proofValue": base58btc(sign(signer.secret, canonical(token))).removeprefix("z")}
 
 
 def story(world: World) -> Proving:

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from features.backends import BACKENDS
 from tests.servers import local_server
 
@@ -72,10 +74,10 @@ KINDS = {
     # What a story needs before the fault has these deadlines too (``World.prepared``).
     "hanging": BREAKABLE
     | {
-        "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "1",
-        "IDENTITY_LEDGER_DEADLINE_SECONDS": "1",
-        "IDENTITY_PLUGINS_DEADLINE_SECONDS": "1",
-        "IDENTITY_PROVER_DEADLINE_SECONDS": "3",
+        "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "0.3",
+        "IDENTITY_LEDGER_DEADLINE_SECONDS": "0.3",
+        "IDENTITY_PLUGINS_DEADLINE_SECONDS": "0.3",
+        "IDENTITY_PROVER_DEADLINE_SECONDS": "2",
     },
     "web": GENEROUS
     | {
@@ -102,11 +104,11 @@ class Server:
 class Servers:
     """The servers of a session by kind."""
 
-    def __init__(self) -> None:
+    def __init__(self, factory: pytest.TempPathFactory) -> None:
         self._stack = contextlib.ExitStack()
         self._running: dict[str, Server] = {}
         self._failed: dict[str, BaseException] = {}
-        self._backend = BACKENDS[os.environ.get("IDENTITY_TEST_BACKEND", "sqlite")]()
+        self._backend = BACKENDS[os.environ.get("IDENTITY_TEST_BACKEND", "sqlite")](factory)
 
     def __enter__(self) -> Servers:
         return self

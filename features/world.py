@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import os
 import ssl
 import threading
 from collections.abc import Callable
@@ -17,10 +16,9 @@ from urllib.parse import quote
 import httpx
 
 from features.document import Operation, operation
+from features.formats import DID_AUTH, RECOVERY_KEY, new_key
 from features.servers import Server, Servers
-from identity_core.client import Signer
-from identity_core.domain import challenge, keys
-from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.client import Signer, hash_body
 
 PREFIX = "/api/v1"
 PURPOSES = {"updateDid": "update", "deactivateDid": "deactivate", "rotateDidKey": "rotate", "recoverDid": "recover"}
@@ -188,7 +186,7 @@ class World:
 
     def signed(self, person: Person, operation_id: str, body: Any, *, key: str = "authentication") -> dict[str, str]:
         """The Authorization header for exactly this operation and body."""
-        purpose, digest = PURPOSES.get(operation_id, TOKEN_PURPOSE), challenge.hash_body(body)
+        purpose, digest = PURPOSES.get(operation_id, TOKEN_PURPOSE), hash_body(body)
         text = self.challenge(person.did, purpose=purpose, body_hash=digest)
         scheme = RECOVERY_KEY if operation_id == "recoverDid" else DID_AUTH
         return {"Authorization": person.signer(key).header(text, purpose=purpose, digest=digest, scheme=scheme)}
@@ -246,7 +244,7 @@ class World:
             return {"confirm": True, "reason": "the end of a story"}
         if operation_id == "rotateDidKey":
             return {"oldKeyId": person.created["keys"]["authentication"]["keyId"], "newKeyType": "Ed25519"}
-        pair = keys.generate("Ed25519", os.urandom)
+        pair = new_key()
         person.secrets["next"] = pair.secret
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public}
         return {"newAuthenticationKey": key, "revokeAllExistingKeys": True}

@@ -1,6 +1,6 @@
-"""Builds what is generated from the document: the bundle, the wire types and the classes of errors.
+"""Builds what is generated from the document: the bundle, the stub of the wire types and the classes of errors.
 
-    python -m openapi.build            writes identity_core/api/identity.json, identity_core/api/wire.py and identity_core/errors.py
+    python -m openapi.build            writes identity_core/api/identity.json, identity_core/wire.pyi and identity_core/errors.py
     python -m openapi.build --check    writes nothing, fails when one of them is not fresh
 
 Joins the root and the parts, writes the error responses of every operation from ``errors.yaml``, the purpose of its challenge and
@@ -10,7 +10,6 @@ sources are already those of the whole, and the bundle keeps them, since inlined
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,7 +20,7 @@ import yaml
 
 from identity_core.api.purposes import PURPOSES
 from openapi.error_classes import write_errors
-from openapi.typed_dicts import write_types
+from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
 PARTS: Final = (
@@ -31,7 +30,7 @@ PARTS: Final = (
 
 HERE: Final = Path(__file__).resolve().parent
 BUNDLE: Final = HERE.parent / "identity_core" / "api" / "identity.json"
-WIRE: Final = HERE.parent / "identity_core" / "api" / "wire.py"
+STUB: Final = HERE.parent / "identity_core" / "wire.pyi"
 ERRORS: Final = HERE.parent / "identity_core" / "errors.py"
 METHODS: Final = ("get", "put", "post", "delete", "patch")
 CATALOGUE: Final = "x-error-catalogue"
@@ -70,7 +69,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def read(name: str) -> Json:
-    """One source file. Aliases become copies, so that nobody changes two places at once."""
+    """One source file. Aliases become copies, so that no one changes two places at once."""
     loaded = yaml.load((HERE / name).read_text(encoding="utf-8"), Loader=_Loader)
     copied: Json = json.loads(json.dumps(loaded, allow_nan=False))
     return copied
@@ -217,9 +216,11 @@ def encode(document: Mapping[str, Any]) -> bytes:
 def outputs() -> dict[Path, bytes]:
     """Every generated file and what it must hold."""
     document = bundle()
-    octets = encode(document)
-    wire = write_types(document["components"]["schemas"], digest=hashlib.sha256(octets).hexdigest())
-    return {BUNDLE: octets, WIRE: wire.encode(), ERRORS: write_errors(read("errors.yaml")).encode()}
+    return {
+        BUNDLE: encode(document),
+        STUB: write_stub(document).encode(),
+        ERRORS: write_errors(read("errors.yaml")).encode(),
+    }
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""A DID with a ledger of its own, made by the rules and the log of the service from fixed dice.
+"""A DID with a ledger of its own, made by the rules and the log of the service, from a fixed random source.
 
 The examples of the document are told from it (``write_examples``). Its keys are public: never use them.
 """
@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.crypto import ed25519
-from identity_core.domain import challenge, history, keys
-from identity_core.domain.change import Authorization, Change
-from identity_core.domain.evolution import Rules
-from identity_core.domain.keys import KeyPair
-from identity_core.domain.log.chain import Chain
+from identity_core.domain.dids import challenge, keys
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Authorization, Change
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.log.chain import Chain
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.create import IssuedKey

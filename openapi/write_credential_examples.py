@@ -2,7 +2,7 @@
 
     python -m openapi.write_credential_examples            writes examples/credentials.yaml
 
-The service's own rules and renderers made them, from fixed dice and a fixed clock: the signatures verify, and so does the
+The service's own rules and renderers made them, from a fixed random source and a fixed clock: the signatures verify, and so does the
 status list. Run it when the form of an answer changes, and review the difference.
 """
 
@@ -17,25 +17,33 @@ import yaml
 
 from identity_core.api import credential_render
 from identity_core.api.request import Answer
-from identity_core.codec import multibase
+from identity_core.codec import multibase, times
+from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import core, octets
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import secret_scalar
-from identity_core.domain import possession, schema_json, status_list, times
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.change import Create, NewKey
-from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.credential_signature import check_signature, messages
-from identity_core.domain.did import Did
-from identity_core.domain.keys import KeyPair, PublicKey
-from identity_core.domain.log import entry
-from identity_core.domain.proof import Witness
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import (
+    Credential,
+    CredentialStatus,
+    StatusPurpose,
+    check_signature,
+    messages,
+)
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids.changes import Create, NewKey
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import KeyPair, PublicKey
+from identity_core.domain.dids.log import entry
+from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
-from identity_core.use_cases.credentials.get_status_list import SignedStatusList
-from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
+from identity_core.use_cases.credentials.sealed import ShownCredential
+from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.use_cases.credentials.verify import CredentialCheck, CredentialVerification
 from openapi.story import ORIGIN, Json, Story, dice
 from openapi.write_examples import EXAMPLES, START, Dumper, Telling
@@ -216,7 +224,7 @@ def _verdicts() -> Json:
 
 def _body(answer: Answer) -> Any:
     """As it travels."""
-    return orjson.loads(orjson.dumps(answer.body))
+    return plain(answer.body)
 
 
 def main() -> None:

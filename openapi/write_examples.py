@@ -2,7 +2,7 @@
 
     python -m openapi.write_examples            writes examples/dids.yaml, events.yaml and auth.yaml
 
-The service's own rules and renderers made them, from fixed dice and a fixed clock, so they can be checked like any answer:
+The service's own rules and renderers made them, from a fixed random source and a fixed clock, so they can be checked like any answer:
 the log verifies. Run it when the form of an answer changes, and review the difference.
 """
 
@@ -15,13 +15,17 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from identity_core.api import did_render
+from identity_core.api import caching, dids
 from identity_core.codec import multibase, multikey
+from identity_core.codec.structs import plain
+from identity_core.codec.times import printed
 from identity_core.crypto import ed25519
 from identity_core.crypto.jws import VerificationKey
-from identity_core.domain import keys, possession, token
-from identity_core.domain.challenge import Challenge
-from identity_core.domain.change import (
+from identity_core.domain import tokens as token
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.challenge import Challenge
+from identity_core.domain.dids.changes import (
     AddService,
     Create,
     Deactivate,
@@ -32,14 +36,12 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.times import printed
-from identity_core.domain.token import AccessToken
+from identity_core.domain.tokens import AccessToken
 from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.dids.list_history import HistoryPage
-from identity_core.use_cases.dids.recover import Recovered
-from identity_core.use_cases.dids.resolve import Resolution
-from identity_core.use_cases.dids.rotate_key import Rotated
+from identity_core.use_cases.dids.read import HistoryPage, Resolution
+from identity_core.wire import ResolveDidQuery
 from openapi.build import EXAMPLE_REQUEST_ID
 from openapi.story import ORIGIN, Json, Story, dice
 
@@ -69,7 +71,7 @@ class Telling:
         first = self.create()
         updated = self.update()
         rotated = self.rotate()
-        self.shown["listDids"] = {"200": {"onePage": did_render.listing([rotated], 50).body}}
+        self.shown["listDids"] = {"200": {"onePage": plain(dids.listing([rotated], 50).body)}}
         self.shown["resolveDid"] = _resolutions(rotated, updated)
         self.story.record(Expire(), GRACE_END)
         self.recover()
@@ -109,7 +111,7 @@ class Telling:
                 "keptByTheCustodian": several,
                 "smallest": {"method": "ids", "keyType": "Ed25519"},
             },
-            "201": {"created": did_render.created(Created(first, shown)).body, "severalOfOnePurpose": two_keys},
+            "201": {"created": plain(dids.created(Created(first, shown)).body), "severalOfOnePurpose": two_keys},
         }
         return first
 
@@ -149,7 +151,7 @@ class Telling:
                 "setAlsoKnownAs": rename,
                 "several": {"operations": [move, add_key, remove_key, rename, remove_service | {"serviceId": "#old"}]},
             },
-            "200": {"updated": did_render.updated(updated).body},
+            "200": {"updated": plain(dids.updated(updated).body)},
         }
         return updated
 
@@ -187,7 +189,7 @@ class Telling:
                 },
                 "keptByTheCustodian": {"oldKeyId": f"#{self.agreement.public}"} | kept,
             },
-            "200": {"rotated": did_render.rotated(Rotated(rotated, new_key, GRACE_END)).body},
+            "200": {"rotated": plain(dids.rotated(Rotated(rotated, new_key, GRACE_END)).body)},
         }
         return rotated
 
@@ -203,10 +205,10 @@ class Telling:
         signed = self.story.sign(spent, "recover", wish, at, scheme="RecoveryKey")
         recovered = self.story.record(Recover(new_key, True, self.recovery.public, signed), at)
         own = {"newRecoveryKey": {"type": ED25519, "publicKeyMultibase": self.recovery.public}}
-        answer = did_render.recovered(Recovered(recovered, self.story.issued("recovery", self.recovery)))
+        answer = dids.recovered(Recovered(recovered, self.story.issued("recovery", self.recovery)))
         self.shown["recoverDid"] = {
             "request": {"revokeAll": wish, "ownRecoveryKey": wish | own},
-            "200": {"recovered": answer.body},
+            "200": {"recovered": plain(answer.body)},
         }
 
     def deactivate(self) -> IndexedVersion:
@@ -214,8 +216,8 @@ class Telling:
         at = START + timedelta(days=60)
         wish: Json = {"confirm": True, "reason": "The account was closed."}
         last = self.story.record(Deactivate(self.story.sign(self.primary, "deactivate", wish, at)), at)
-        answer = did_render.deactivated(last)
-        self.shown["deactivateDid"] = {"request": {"confirmed": wish}, "200": {"deactivated": answer.body}}
+        answer = dids.deactivated(last)
+        self.shown["deactivateDid"] = {"request": {"confirmed": wish}, "200": {"deactivated": plain(answer.body)}}
         return last
 
     def look_back(self, last: IndexedVersion) -> None:
@@ -225,8 +227,8 @@ class Telling:
         whole = HistoryPage(len(versions), versions, None)
         self.shown["listDidHistory"] = {
             "200": {
-                "wholeLife": did_render.history_page(did, whole, include_document=False).body,
-                "newestWithDocument": did_render.history_page(did, newest, include_document=True).body,
+                "wholeLife": plain(dids.history_page(did, whole, include_document=False).body),
+                "newestWithDocument": plain(dids.history_page(did, newest, include_document=True).body),
             }
         }
         log = b"".join(line + b"\n" for line in self.story.lines[:2])
@@ -241,7 +243,8 @@ class Telling:
                 "versionId": version.state.version_id,
                 "operation": version.state.operation,
                 "timestamp": printed(version.receipt.recorded_at),
-                **did_render.receipt(version),
+                "transactionHash": version.receipt.transaction_hash,
+                "blockNumber": version.receipt.block_number,
             }
             for version in self.story.versions[:3]
             if version.receipt is not None
@@ -300,8 +303,8 @@ def _two_authentication_keys() -> tuple[Json, Any]:
     )
     version = story.record(Create(made, (story.log_key,), (), ("https://aki.example/",)), START)
     shown = story.issued("authentication", first), story.issued("authentication", second)
-    answer = did_render.created(Created(version, shown))
-    return {"method": "ids", "keyType": "Ed25519", "options": options}, answer.body
+    answer = dids.created(Created(version, shown))
+    return {"method": "ids", "keyType": "Ed25519", "options": options}, plain(answer.body)
 
 
 def _resolutions(current: IndexedVersion, before: IndexedVersion) -> Json:
@@ -311,10 +314,10 @@ def _resolutions(current: IndexedVersion, before: IndexedVersion) -> Json:
     old = Resolution(before, False, None, newest, current, None)
 
     def body(result: Resolution, media: str) -> Any:
-        octets = did_render.resolution(result, media, 1, {}, current.state.updated_at).answer.body
+        octets = caching.resolution(result, media, 1, ResolveDidQuery(), current.state.updated_at).answer.body
         return orjson.loads(octets) if isinstance(octets, bytes) else octets
 
-    forms = (did_render.JSON, did_render.LD_JSON, did_render.BARE, did_render.W3C)
+    forms = (caching.JSON, caching.LD_JSON, caching.BARE, caching.W3C)
     return {f"200 {media}": {"keyInGrace": body(now, media), "anEarlierVersion": body(old, media)} for media in forms}
 
 
@@ -323,13 +326,13 @@ def _gone(first: IndexedVersion, second: IndexedVersion, last: IndexedVersion) -
     old = Resolution(first, True, last.state.updated_at, last.state.version_id, second, None)
 
     def error(result: Resolution) -> Json:
-        details = {**did_render.deactivation(result), "requestId": EXAMPLE_REQUEST_ID}
+        details = {**caching.deactivation(result), "requestId": EXAMPLE_REQUEST_ID}
         return {"error": {"code": "DID_DEACTIVATED", "message": "The DID has been deactivated.", "details": details}}
 
     return {
-        "now": error(head) | did_render.gone(head, did_render.JSON, selected=False),
-        "withVersionId": error(old) | did_render.gone(old, did_render.JSON, selected=True),
-        "asW3cResult": error(head) | did_render.gone(head, did_render.W3C, selected=False),
+        "now": error(head) | caching.gone(head, caching.JSON, selected=False),
+        "withVersionId": error(old) | caching.gone(old, caching.JSON, selected=True),
+        "asW3cResult": error(head) | caching.gone(head, caching.W3C, selected=False),
     }
 
 

@@ -13,19 +13,25 @@ from typing import Any, Final
 
 import yaml
 
+from identity_core import wire
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Request
+from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.tiles import TileKey, grown
-from identity_core.domain.merkle.tree import Frontier
+from identity_core.domain.ledger.note import VerifierKey
+from identity_core.domain.ledger.tiles import TileKey, grown
+from identity_core.domain.ledger.tree import Frontier
+from identity_core.ports.anchoring import Growth
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
-from identity_core.ports.transparency import Growth
-from identity_core.use_cases.ledger.checkpoints import CheckpointSigner, GetLedgerCheckpoint
-from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
-from identity_core.use_cases.ledger.get_tile import GetLedgerTile
-from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger
-from identity_core.use_cases.ledger.prove import GetLedgerConsistencyProof, GetLedgerInclusionProof
+from identity_core.use_cases.ledger.project import CheckpointSigner, GetLedgerCheckpoint, LedgerFollower, ProjectLedger
+from identity_core.use_cases.ledger.read import (
+    GetLedgerBlock,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerKey,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
 from openapi.story import dice
 from openapi.write_examples import EXAMPLES, NOTE, Telling
 
@@ -39,11 +45,9 @@ class TellingLedger:
         self._lines = lines
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
-        """See ``LedgerBackend``."""
         return self._lines[sequence : sequence + limit]
 
     async def head(self) -> LedgerHead:
-        """See ``LedgerBackend``."""
         last = self._lines[-1].receipt
         return LedgerHead(last.sequence, last.block_number)
 
@@ -56,22 +60,18 @@ class TreeInMemory:
         self._tiles: dict[TileKey, bytes] = {}
 
     async def frontier(self) -> Frontier:
-        """See ``StoredTree``."""
         return self._frontier
 
     async def append(self, size: int, growth: Growth) -> Frontier:
-        """See ``StoredTree``."""
         self._tiles |= grown(size, self._tiles, growth.leaves)
         self._transactions += growth.transactions
         self._frontier = self._frontier.appended(growth.leaves)
         return self._frontier
 
     async def tiles(self, wanted: Collection[TileKey]) -> Mapping[TileKey, bytes]:
-        """See ``StoredTree``."""
         return {key: self._tiles[key] for key in wanted if key in self._tiles}
 
     async def places(self, transaction: bytes) -> Sequence[int]:
-        """See ``StoredTree``."""
         return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
 
 
@@ -82,7 +82,6 @@ class OneKey:
         self.pair = ed25519.generate(dice("checkpoint")(32))
 
     async def sign(self, name: str, message: bytes) -> bytes:
-        """See ``Custodian``."""
         return self.pair.sign(message)
 
 
@@ -101,7 +100,7 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     signer = CheckpointSigner(custodian, key)  # type: ignore[arg-type]
     transaction = GetLedgerTransaction(ledger, tree, follower)
     made = LedgerHandlers(
-        key=key,
+        key=GetLedgerKey(key),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=GetLedgerCheckpoint(follower, signer),
@@ -118,21 +117,26 @@ async def tell() -> dict[str, Any]:
     telling.tell()
     made, lines = handlers(telling)
     first = lines[0].receipt.transaction_hash
-    as_text = Request(headers={"accept": "text/plain"}, query={"transaction": first})
+    as_text = Request(headers={"accept": "text/plain"}, query=wire.GetLedgerInclusionProofQuery(transaction=first))
+    between = Request(query=wire.GetLedgerConsistencyProofQuery(first=3))
     bundle = Request(path={"level": "entries", "tile": "000.p/1"})
     return {
         "getLedgerTransaction": await _shown(made.get_ledger_transaction(Request(path={"transactionHash": first}))),
-        "getLedgerBlock": await _shown(made.get_ledger_block(Request(path={"blockNumber": "1"}))),
+        "getLedgerBlock": await _shown(
+            made.get_ledger_block(Request(path={"blockNumber": "1"}, query=wire.GetLedgerBlockQuery()))
+        ),
         "getLedgerKey": await _shown(made.get_ledger_key(Request())),
         "getLedgerCheckpoint": await _shown(made.get_ledger_checkpoint(Request())),
         "getLedgerTile": await _shown(made.get_ledger_tile(bundle), "aBundleOfOneEntry"),
         "getLedgerInclusionProof": {
             "200 application/json": (
-                await _shown(made.get_ledger_inclusion_proof(Request(query={"transaction": first})))
+                await _shown(
+                    made.get_ledger_inclusion_proof(Request(query=wire.GetLedgerInclusionProofQuery(transaction=first)))
+                )
             )["200"],
             "200 text/plain": (await _shown(made.get_ledger_inclusion_proof(as_text)))["200"],
         },
-        "getLedgerConsistencyProof": await _shown(made.get_ledger_consistency_proof(Request(query={"first": 3}))),
+        "getLedgerConsistencyProof": await _shown(made.get_ledger_consistency_proof(between)),
     }
 
 
@@ -141,7 +145,7 @@ async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
     body = (
         answer.body.decode("latin-1" if "octet" in answer.media_type else "utf-8")
         if isinstance(answer.body, bytes)
-        else answer.body
+        else plain(answer.body)
     )
     return {"200": {name: body}}
 

@@ -3,7 +3,7 @@
     python -m openapi.write_proof_examples            writes examples/proofs.yaml
 
 Hana's credential is that of ``write_credential_examples``; her token is signed and the proof is one of identity-prover-bbs, both from
-fixed dice, so that they verify. Run it when the form of an answer changes, and review the difference.
+a fixed random source, so that they verify. Run it when the form of an answer changes, and review the difference.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from identity_prover_bbs import BbsProver
 
 from identity_core.api.proofs import result
 from identity_core.client import Signer, ibct
+from identity_core.codec.structs import plain
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.capability import Capability
-from identity_core.domain.change import Create, NewKey
-from identity_core.domain.credential import Credential
-from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.predicate import Predicate
-from identity_core.domain.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.delegations.ibct import Capability
+from identity_core.domain.dids.changes import Create, NewKey
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
+from identity_core.domain.proofs.stored import DelegatedProof
 from openapi.story import Json, Story, dice
 from openapi.write_credential_examples import CredentialTelling
 from openapi.write_examples import EXAMPLES, START, Dumper
@@ -68,8 +69,8 @@ class ProofTelling:
                     "forAShopAndAnchored": anchored,
                 },
                 "201": {
-                    "anchored": result(DelegatedProof(DELEGATION, proof, pending)),
-                    "notAnchored": result(DelegatedProof(DELEGATION, proof, None)),
+                    "anchored": plain(result(DelegatedProof(DELEGATION, proof, pending))),
+                    "notAnchored": plain(result(DelegatedProof(DELEGATION, proof, None))),
                 },
             }
         }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.plugin import BuildContext, Provider, hookspecs
-from identity_core.plugin.bulkhead import protocol_members
+from identity_core.plugin.conformity import members as members_of
 from identity_core.plugin.sockets import BEARER_HOOK, CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, Socket, prover_socket
 
 PAGE = Path(__file__).with_name("README.md")
@@ -30,11 +30,11 @@ def reference() -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _socket(socket: Socket) -> str:
+def _socket(socket: Socket[Any]) -> str:
     lines = [*_hook(socket.hook)]
     for protocol in reversed(socket.protocols):
         lines += ["", f"**`{protocol.__name__}`** (`{protocol.__module__}`): {_first_words(protocol)}", ""]
-        inherited = set() if protocol is socket.port else {name for name, _ in protocol_members(socket.port)}
+        inherited = set() if protocol is socket.port else {member.name for member in members_of(socket.port)}
         lines += [f"- {_member(name, member)}" for name, member in _in_order(protocol) if name not in inherited]
     errors = ", ".join(f"`{error.__name__}`" for error in socket.contract.errors)
     lines += ["", f"May raise: {errors}. Anything else reaches the caller as `{socket.contract.otherwise.__name__}`."]
@@ -52,7 +52,7 @@ def _hook(name: str) -> Iterator[str]:
 def _in_order(protocol: type[Any]) -> list[tuple[str, Any]]:
     """The members as the file has them, inherited ones last."""
     own = [name for name in vars(protocol) if not name.startswith("_")]
-    members = dict(protocol_members(protocol))
+    members = {member.name: member.declared for member in members_of(protocol)}
     return [(name, members[name]) for name in own if name in members]
 
 

@@ -14,21 +14,19 @@ from typing import Any
 
 from identity_ledger_memory import MemoryLedger
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.proof import ZkProof
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
 from identity_core.errors import LedgerUnavailable
 from identity_core.ports.ledger import AnchorTransaction
-from identity_core.ports.proofs import ProofRevocation, StoredProof
 from identity_core.store import Store
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import add_proof
-from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
-from identity_core.use_cases.anchoring.follow import FollowBatches
-from identity_core.use_cases.anchoring.journal import AnchorJournal
-from identity_core.use_cases.anchoring.policy import AnchoringPolicy
-from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
-from identity_core.use_cases.anchoring.seal import SealBatch
-from identity_core.use_cases.anchoring.worker import AnchorWorker
+from identity_core.use_cases.anchoring.figures import AnchorJournal
+from identity_core.use_cases.anchoring.recheck import FollowBatches
+from identity_core.use_cases.anchoring.request import AnchoringPolicy, ProofAnchoring, RevokeLeaves
+from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
+from identity_core.use_cases.record import Record
 from tests.rooms import MovableClock
 
 PENDING = Anchor(AnchorStatus.PENDING, None, None, None)
@@ -49,7 +47,7 @@ class _Sent:
 
 class ScriptedChain(MemoryLedger):
     """An ``AnchoringLedger`` with blocks: a transaction waits until ``mine``, is confirmed ``depth`` blocks deep, and ``reorg`` undoes the
-    newest blocks. ``is_impatient``: whoever asks is given a block. ``trouble`` keeps transactions out of blocks; ``is_down``."""
+    newest blocks. ``is_impatient``: every question makes a block. ``trouble`` keeps transactions out of blocks; ``is_down``."""
 
     anchor_ledger_name = "scripted"
 
@@ -127,7 +125,7 @@ class ScriptedChain(MemoryLedger):
 
 
 def some_proof(at: datetime, *, anchor: Anchor | None = PENDING, **change: Any) -> StoredProof:
-    """A row about nobody in particular."""
+    """A row about no one in particular."""
     proof_id = str(uuid.uuid4())
     row: dict[str, Any] = {
         "proof": ZkProof(f"proof of {proof_id}", ("a", "b"), "gte", proof_id),
@@ -174,7 +172,7 @@ class Anchorage:
     def new_worker(self, outbox: StoredOutbox | None = None) -> AnchorWorker:
         """Another one on the same store, a holder of its own if it gets its own outbox."""
         outbox = outbox or self.store.outbox
-        journal = AnchorJournal(self.store.audit)
+        journal = AnchorJournal(Record(self.store.activity))
 
         async def checkpoint() -> bytes | None:
             return self.checkpoint

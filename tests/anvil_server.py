@@ -29,7 +29,7 @@ from tests.ports import free_port
 PACKAGE = Path(__file__).resolve().parents[1] / "plugins" / "ledger_evm" / "tests"
 ETHER = 10**18
 
-# The chain ends with the tests even when those are killed: then nobody holds the other end of its standard input.
+# The chain ends with the tests even when those are killed: then no one holds the other end of its standard input.
 WATCHED = (
     'exec 3<&0; "$@" </dev/null & server=$!; echo $server; '
     "{ cat <&3 >/dev/null; kill -KILL $server; } 2>/dev/null & wait $server"
@@ -118,7 +118,7 @@ class AnvilServer:
         return answer["result"]
 
     def new_key(self, ether: float = 1_000) -> str:
-        """The private key of an account that nobody has used, with money."""
+        """The private key of an account that no one has used, with money."""
         from eth_account import Account
 
         key = "0x" + secrets.token_hex(32)

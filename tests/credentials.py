@@ -12,13 +12,13 @@ from identity_core.crypto.bbs import core, octets
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
-from identity_core.domain import keys, schema_json
-from identity_core.domain.credential import Credential, CredentialStatus
-from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.credential_signature import canonical_values, messages
-from identity_core.domain.did import Did
-from identity_core.domain.keys import KeyPair, PublicKey
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials.credential import Credential, CredentialStatus, canonical_values, messages
+from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import KeyPair, PublicKey
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ISSUER = Did.parse("did:example:ivo")

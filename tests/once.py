@@ -19,7 +19,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     with (root / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            # Whoever tried before has failed, perhaps half-way.
+            # The one that tried before has failed, perhaps half-way.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             make(folder)

@@ -16,7 +16,7 @@ _DICE: Final = random.SystemRandom()
 
 
 def free_port() -> int:
-    """A port of the loopback interface on which nobody listens."""
+    """A port of the loopback interface on which no one listens."""
     handed_out = Path("/proc/sys/net/ipv4/ip_local_port_range")
     first = int(handed_out.read_text().split()[0]) if handed_out.exists() else 32_768
     while True:

@@ -36,7 +36,7 @@ def programs() -> Path | None:
     return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "postgres").exists()), None)
 
 
-# The server ends with the tests even when those are killed: then nobody holds the other end of its standard input.
+# The server ends with the tests even when those are killed: then no one holds the other end of its standard input.
 WATCHED = (
     'exec 3<&0; "$@" </dev/null & server=$!; { cat <&3 >/dev/null; kill -QUIT $server; } 2>/dev/null & wait $server'
 )
@@ -53,6 +53,8 @@ class PostgresServer:
     fsync: bool = False
     process: subprocess.Popen[bytes] | None = None
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    stored: str | None = None
+    """The database that ``tests/stored.py`` copies."""
 
     @classmethod
     def create(cls, folder: Path, *, fsync: bool = False) -> PostgresServer:
@@ -108,7 +110,7 @@ class PostgresServer:
         return f"postgresql://identity@127.0.0.1:{self.port}/{database}"
 
     def new_database(self) -> str:
-        """The URL of a database that nobody has used."""
+        """The URL of a database that no one has used."""
         import psycopg
 
         name = f"test_{next(self.numbers)}"

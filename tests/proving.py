@@ -17,35 +17,30 @@ from typing import Any
 
 from identity_core.client import Signer, ibct
 from identity_core.codec import jcs, multibase, multikey
-from identity_core.conformance.credentials import BbsIssuer
+from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.crypto import ed25519
-from identity_core.domain.action import Grant
-from identity_core.domain.anchor import Anchor
-from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.autonomy import AutonomyTable
-from identity_core.domain.caller import Caller
-from identity_core.domain.credential import Credential, CredentialStatus
-from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.delegated_proof import DelegatedProof, ProofRequest, RequestedPredicate, read_value
-from identity_core.domain.delegation import Delegation
-from identity_core.domain.did import Did
-from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
-from identity_core.domain.schema import Schema
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.credential import Credential, CredentialStatus
+from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.delegations.action import Grant
+from identity_core.domain.delegations.delegation import AutonomyTable, Delegation
+from identity_core.domain.dids.did import Did
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.domain.proofs.stored import DelegatedProof, ProofRequest, RequestedPredicate, read_value
 from identity_core.errors import JsonValue, PredicateNotSatisfied
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.ports.invocations import RefusedInvocation
+from identity_core.ports.proofs import RefusedInvocation
 from identity_core.ports.prover import Prover
-from identity_core.use_cases.credentials.seal import CredentialSeal
-from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials
+from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.dids.writer import RequestContext
-from identity_core.use_cases.proofs.admission import CheckCapability
-from identity_core.use_cases.proofs.authority import FindDelegation
-from identity_core.use_cases.proofs.generate_delegated import Answered, GenerateDelegatedProof
-from identity_core.use_cases.proofs.journal import ProofJournal
-from identity_core.use_cases.proofs.make import MakeProof, ProofPolicy
-from identity_core.use_cases.proofs.question import PrepareProof
+from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
+from identity_core.use_cases.proofs.steps import ProofPolicy
+from identity_core.use_cases.record import Record
 from tests.rooms import ORIGIN, Rooms, secret_of
 
 SCHEMA = Schema(
@@ -118,24 +113,33 @@ class Proving(Rooms):
     credential: Credential
     delegation: Delegation
 
-    def __init__(self, folder: Path, *, workers: Workers | None = None, anchoring: Ledger | None = None) -> None:
-        super().__init__(folder)
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        workers: Workers | None = None,
+        anchoring: Ledger | None = None,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(folder, url=url)
         self.workers = workers or Workers()
         self.seal = CredentialSeal(os.urandom(32), os.urandom)
         store = self.store
-        self.policy = ProofPolicy(ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60))
-        vault = SealedCredentials(store.credentials, store.credential_schemas, self.seal)
+        self.policy = ProofPolicy(
+            ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60), timedelta(days=90), (DELEGATIONS,)
+        )
         self.generate = GenerateDelegatedProof(
-            CheckCapability(self.reader, (DELEGATIONS,), timedelta(seconds=60), timedelta(days=90)),
-            FindDelegation(store.delegations),
-            AutonomyTable(),
-            PrepareProof(vault, self.workers),
-            MakeProof(self.workers, vault, self.clock, os.urandom, self.policy),
-            store.invocations,
-            anchoring,
-            ProofJournal(store.audit, store.timeline),
-            self.clock,
-            self.policy,
+            reader=self.reader,
+            delegations=store.delegations,
+            sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),
+            provers=self.workers,
+            invocations=store.invocations,
+            anchoring=anchoring,
+            autonomy=AutonomyTable(),
+            record=Record(store.activity),
+            clock=self.clock,
+            random=os.urandom,
+            policy=self.policy,
         )
 
     async def begin(self, **wish: Any) -> None:

@@ -10,29 +10,43 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.codec import multikey
+from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import UNSET
+from identity_core.codec.times import printed_exactly
 from identity_core.crypto import ed25519
-from identity_core.domain import challenge, keys
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.challenge_mac import ChallengeKey
-from identity_core.domain.change import Authorization
-from identity_core.domain.did import Did
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids import challenge, keys
+from identity_core.domain.dids.challenge import ChallengeKey
+from identity_core.domain.dids.changes import (
+    AddService,
+    AddVerificationMethod,
+    Authorization,
+    NewService,
+    Operation,
+    RemoveVerificationMethod,
+)
+from identity_core.domain.dids.did import Did
 from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
-from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
-from identity_core.use_cases.auth.challenges import ChallengeBook
-from identity_core.use_cases.auth.get_challenge import GetDidAuthChallenge
-from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
-from identity_core.use_cases.dids.create import Created, CreateDid, Creation
-from identity_core.use_cases.dids.deactivate import DeactivateDid
-from identity_core.use_cases.dids.get_log import GetDidLog
+from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, RotateDidKey, UpdateDid
+from identity_core.use_cases.dids.commit import DidWriter, LogSigner
+from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.list_history import ListDidHistory
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.recover import RecoverDid
-from identity_core.use_cases.dids.resolve import ResolveDid
-from identity_core.use_cases.dids.rotate_key import RotateDidKey
-from identity_core.use_cases.dids.update import UpdateDid
-from identity_core.use_cases.dids.writer import DidWriter, LogSigner, RequestContext
+from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
+from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid
+from identity_core.use_cases.record import Record
+from identity_core.wire import (
+    CreateDidOptions,
+    CreateDidRequest,
+    OwnPublicKey,
+    RecoverDidRequest,
+    RotateDidKeyRequest,
+    ServiceInput,
+    UpdateDidRequest,
+    VerificationMethodInput,
+)
 
 ORIGIN = "https://id.example"
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -80,12 +94,12 @@ def operator(name: str = "op") -> Caller:
 class Rooms:
     """Everything that the DID use cases need, and short ways to call them as a signed-in controller."""
 
-    def __init__(self, folder: Path, *, ledger: Any = None, method: Any = None) -> None:
+    def __init__(self, folder: Path, *, ledger: Any = None, method: Any = None, url: str | None = None) -> None:
         from identity_did_ids.method import DidIds, DidIdsSettings
 
         self.clock = MovableClock()
         self.ledger = ledger if ledger is not None else open_ledger(folder, self.clock)
-        self.store = Store.open(folder)
+        self.store = Store.open(folder, url)
         own = method or DidIds(DidIdsSettings())
         self.methods = {own.name: own}
         self.custodian = OneKey()
@@ -96,7 +110,7 @@ class Rooms:
         self.catch_up = CatchUp(self.methods, self.ledger, index, self.check)
         self.repair = IndexRepair(self.catch_up)
         self.writer = DidWriter(
-            self.reader, self.methods, self.ledger, index, self.store.audit, signer, self.clock, None
+            self.reader, self.methods, self.ledger, index, Record(self.store.activity), signer, self.clock, None
         )
         self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
         self.resolve = ResolveDid(self.reader)
@@ -122,8 +136,10 @@ class Rooms:
         return b"".join([page async for page in (await self._log(did)).pages])
 
     async def new_did(self, **wish: Any) -> Created:
-        options: dict[str, Any] = {"key_type": "Ed25519", "recovery_key": True} | wish
-        return await self.create(Creation("ids", **options), RequestContext("createDid", operator(), "r-1"))
+        key_type = wish.pop("key_type", "Ed25519")
+        options = CreateDidOptions(**({"recovery_key": True} | wish))
+        asked = CreateDidRequest(method="ids", key_type=key_type, options=options)
+        return await self.create(asked, RequestContext("createDid", operator(), "r-1"))
 
     async def signed(
         self, did: Did, secret: str, purpose: str, *, scheme: str = "DIDAuth", body: Any = None
@@ -136,7 +152,7 @@ class Rooms:
         return await self.authenticate(header, scheme=scheme, purpose=purpose, body_hash=digest)
 
     @staticmethod
-    def occasion(did: Did, authorization: Authorization) -> RequestContext:
+    def context(did: Did, authorization: Authorization) -> RequestContext:
         return RequestContext("test", Caller(did=did, authorization=authorization), "r-2")
 
 
@@ -151,3 +167,40 @@ def open_ledger(folder: Path, clock: MovableClock) -> Any:
 def secret_of(created: Created, purpose: str = "authentication") -> str:
     """The private key that the answer holds for ``purpose``."""
     return next(key.secret for key in created.keys if key.purpose == purpose and key.secret is not None)
+
+
+def update_of(operation: Operation) -> UpdateDidRequest:
+    """The request for one change of a document."""
+    match operation:
+        case AddService(NewService(type=kind, endpoint=endpoint, fragment=fragment)):
+            service = ServiceInput(id=f"#{fragment}", type=kind, service_endpoint=endpoint)
+            return UpdateDidRequest(operation="addService", service=service)
+        case AddVerificationMethod(key):
+            proof = UNSET if key.possession is None else base64url_encode(key.possession)
+            method = VerificationMethodInput(
+                type=key.type, public_key_multibase=key.multibase, proof_of_possession=proof
+            )
+            return UpdateDidRequest(
+                operation="addVerificationMethod", verification_method=method, relationships=key.purposes
+            )
+        case RemoveVerificationMethod(key_id):
+            return UpdateDidRequest(operation="removeVerificationMethod", key_id=key_id)
+        case _:
+            raise NotImplementedError
+
+
+def own_key(type_: str, purpose: str, multibase: str) -> OwnPublicKey:
+    """A key that the caller brings along."""
+    return OwnPublicKey(type=type_, purpose=(purpose,), public_key_multibase=multibase)
+
+
+def rotation_of(old_key_id: str, end: datetime | None = None, **more: Any) -> RotateDidKeyRequest:
+    """The request for a new Ed25519 key."""
+    after = UNSET if end is None else printed_exactly(end)
+    return RotateDidKeyRequest(old_key_id=old_key_id, new_key_type="Ed25519", revoke_old_after=after, **more)
+
+
+def recovery_of(multibase: str, *, revoke_all: bool) -> RecoverDidRequest:
+    """The request for a new Ed25519 key under the recovery key."""
+    key = VerificationMethodInput(type="Ed25519", public_key_multibase=multibase)
+    return RecoverDidRequest(new_authentication_key=key, revoke_all_existing_keys=revoke_all)

@@ -1,27 +1,36 @@
 """The factory of ``tests/servers.py``: a process that has imported the service, and forks when one is asked for.
 
-Run by path, with the number of a socket. Its children are nobody else's, so it waits for them when it is asked to.
+Run by path, with the number of a socket. Its children are no one else's, so it waits for them when it is asked to.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import importlib.metadata
+import itertools
 import json
 import os
+import pkgutil
+import signal
 import socket
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
+
+from prometheus_client import values
+from uvicorn.supervisors.multiprocess import SIGNALS
 
 ROOT = Path(__file__).resolve().parents[1]
 ORDER_OCTETS = 128 * 1024
 
 
 def _work(channel: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
-    """Takes orders. Returns in a child, with what it shall become, and None in the factory when nobody is left to order."""
+    """Takes orders. Returns in a child, with what it shall become, and None in the factory when no one is left to order."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, ORDER_OCTETS, 3)
         if not message:
@@ -53,18 +62,67 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int], paths: Sequenc
     sys.argv = ["identity", *order["arguments"]]
     # What workers of the server import first.
     sys.modules["__main__"] = sys.modules["identity_core.__main__"]
+    _fork_workers()
+
+
+def _fork_workers() -> None:
+    """Workers that a server spawns are copies of it that do what spawned ones do: what they would import is there."""
+    start = util.spawnv_passfds
+
+    def spawnv_passfds(path: bytes, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
+        # The other kind is the tracker of resources, which needs nothing of ours.
+        if arguments[-1] != "--multiprocessing-fork":
+            return int(start(path, arguments, descriptors))
+        process = os.fork()
+        if process == 0:
+            _be_spawned(arguments[-2], descriptors)
+        return process
+
+    util.spawnv_passfds = spawnv_passfds
+
+
+def _be_spawned(program: str, descriptors: Sequence[int]) -> None:
+    """Like a new process: only these are open, signals do what they do, metrics are as the environment says."""
+    status = 1
+    try:
+        kept = sorted({0, 1, 2, *descriptors})
+        for last, following in itertools.pairwise([*kept, os.sysconf("SC_OPEN_MAX")]):
+            os.closerange(last + 1, following)
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        values.ValueClass = values.get_value_class()
+        sys.argv = ["-c", "--multiprocessing-fork"]
+        exec(program, {})
+    except SystemExit as end:
+        status = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+# Not all of them are installed everywhere.
+PRELOADED = ("alembic.command", "psycopg", "uvloop")
+PACKAGES = ("identity_core.cli", "identity_core.crypto", "identity_core.database", "identity_core.store.tables")
 
 
 def _import_the_service() -> None:
-    for name in (
-        "identity_core.__main__",
-        "identity_core.cli.serve",
-        "identity_core.cli.serving",
-        "identity_core.bootstrap.app",
-    ):
-        importlib.import_module(name)
+    importlib.import_module("identity_core.__main__")
+    importlib.import_module("identity_core.bootstrap.app")
+    for name in PACKAGES:
+        folder = importlib.import_module(name).__path__
+        for module in pkgutil.walk_packages(folder, f"{name}."):
+            importlib.import_module(module.name)
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     for plugin in importlib.metadata.entry_points(group="identity.plugins"):
         plugin.load()
+    # A server waits for its prover when it starts. At its low priority that is long where other tests have the processors.
+    importlib.import_module("identity_core.plugin.processes.prover").NICE = 0
 
 
 def main() -> None:

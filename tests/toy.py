@@ -10,13 +10,15 @@ from typing import Any
 from urllib.parse import unquote
 
 import orjson
+from msgspec import structs
 
 from identity_core.api.app import build_app
 from identity_core.api.contract import OpenApiDocument, parse_document
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Headers, Operation, Request
-from identity_core.domain.caller import Caller
-from identity_core.domain.did import Did
+from identity_core.codec.structs import plain
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, AuthRequired, DidNotFound, InternalError, RateLimited
 
 SCHEMES = {"ApiKeyHeader": "ApiKey", "ApiKeyAuth": "ApiKey", "DidAuth": "DIDAuth"}
@@ -133,6 +135,12 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
+def read(query: Any) -> dict[str, Any]:
+    """The parameters of a query that were given, or that have a default, by the names that Python has for them."""
+    values = dict(query) if isinstance(query, Mapping) else structs.asdict(query)
+    return {name: value for name, value in values.items() if value is not None}
+
+
 class ToyHandlers:
     """Answers with what it was given."""
 
@@ -164,7 +172,7 @@ class ToyHandlers:
 
     def _seen(self, request: Request) -> Answer:
         self.calls.append(request)
-        return Answer(200, {"path": dict(request.path), "query": dict(request.query), "body": request.body})
+        return Answer(200, {"path": dict(request.path), "query": read(request.query), "body": plain(request.body)})
 
 
 class ToyGate:

@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from identity_core.crypto import ed25519
-from identity_core.domain.merkle.checkpoint import Checkpoint, sign_checkpoint
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
-from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_core.domain.ledger.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
+from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
 from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
-from identity_core.use_cases.ledger.checkpoints import CheckpointSigner
-from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from tests.rooms import MovableClock
 
 ORIGIN = "id.example/api/v1/ledger"

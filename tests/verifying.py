@@ -3,41 +3,55 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from identity_core.codec import multikey
-from identity_core.conformance.credentials import BbsIssuer
+from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.crypto.bls12381 import keys as bls
-from identity_core.domain import keys, possession
-from identity_core.domain.caller import Caller
-from identity_core.domain.change import AddVerificationMethod, NewKey
-from identity_core.domain.credential import Credential
-from identity_core.domain.did import Did
-from identity_core.domain.verification import ProofQuestion, ProofVerification
-from identity_core.ports.proofs import StoredProof
-from identity_core.use_cases.dids.create import Created, RequestedKey
-from identity_core.use_cases.dids.writer import RequestContext
-from identity_core.use_cases.proofs.access import ProofAccess
-from identity_core.use_cases.proofs.anonymous import CheckAnonymously
-from identity_core.use_cases.proofs.challenge_use import ChallengeUse
-from identity_core.use_cases.proofs.check import CheckProof
-from identity_core.use_cases.proofs.get import GetProof
-from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
-from identity_core.use_cases.proofs.recording import RecordVerification
-from identity_core.use_cases.proofs.revoke import RevokeProof
-from identity_core.use_cases.proofs.status import ProofStatus
-from identity_core.use_cases.proofs.verify import ReceivedProof
-from identity_core.use_cases.proofs.verify_received import VerifyProof
-from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
-from identity_core.use_cases.verifications.create_challenge import CreateVerifierChallenge
-from identity_core.use_cases.verifications.list import ListVerificationHistory
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.changes import AddVerificationMethod, NewKey
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.proof import nonce_of
+from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import Expectation, ProofVerification
+from identity_core.errors import JsonValue
+from identity_core.use_cases.dids.create import Created
+from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys, ReceivedProof
+from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
+from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.record import Record
+from identity_core.use_cases.verifications import CreateVerifierChallenge, ListVerificationHistory
 from tests.proving import Proving, Workers
-from tests.rooms import operator
+from tests.rooms import operator, own_key, update_of
 
 BLS_KEY = multikey.encode_public(multikey.BLS12381G2, BbsIssuer().key.public_key)
 OPERATOR = operator()
+
+
+def asking(
+    predicate: Mapping[str, JsonValue] | None = None,
+    challenge: str | None = None,
+    domain: str | None = None,
+    issuer: str | None = None,
+    schema_id: str | None = None,
+    max_age: timedelta | None = None,
+) -> Expectation:
+    """What a verifier expects, as the request says it."""
+    return Expectation(
+        predicates=None if predicate is None else (predicate,),
+        nonce=None if challenge is None else nonce_of(challenge),
+        audience=domain,
+        issuer=issuer,
+        schema_id=schema_id,
+        max_age=max_age,
+    )
 
 
 class Verifying(Proving):
@@ -52,7 +66,7 @@ class Verifying(Proving):
         store, self.issuer_keys = self.store, keys.generate("Ed25519", os.urandom)
         check = CheckProof(self.workers, IssuerKeys(self.reader), store.credential_schemas)
         freshness = ChallengeUse(store.verifier_challenges)
-        record = RecordVerification(store.verifications, store.timeline, store.audit)
+        record = Record(store.activity)
         access = ProofAccess(store.proofs, store.verifier_challenges)
         status = ProofStatus(access, store.proofs, store.credentials, store.delegations)
         self.challenges = CreateVerifierChallenge(
@@ -61,10 +75,10 @@ class Verifying(Proving):
         self.received = VerifyProof(
             check, CheckAnonymously(check, 16), freshness, store.proofs, status, record, self.clock
         )
-        self.stored = VerifyStoredProof(check, freshness, store.proofs, status, record, self.clock)
+        self.stored = VerifyStoredProof(self.received)
         self.verified_before = ListVerificationHistory(store.verifications, store.proofs, access, self.clock)
-        self.get = GetProof(access, store.audit, self.clock)
-        self.revoke = RevokeProof(access, store.proofs, None, store.timeline, store.audit, self.clock)
+        self.get = GetProof(access, record, self.clock)
+        self.revoke = RevokeProof(access, store.proofs, None, record, self.clock)
 
     async def begin(self, **wish: Any) -> None:
         self.vera, self.mallory = await self.new_did(), await self.new_did()
@@ -72,7 +86,7 @@ class Verifying(Proving):
 
     async def issue(self, holder: Did, **change: Any) -> Credential:
         if self.issuer is None:
-            own = (RequestedKey("Ed25519", ("authentication",), self.issuer_keys.public),)
+            own = (own_key("Ed25519", "authentication", self.issuer_keys.public),)
             self.issuer = await self.new_did(public_keys=own, recovery_key=False)
             await self.add_signing_key(self.did(self.issuer))
         self.ivo = self.issuer
@@ -85,8 +99,8 @@ class Verifying(Proving):
         public = multikey.encode_public(multikey.BLS12381G2, bls.public_key(secret))
         key = NewKey("Bls12381G2Key2020", public, ("assertionMethod",), possession.prove(str(did), public, secret))
         authorization = await self.signed(did, self.issuer_keys.secret, "update")
-        occasion = self.occasion(did, authorization)
-        await self.update(did, (AddVerificationMethod(key),), authorization, occasion, if_match=None)
+        context = self.context(did, authorization)
+        await self.update(did, update_of(AddVerificationMethod(key)), authorization, context, if_match=None)
 
     async def made(self, **change: Any) -> StoredProof:
         """A proof of Hana's, as it is kept."""
@@ -96,14 +110,14 @@ class Verifying(Proving):
         return stored
 
     @staticmethod
-    def occasion_of(caller: Caller) -> RequestContext:
+    def context_of(caller: Caller) -> RequestContext:
         return RequestContext("verifyStoredProof", caller, "r-6")
 
     def caller(self, person: Created) -> Caller:
         return Caller(did=self.did(person))
 
     async def verify(
-        self, stored: StoredProof, question: ProofQuestion | None = None, *, caller: Caller | None = None, **change: Any
+        self, stored: StoredProof, question: Expectation | None = None, *, caller: Caller | None = None, **change: Any
     ) -> ProofVerification:
         """The stateless verification of a proof's members, some of them perhaps ``change``d."""
         proof = stored.proof
@@ -113,16 +127,15 @@ class Verifying(Proving):
             "predicate_type": proof.predicate_type,
             "proof_id": proof.proof_id,
         }
-        occasion = None if caller is None else RequestContext("verifyProof", caller, "r-4")
-        return await self.received(ReceivedProof(**(members | change)), question or ProofQuestion(), occasion)
+        context = None if caller is None else RequestContext("verifyProof", caller, "r-4")
+        return await self.received(ReceivedProof(**(members | change)), question or asking(), context)
 
     async def verify_stored(
-        self, stored: StoredProof, question: ProofQuestion | None = None, *, caller: Caller | None = None
+        self, stored: StoredProof, question: Expectation | None = None, *, caller: Caller | None = None
     ) -> ProofVerification:
         """The verification of a kept proof, by Hana unless somebody else asks."""
-        occasion = RequestContext("verifyStoredProof", caller or self.caller(self.hana), "r-5")
-        verdict, _ = await self.stored(stored.id, question or ProofQuestion(), occasion)
-        return verdict
+        context = RequestContext("verifyStoredProof", caller or self.caller(self.hana), "r-5")
+        return await self.stored(stored.id, question or asking(), context)
 
 
-__all__ = ["OPERATOR", "Verifying", "Workers"]
+__all__ = ["OPERATOR", "Verifying", "Workers", "asking"]

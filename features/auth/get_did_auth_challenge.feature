@@ -6,14 +6,14 @@ Feature: Get a challenge to sign
     When a challenge for the DID of Hana is asked for
     Then the answer is 200
     And the challenge names the DID of Hana, the service and its end
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
-  Scenario: One that the signature names is nobody else's
+  Scenario: One that the signature names is no one else's
     Given Hana has a DID
     When Hana asks for two challenges that she will name and signs for a token with the second
     Then the answer is 200
 
   @404:DID_NOT_FOUND
-  Scenario: A did:key that nobody registered gets none
-    When a challenge for a did:key that nobody registered is asked for
+  Scenario: A did:key that no one registered gets none
+    When a challenge for a did:key that no one registered is asked for
     Then the answer is 404 DID_NOT_FOUND

@@ -8,12 +8,12 @@ Feature: Get an access token
     Then the answer is 200
     And the token is about the DID of Hana and ends in ten minutes
     And the token verifies with a key of the service
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   Scenario Outline: An API key gets a token in any of its forms
     When a token is asked for with the API key as <form>
     Then the answer is 200
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
     Examples:
       | form      |
@@ -47,7 +47,7 @@ Feature: Get an access token
     Then the answer is 401 AUTH_FAILED
 
   @401:AUTH_FAILED
-  Scenario: Tokens of a revoked key are nobody's
+  Scenario: Tokens of a revoked key are no one's
     Given Olu has an API key that may only list DIDs
     And Olu has a token of the key
     And the key of Olu was revoked
@@ -55,7 +55,7 @@ Feature: Get an access token
     Then the answer is 401 AUTH_FAILED
 
   @401:AUTH_FAILED
-  Scenario: Tokens of a deactivated DID are nobody's
+  Scenario: Tokens of a deactivated DID are no one's
     Given Hana has a DID
     And Hana has a token
     And Hana has deactivated the DID
@@ -110,7 +110,7 @@ Feature: Get an access token
     Then the answer is 400 INVALID_DID
 
   @404:DID_NOT_FOUND
-  Scenario: A subject that nobody has made
+  Scenario: A subject that no one has made
     When a token is asked for with subject "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
     Then the answer is 404 DID_NOT_FOUND
 

@@ -9,7 +9,7 @@ Feature: Get a credential
     Then the answer is 200
     And the credential says what was asked for
     And the signature <is> in it
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
     Examples:
       | name | is     |
@@ -63,5 +63,5 @@ Feature: Get a credential
 
   @getCredential @404:CREDENTIAL_NOT_FOUND
   Scenario: A credential that there is not
-    When Hana reads a credential that nobody has
+    When Hana reads a credential that no one has
     Then the answer is 404 CREDENTIAL_NOT_FOUND

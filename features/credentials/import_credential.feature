@@ -19,13 +19,13 @@ Feature: Import a credential that its issuer has signed
     Examples:
       | what                        |
       | values that were not signed |
-      | a signature of nobody       |
+      | a signature of no one       |
       | a key of somebody else      |
 
   @importCredential @404:SCHEMA_NOT_FOUND
   Scenario: A signature for a schema that there is not
     Given Irma keeps her keys to herself
-    When Irma imports a credential of Hana with a schema that nobody registered
+    When Irma imports a credential of Hana with a schema that no one registered
     Then the answer is 404 SCHEMA_NOT_FOUND
 
   Scenario: A request that is sent twice is done once

@@ -8,7 +8,7 @@ Feature: Issue a credential
     Then the answer is 201
     And the credential says what was asked for
     And the signature is not in it
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   @issueCredential @422:INVALID_CREDENTIAL
   Scenario Outline: What breaks the schema
@@ -34,7 +34,7 @@ Feature: Issue a credential
 
   @issueCredential @404:SCHEMA_NOT_FOUND
   Scenario: A schema that there is not
-    When Ivo issues a credential to Hana with a schema that nobody registered
+    When Ivo issues a credential to Hana with a schema that no one registered
     Then the answer is 404 SCHEMA_NOT_FOUND
 
   Scenario: A request that is sent twice is done once

@@ -28,7 +28,7 @@ Feature: List credentials
     Then the answer is 403 FORBIDDEN
 
   @listCredentials @400:INVALID_REQUEST
-  Scenario Outline: A list of what nobody may ask for
+  Scenario Outline: A list of what no one may ask for
     When listCredentials is asked for <what>
     Then the answer is 400 INVALID_REQUEST
 

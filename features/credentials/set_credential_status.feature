@@ -44,7 +44,7 @@ Feature: Revoke, suspend or resume a credential
 
   @setCredentialStatus @404:CREDENTIAL_NOT_FOUND
   Scenario: What is not there cannot be revoked
-    When Ivo revokes a credential that nobody has
+    When Ivo revokes a credential that no one has
     Then the answer is 404 CREDENTIAL_NOT_FOUND
 
   @setCredentialStatus @400:INVALID_REQUEST

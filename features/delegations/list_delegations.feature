@@ -4,7 +4,7 @@ Feature: List delegations
     Given a good request for listDelegations
     When it is sent
     Then the answer is 200
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   @400:INVALID_DID
   Scenario: A filter is a DID

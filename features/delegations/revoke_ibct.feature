@@ -1,6 +1,6 @@
 @revokeIbct
 Feature: Call an IBCT back
-  A token that Hana has signed and nobody has used yet.
+  A token that Hana has signed and no one has used yet.
 
   Scenario Outline: The holder calls it back
     When Hana revokes an IBCT of Hana by its <member>
@@ -21,7 +21,7 @@ Feature: Call an IBCT back
     Then the answer is 400 INVALID_DID
 
   @403:FORBIDDEN
-  Scenario: Nobody else calls it back
+  Scenario: No one else calls it back
     When Aki revokes an IBCT of Hana by its id
     Then the answer is 403 FORBIDDEN
 
@@ -34,4 +34,4 @@ Feature: Call an IBCT back
     Given a good request for revokeIbct
     When it is sent
     Then the answer is 200
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer

@@ -7,7 +7,7 @@ Feature: Recover a DID
     When Hana asks to recover
     Then the answer is 200
     And the next recovery key is in the answer
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   @401:AUTH_FAILED
   Scenario: A recovery key serves once

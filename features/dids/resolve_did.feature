@@ -57,7 +57,7 @@ Feature: Resolve a DID
     Then the answer is 404 DID_NOT_FOUND
 
   @406:NOT_ACCEPTABLE
-  Scenario: A media type that nobody serves
+  Scenario: A media type that no one serves
     Given Hana has a DID
     When Vera resolves the DID of Hana as text/html
     Then the answer is 406 NOT_ACCEPTABLE

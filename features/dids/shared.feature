@@ -18,8 +18,8 @@ Feature: Which DID is meant, and may it be used
       | getDidAuthChallenge |
 
   @404:DID_NOT_FOUND
-  Scenario Outline: A DID that nobody made
-    When <operation> is asked for the DID nobody has
+  Scenario Outline: A DID that no one made
+    When <operation> is asked for the DID no one has
     Then the answer is 404 DID_NOT_FOUND
 
     Examples:

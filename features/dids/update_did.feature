@@ -66,7 +66,7 @@ Feature: Change a DID document
     And the document is version 2
 
   @422:INVALID_DOCUMENT
-  Scenario Outline: Nobody lists the key of another
+  Scenario Outline: No one lists the key of another
     Given Hana has a DID
     When Hana adds a key that signs credentials with <proof>
     Then the answer is 422 INVALID_DOCUMENT

@@ -21,12 +21,12 @@ import identity_ledger_sql
 import identity_prover_bbs
 
 from identity_core.api.security import Gate
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
-from identity_core.ports.repositories import AuditRow
-from identity_core.store.audit import AuditLines
+from identity_core.store.activity import StoredActivity
 from identity_core.store.documents import Documents
+from identity_core.use_cases.ledger.storage import WatchStorage
 
 FAULT = Path(os.environ["IDENTITY_TEST_FAULT"])
 
@@ -252,20 +252,20 @@ def identity_provide_did_method() -> Provider[Any]:
     return _wrapping("ids", identity_did_ids, "identity_provide_did_method", Method)
 
 
-_write = AuditLines.write
+_write = StoredActivity.write
 
 
-def _writing(self: AuditLines, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
-    """What changes a record writes an audit row: where no plugin takes part, that is what can take a while."""
+def _writing(self: StoredActivity, rows: Any, *, durable: bool = False) -> Awaitable[None]:
+    """What changes a record writes rows of it: where no plugin takes part, that is what can take a while."""
 
     async def after_a_while() -> None:
         await strike("audit")
-        await _write(self, row, durable=durable)
+        await _write(self, rows, durable=durable)
 
-    return after_a_while() if faults() else _write(self, row, durable=durable)
+    return after_a_while() if faults() else _write(self, rows, durable=durable)
 
 
-AuditLines.write = _writing  # type: ignore[method-assign]
+StoredActivity.write = _writing  # type: ignore[method-assign]
 
 _known = Documents._known
 _is_ours = Documents._is_ours
@@ -282,6 +282,9 @@ def _genuine(self: Documents, row: Any) -> bool:
 
 Documents._known = _remembered  # type: ignore[method-assign]
 Documents._is_ours = _genuine  # type: ignore[method-assign]
+
+# A story need not wait a second until the service has noticed, and another until it has noticed the end.
+WatchStorage.interval_seconds = 0.05
 
 _admit = Gate.admit
 

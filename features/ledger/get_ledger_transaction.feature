@@ -9,7 +9,7 @@ Feature: Get an entry of the ledger by its transaction hash
 
   @getLedgerTransaction
   @404:TRANSACTION_NOT_FOUND
-  Scenario: A transaction that nobody made
+  Scenario: A transaction that no one made
     When getLedgerTransaction is asked for what the ledger does not have
     Then the answer is 404 TRANSACTION_NOT_FOUND
 

@@ -3,7 +3,7 @@ Feature: A proof is anchored on the ledger
   who may see the proof, and anybody can check it.
 
   @verifyStoredProof @listVerificationHistory
-  Scenario: Whoever else knows the proof sees no receipt, which would tell of its revocation
+  Scenario: Anyone else who knows the proof sees no receipt, which would tell of its revocation
     Given Aki has an anchored proof about Hana
     And Vera has verified it
     When Vera reads the history

@@ -6,7 +6,7 @@ Feature: Aki has something proved about Hana
     Given Hana lets Aki prove things about her
     When Aki asks whether she is 18
     Then the answer is 201
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
     And the answer holds a proof of it that anybody can verify
 
   Scenario: An agent asks with an access token
@@ -93,7 +93,7 @@ Feature: Aki has something proved about Hana
       | a token for ten years          |
       | a token for another agent      |
       | a token that a stranger signed |
-      | a holder that nobody knows     |
+      | a holder that no one knows     |
 
   @410:DID_DEACTIVATED
   Scenario: A holder who has left
@@ -123,7 +123,7 @@ Feature: Aki has something proved about Hana
 
     Examples:
       | flaw                           |
-      | a delegation that nobody knows |
+      | a delegation that no one knows |
       | a delegation of another place  |
 
   @410:DELEGATION_REVOKED
@@ -216,14 +216,14 @@ Feature: Aki has something proved about Hana
     Then the answer is 403 AUTONOMY_TOO_LOW
 
   @404:CREDENTIAL_NOT_FOUND
-  Scenario Outline: A credential that is not Hana's, or nobody's
+  Scenario Outline: A credential that is not Hana's, or no one's
     Given Hana lets Aki prove things about her
     When Aki asks with <flaw>
     Then the answer is 404 CREDENTIAL_NOT_FOUND
 
     Examples:
       | flaw                          |
-      | a credential that nobody has  |
+      | a credential that no one has  |
       | a credential of somebody else |
 
   @410:CREDENTIAL_REVOKED
@@ -278,9 +278,9 @@ Feature: Aki has something proved about Hana
     Then the answer is 403 DISCLOSURE_LIMIT
 
   @404:DID_NOT_FOUND
-  Scenario: A signature of a DID that nobody has
+  Scenario: A signature of a DID that no one has
     Given a good request for generateDelegatedProof
-    When it is sent under the signature of a DID that nobody has
+    When it is sent under the signature of a DID that no one has
     Then the answer is 404 DID_NOT_FOUND
 
   @generateDelegatedProof
@@ -303,7 +303,7 @@ Feature: Aki has something proved about Hana
     Then both answers are the same proof
 
   @generateDelegatedProof
-  Scenario: Nobody waits for a receipt without an anchor
+  Scenario: No one waits for a receipt without an anchor
     Given Hana lets Aki prove things about her
     When Aki asks for a proof without an anchor and waits 30000 ms
     Then the answer is 201
@@ -328,7 +328,7 @@ Feature: Aki has something proved about Hana
     Then the answer is 401 AUTH_REQUIRED
 
   @401:AUTH_FAILED
-  Scenario: A credential that nobody gave out
+  Scenario: A credential that no one gave out
     Given a good request for generateDelegatedProof
     When it is sent with a credential of somebody else's making
     Then the answer is 401 AUTH_FAILED

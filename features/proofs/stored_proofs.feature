@@ -1,5 +1,5 @@
 Feature: See, verify and revoke a stored proof
-  Aki obtained a proof about Hana. Both see it and may take it back; whoever has its id may ask whether it still holds.
+  Aki obtained a proof about Hana. Both see it and may take it back; anyone who has its id may ask whether it still holds.
 
   Scenario Outline: Holder and agent see it
     Given Aki has a proof about Hana
@@ -60,7 +60,7 @@ Feature: See, verify and revoke a stored proof
     Then it is verified
     And predicate, challenge, domain, issuerDid, schemaId, maxAge are listed as unchecked
 
-  Scenario: Whoever else has the id is told what was not looked at
+  Scenario: Anyone else who has the id is told what was not looked at
     Given Aki has a proof about Hana
     And Ivo has made the revocation of her credential known
     When Mallory verifies the stored proof

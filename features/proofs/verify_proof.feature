@@ -1,6 +1,6 @@
 @verifyProof
 Feature: Verify a proof that somebody shows
-  The verifier says what it asked for. A proof that does not hold is an answer, with the reason; what nobody asked about is named.
+  The verifier says what it asked for. A proof that does not hold is an answer, with the reason; what no one asked about is named.
 
   Scenario: A stranger may verify, and is told what it did not look at
     Given Aki has a proof about Hana
@@ -14,7 +14,7 @@ Feature: Verify a proof that somebody shows
     When Vera verifies it as a proof of what she asked
     Then it is verified
     And challenge, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   Scenario Outline: A proof of something else
     Given Aki has a proof about Hana for https://shop.example

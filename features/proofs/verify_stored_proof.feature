@@ -13,7 +13,7 @@ Feature: Verify a stored proof as things are now
     Given a good request for verifyStoredProof
     When it is sent
     Then the answer is 200
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   @400:INVALID_REQUEST
   Scenario Outline: What no verifier can mean

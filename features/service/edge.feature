@@ -89,7 +89,7 @@ Feature: The door is the same for every operation
       | getMetrics          |
 
   @401:AUTH_FAILED
-  Scenario Outline: A credential that nobody gave out is refused
+  Scenario Outline: A credential that no one gave out is refused
     Given a good request for <operation>
     When it is sent with a credential of somebody else's making
     Then the answer is 401 AUTH_FAILED

@@ -41,7 +41,7 @@ def answered(world: World, status: str) -> None:
         assert world.answer.parsed is not None
 
 
-@then("nobody may keep a copy of the answer")
+@then("no one may keep a copy of the answer")
 def no_store(world: World) -> None:
     assert world.answer.headers["cache-control"] == "no-store"
 

@@ -9,10 +9,10 @@ from typing import Any
 from pytest_bdd import given, parsers, then, when
 
 from features.delegating import NOBODY, SHORTLY, UNKNOWN, change, wait_until_expired
+from features.formats import new_key, printed
 from features.proving import Proving, story
 from features.steps.answers import body_of
 from features.world import World
-from identity_core.domain import keys, times
 
 Flaw = Callable[[Proving], None]
 
@@ -24,16 +24,13 @@ def _token(**change: str) -> Flaw:
 def _times(issued: timedelta, expires: timedelta) -> Flaw:
     def set_times(proving: Proving) -> None:
         now = datetime.now(UTC)
-        proving.token |= {"issuedAt": times.printed(now + issued), "expiresAt": times.printed(now + expires)}
+        proving.token |= {"issuedAt": printed(now + issued), "expiresAt": printed(now + expires)}
 
     return set_times
 
 
 def _stranger_signs(proving: Proving) -> None:
-    import os
-
-    pair = keys.generate("Ed25519", os.urandom)
-    proving.hana.secrets["authentication"] = pair.secret
+    proving.hana.secrets["authentication"] = new_key().secret
 
 
 def _foreign_credential(proving: Proving) -> None:
@@ -62,15 +59,15 @@ FLAWS: dict[str, Flaw] = {
     "a token for ten years": _times(timedelta(0), timedelta(days=3650)),
     "a token for another agent": lambda proving: proving.token.update(target=proving.world.person("Ben").did),
     "a token that a stranger signed": _stranger_signs,
-    "a holder that nobody knows": lambda proving: proving.body.update(holderDid=NOBODY),
+    "a holder that no one knows": lambda proving: proving.body.update(holderDid=NOBODY),
     "a token of yesterday": _times(timedelta(days=-2), timedelta(days=-1)),
-    "a delegation that nobody knows": _token(delegationRef=UNKNOWN),
+    "a delegation that no one knows": _token(delegationRef=UNKNOWN),
     "a delegation of another place": _token(delegationRef=f"https://elsewhere.example/delegations/{UNKNOWN}"),
     "an action of another attribute": _token(action="zkp.prove.country.gte"),
     "an action that is a prefix": _token(action="zkp.prove.ag.gte"),
     "an action with a wildcard": _token(action="zkp.prove.*.gte"),
     "an action pinned to 21": _token(action="zkp.prove.age.gte.21"),
-    "a credential that nobody has": _unknown_credential,
+    "a credential that no one has": _unknown_credential,
     "a credential of somebody else": _foreign_credential,
     "a bound on the country": lambda proving: proving.predicate.update(attributeName="country", value="JP"),
     "an attribute that is not there": lambda proving: proving.predicate.update(attributeName="height"),
@@ -106,7 +103,7 @@ def lets_within(world: World, what: str) -> None:
 
 @given("Hana's credential is valid from tomorrow on")
 def not_yet(world: World) -> None:
-    tomorrow = times.printed(datetime.now(UTC) + timedelta(days=1))
+    tomorrow = printed(datetime.now(UTC) + timedelta(days=1))
     world.notes["proving"] = Proving(world, issued={"validFrom": tomorrow})
     story(world)
 

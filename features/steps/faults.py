@@ -88,7 +88,7 @@ def busy(world: World) -> None:
 
 @when("the fault strikes and it is sent")
 def struck(world: World) -> None:
-    # Keys are remembered for two seconds; a fault of their store shows with one that nobody has asked for.
+    # Keys are remembered for two seconds; a fault of their store shows with one that no one has asked for.
     draft = world.notes["draft"]
     if "keys:" in world.notes["fault"] and any(scheme.startswith("ApiKey") for scheme in draft.operation.schemes):
         draft.headers["Authorization"] = f"ApiKey unknown-{time.monotonic_ns()}"

@@ -9,16 +9,20 @@ import orjson
 from pytest_bdd import given, parsers, then, when
 
 from features.document import Operation, operation
+from features.formats import from_base64url
+from features.merkle import (
+    Checkpoint,
+    KeptProof,
+    last_tile,
+    leaf_hash,
+    leaf_of,
+    leaf_with,
+    open_checkpoint,
+    unbundled,
+    verify_consistency,
+    verify_inclusion,
+)
 from features.world import DRAFTS, Draft, World
-from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
-from identity_core.domain.merkle.history import read_transaction
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.proof_text import TlogProof
-from identity_core.domain.merkle.proofs import verify_consistency, verify_inclusion
-from identity_core.domain.merkle.tiles import tiles_of, unbundled
-from identity_core.domain.merkle.tree import leaf_hash
 
 NOWHERE = "0" * 64
 ELSEWHERE: dict[str, tuple[str, dict[str, Any]]] = {
@@ -36,18 +40,18 @@ def receipt_of(world: World, name: str) -> dict[str, Any]:
     return world.person(name).created
 
 
-def key_of(world: World) -> VerifierKey:
-    return VerifierKey.parse(world.http().get("/api/v1/ledger/key").json()["verifierKey"])
+def key_of(world: World) -> str:
+    return str(world.http().get("/api/v1/ledger/key").json()["verifierKey"])
 
 
 def checkpoint_of(world: World) -> Checkpoint:
-    return open_checkpoint(world.http().get("/api/v1/ledger/checkpoint").content, key_of(world)).checkpoint
+    return open_checkpoint(world.http().get("/api/v1/ledger/checkpoint").content, key_of(world))
 
 
-def first_leaf(world: World, name: str) -> LogLeaf:
-    return read_transaction(
-        world.http().get(f"/api/v1/ledger/transactions/{receipt_of(world, name)['transactionHash']}").json()
-    )
+def first_transaction(world: World, name: str) -> dict[str, Any]:
+    path = f"/api/v1/ledger/transactions/{receipt_of(world, name)['transactionHash']}"
+    found: dict[str, Any] = world.http().get(path).json()
+    return found
 
 
 def drafted(world: World, found: Operation) -> Draft:
@@ -106,12 +110,10 @@ def fetches(world: World) -> None:
 @when("Vera reads the last tile and the last bundle")
 def reads_last(world: World) -> None:
     size = checkpoint_of(world).size
-    *_, tile = tiles_of(size, 0)
-    *_, bundle = tiles_of(size, None)
-    level, _, place = tile.path.partition("/")
+    place = last_tile(size)
     # The generated client writes the slashes as %2F.
-    world.notes["tile"] = world.call("getLedgerTile", level=level, tile=place).content
-    world.send(Draft(operation("getLedgerTile"), f"/ledger/tile/{bundle.path}"))
+    world.notes["tile"] = world.call("getLedgerTile", level="0", tile=place).content
+    world.send(Draft(operation("getLedgerTile"), f"/ledger/tile/entries/{place}"))
 
 
 @when("Vera reads the first bundle")
@@ -159,10 +161,10 @@ def first_entry(world: World, name: str) -> None:
     body = orjson.loads(world.answer.content)
     person = world.person(name)
     log = world.http().get(f"/api/v1/dids/{person.did}/log").content
-    assert base64url_decode(body["entry"]) == log.split(b"\n")[0]
+    assert from_base64url(body["entry"]) == log.split(b"\n")[0]
     assert (body["did"], body["versionId"]) == (person.did, 1)
     assert body["transactionHash"] == person.created["transactionHash"]
-    assert base64url_decode(body["leafHash"]) == leaf_hash(read_transaction(body).encode())
+    assert from_base64url(body["leafHash"]) == leaf_hash(leaf_of(body))
 
 
 @then(parsers.parse("the DID of {name} is in the block"))
@@ -174,18 +176,18 @@ def in_block(world: World, name: str) -> None:
 
 @then("it verifies a checkpoint")
 def verifies(world: World) -> None:
-    key = VerifierKey.parse(orjson.loads(world.answer.content)["verifierKey"])
+    key = orjson.loads(world.answer.content)["verifierKey"]
     open_checkpoint(world.http().get("/api/v1/ledger/checkpoint").content, key)
 
 
 @then(parsers.parse("the signature of the log covers the DID of {name}"))
 def covers(world: World, name: str) -> None:
-    checkpoint = open_checkpoint(world.answer.content, key_of(world)).checkpoint
-    leaf = first_leaf(world, name)
-    query: dict[str, Any] = {"transaction": leaf.transaction_hash, "size": checkpoint.size}
+    checkpoint = open_checkpoint(world.answer.content, key_of(world))
+    first = first_transaction(world, name)
+    query: dict[str, Any] = {"transaction": first["transactionHash"], "size": checkpoint.size}
     proof = world.http().get("/api/v1/ledger/proof/inclusion", params=query).json()
-    hashes = [base64url_decode(text) for text in proof["hashes"]]
-    verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, hashes, checkpoint.root)
+    hashes = [from_base64url(text) for text in proof["hashes"]]
+    verify_inclusion(leaf_hash(leaf_of(first)), first["sequence"] - 1, checkpoint.size, hashes, checkpoint.root)
 
 
 @then("the bundle hashes to the tile")
@@ -201,29 +203,29 @@ def immutable(world: World) -> None:
 @then("the proof leads from the entry to the signed root")
 def leads(world: World) -> None:
     body = orjson.loads(world.answer.content)
-    checkpoint = open_checkpoint(body["checkpoint"].encode(), key_of(world)).checkpoint
-    assert (body["treeSize"], base64url_decode(body["rootHash"])) == (checkpoint.size, checkpoint.root)
-    leaf = leaf_hash(first_leaf(world, "Hana").encode())
-    hashes = [base64url_decode(text) for text in body["hashes"]]
+    checkpoint = open_checkpoint(body["checkpoint"].encode(), key_of(world))
+    assert (body["treeSize"], from_base64url(body["rootHash"])) == (checkpoint.size, checkpoint.root)
+    leaf = leaf_hash(leaf_of(first_transaction(world, "Hana")))
+    hashes = [from_base64url(text) for text in body["hashes"]]
     verify_inclusion(leaf, body["leafIndex"], checkpoint.size, hashes, checkpoint.root)
 
 
 @then(parsers.parse("the text proves the first entry of the log of {name}"))
 def text_proves(world: World, name: str) -> None:
-    proof = TlogProof.parse(world.answer.content)
+    proof = KeptProof.parse(world.answer.content)
     did = world.person(name).did
     entry = world.http().get(f"/api/v1/dids/{did}/log").content.split(b"\n")[0]
-    leaf = LogLeaf.from_receipt(proof.extra or b"", index=proof.index, did=did, version=1, entry=entry)
-    checkpoint = open_checkpoint(proof.checkpoint, key_of(world)).checkpoint
-    verify_inclusion(leaf_hash(leaf.encode()), proof.index, checkpoint.size, proof.hashes, checkpoint.root)
+    leaf = leaf_with(proof.receipt, {"did": did, "versionId": 1}, proof.index + 1, entry)
+    checkpoint = open_checkpoint(proof.checkpoint, key_of(world))
+    verify_inclusion(leaf_hash(leaf), proof.index, checkpoint.size, proof.hashes, checkpoint.root)
     assert base64.b64encode(checkpoint.root) in world.answer.content
 
 
 @then("the log continues the checkpoint that Vera kept")
 def continues(world: World) -> None:
     body, held = orjson.loads(world.answer.content), world.notes["kept"]
-    roots = base64url_decode(body["firstRootHash"]), base64url_decode(body["secondRootHash"])
+    roots = from_base64url(body["firstRootHash"]), from_base64url(body["secondRootHash"])
     assert roots[0] == held.root
     assert body["second"] > held.size
-    hashes = [base64url_decode(text) for text in body["hashes"]]
-    verify_consistency(held.size, held.root, body["second"], roots[1], hashes)
+    hashes = [from_base64url(text) for text in body["hashes"]]
+    verify_consistency(held, Checkpoint(body["second"], roots[1]), hashes)

@@ -48,7 +48,7 @@ def comes_again(world: World) -> None:
 
 
 def fill(world: World, name: str) -> None:
-    """Calls back tokens that nobody has, which goes furthest, until the service has enough of it."""
+    """Calls back tokens that no one has, which goes furthest, until the service has enough of it."""
     for _ in range(ENOUGH):
         if call_back(world, name) == 429:
             return

@@ -6,11 +6,9 @@ import os
 
 from pytest_bdd import given, parsers, then, when
 
+from features.formats import DID_AUTH, RECOVERY_KEY, new_key
 from features.world import PURPOSES, World, fresh_address
-from identity_core.client import Signer
-from identity_core.domain import keys
-from identity_core.domain.challenge import hash_body
-from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.client import Signer, hash_body
 
 REFUSED_METHODS = {"GET": "PUT", "POST": "PUT", "PATCH": "PUT", "DELETE": "PUT"}
 
@@ -58,7 +56,7 @@ def forged(world: World) -> None:
         person = world.people["Hana"]
         digest, purpose = hash_body(draft.body), PURPOSES[draft.operation.operation_id]
         text = world.challenge(person.did, purpose=purpose, body_hash=digest)
-        mallory = Signer(person.did, keys.generate("Ed25519", os.urandom).secret)
+        mallory = Signer(person.did, new_key().secret)
         scheme = RECOVERY_KEY if purpose == "recover" else DID_AUTH
         draft.headers["Authorization"] = mallory.header(text, purpose=purpose, digest=digest, scheme=scheme)
     else:

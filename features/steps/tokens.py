@@ -10,7 +10,7 @@ from nacl.signing import VerifyKey
 from pytest_bdd import given, parsers, then, when
 
 from features.world import PREFIX, World
-from identity_core.domain import challenge
+from identity_core.client import hash_body
 
 
 def part(token: str, place: int) -> bytes:
@@ -46,7 +46,7 @@ def signs(world: World, name: str) -> None:
 
 @when(parsers.parse("{name} asks for two challenges that she will name and signs for a token with the second"))
 def signs_by_name(world: World, name: str) -> None:
-    person, digest = world.person(name), challenge.hash_body({})
+    person, digest = world.person(name), hash_body({})
     asked = [world.challenge(person.did, purpose="token", body_hash=digest, named=True) for _ in range(2)]
     assert asked[0] != asked[1]
     ask(world, {"Authorization": person.signer().header(asked[1], purpose="token", digest=digest, named=True)}, {})

@@ -13,7 +13,7 @@ Feature: List verifications
     Given a good request for listVerificationHistory
     When it is sent
     Then the answer is 200
-    And nobody may keep a copy of the answer
+    And no one may keep a copy of the answer
 
   @listVerificationHistory
   Scenario: The holder sees who verified, newest first
@@ -40,7 +40,7 @@ Feature: List verifications
     Then nothing is listed
 
   @listVerificationHistory
-  Scenario Outline: Nobody else sees anything
+  Scenario Outline: No one else sees anything
     Given Aki has a proof about Hana
     And Vera has verified it
     When <who> reads the verifications

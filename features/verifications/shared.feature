@@ -55,7 +55,7 @@ Feature: The door of verification is that of every operation
       | listAuditLines          |
 
   @401:AUTH_FAILED
-  Scenario Outline: A credential that nobody gave out is refused
+  Scenario Outline: A credential that no one gave out is refused
     Given a good request for <operation>
     When it is sent with a credential of somebody else's making
     Then the answer is 401 AUTH_FAILED
@@ -91,9 +91,9 @@ Feature: The door of verification is that of every operation
       | listAuditLines          |
 
   @404:DID_NOT_FOUND
-  Scenario Outline: A signature of a DID that nobody has
+  Scenario Outline: A signature of a DID that no one has
     Given a good request for <operation>
-    When it is sent under the signature of a DID that nobody has
+    When it is sent under the signature of a DID that no one has
     Then the answer is 404 DID_NOT_FOUND
 
     Examples:

@@ -1,5 +1,5 @@
 Feature: What was verified, and with what challenges
-  Vera verified Hana's proof. She sees that she did; Hana sees that Vera did; nobody else sees anything.
+  Vera verified Hana's proof. She sees that she did; Hana sees that Vera did; no one else sees anything.
 
   @400:INVALID_REQUEST
   Scenario Outline: A question that is none

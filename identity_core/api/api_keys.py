@@ -5,28 +5,32 @@ The text of a key is in the answers of createApiKey and rotateApiKey and nowhere
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
 
-from identity_core.api import did_parse, did_render
-from identity_core.api.request import Answer, Request
-from identity_core.domain import times
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.did import Did
-from identity_core.domain.scopes import require_targets
+from identity_core import wire
+from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.codec import times
+from identity_core.codec.structs import UNSET, UnsetType, given
+from identity_core.codec.times import printed, printed_or_none
+from identity_core.domain.activity import Event
+from identity_core.domain.callers import ApiKey, require_targets
+from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
-from identity_core.ports.repositories import AuditLog, AuditRow
-from identity_core.use_cases.api_keys.create import CreateApiKey, MintedKey, NewApiKey, say_which
-from identity_core.use_cases.api_keys.get import GetApiKey
-from identity_core.use_cases.api_keys.list import ListApiKeys
-from identity_core.use_cases.api_keys.revoke import RevokeApiKey
-from identity_core.use_cases.api_keys.rotate import RotateApiKey
-from identity_core.use_cases.api_keys.update import KEPT, KeyChanges, UpdateApiKey
-
-_NO_STORE: Final = ("Cache-Control", "no-store")
+from identity_core.use_cases.api_keys.manage import (
+    CreateApiKey,
+    GetApiKey,
+    KeyChanges,
+    ListApiKeys,
+    NewApiKey,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+    say_which,
+)
+from identity_core.use_cases.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,142 +43,132 @@ class ApiKeyHandlers:
     update: UpdateApiKey
     rotate: RotateApiKey
     revoke: RevokeApiKey
-    audit: AuditLog
+    record: Record
     clock: Clock
     fingerprint: Callable[[str], str]
 
     async def create_api_key(self, request: Request) -> Answer:
-        admin = _admin(request)
+        _admin(request)
         minted = await self.create(_wanted(request.body))
-        await self._record(request, admin, minted.key)
-        return self._issued(minted, {})
+        await self._record(request, minted.key)
+        body = wire.IssuedApiKey(api_key=minted.text, record=self._shown(minted.key))
+        return _issued(body, minted.key)
 
     async def list_api_keys(self, request: Request) -> Answer:
         _admin(request)
-        limit = request.query.get("limit", 50)
-        keys = await self.list(after=did_parse.cursor(request.query.get("cursor")), limit=limit + 1)
-        page = keys[:limit]
-        following = did_render.cursor(page[-1].id) if len(keys) > limit else None
-        return Answer(200, {"items": [self._shown(key) for key in page], "nextCursor": following}, headers=[_NO_STORE])
+        query: wire.ListApiKeysQuery = request.query
+        keys = await self.list(after=position(query.cursor), limit=query.limit + 1)
+        page, end = page_of(keys, query.limit)
+        items = tuple(self._shown(key) for key in page)
+        body = wire.ApiKeyList(items=items, next_cursor=None if end is None else cursor(end.id))
+        return Answer(200, body, headers=[NO_STORE])
 
     async def get_api_key(self, request: Request) -> Answer:
         _admin(request)
-        return Answer(200, self._shown(await self.get(request.path["keyId"])), headers=[_NO_STORE])
+        return Answer(200, self._shown(await self.get(request.path["keyId"])), headers=[NO_STORE])
 
     async def update_api_key(self, request: Request) -> Answer:
-        admin = _admin(request)
+        _admin(request)
         key = await self.update(request.path["keyId"], _changes(request.body))
-        await self._record(request, admin, key)
-        return Answer(200, self._shown(key), headers=[_NO_STORE])
+        await self._record(request, key)
+        return Answer(200, self._shown(key), headers=[NO_STORE])
 
     async def rotate_api_key(self, request: Request) -> Answer:
-        admin = _admin(request)
-        grace = timedelta(seconds=request.body.get("graceSeconds", 0))
+        _admin(request)
+        wish: wire.RotateApiKeyRequest = request.body
+        grace = timedelta(seconds=given(wish.grace_seconds, 0))
         rotated = await self.rotate(request.path["keyId"], grace=grace)
-        await self._record(request, admin, rotated.predecessor, successor=rotated.successor.key.id)
-        return self._issued(rotated.successor, {"predecessor": self._shown(rotated.predecessor)})
+        await self._record(request, rotated.predecessor, successor=rotated.successor.key.id)
+        successor = rotated.successor
+        body = wire.RotatedApiKey(
+            api_key=successor.text,
+            record=self._shown(successor.key),
+            predecessor=self._shown(rotated.predecessor),
+        )
+        return _issued(body, successor.key)
 
     async def revoke_api_key(self, request: Request) -> Answer:
-        admin = _admin(request)
+        _admin(request)
         key = await self.revoke(request.path["keyId"])
-        await self._record(request, admin, key)
-        return Answer(200, self._shown(key), headers=[_NO_STORE])
+        await self._record(request, key)
+        return Answer(200, self._shown(key), headers=[NO_STORE])
 
-    def _issued(self, minted: MintedKey, more: Mapping[str, Any]) -> Answer:
-        body = {"apiKey": minted.text, "record": self._shown(minted.key), **more}
-        return Answer(201, body, headers=[_NO_STORE, ("Location", f"/api/v1/admin/api-keys/{minted.key.id}")])
-
-    def _shown(self, key: ApiKey) -> dict[str, JsonValue]:
+    def _shown(self, key: ApiKey) -> wire.ApiKeyRecord:
         return _record(key, self.fingerprint(key.digest))
 
-    async def _record(self, request: Request, admin: Caller, key: ApiKey, **details: JsonValue) -> None:
-        await self.audit.write(
-            AuditRow(
-                at=self.clock.now(),
-                request_id=request.request_id,
-                operation=request.operation_id,
-                caller=admin.identity,
-                fingerprint=admin.api_key.fingerprint if admin.api_key else None,
-                target=key.id,
-                outcome="done",
-                details={
-                    "name": key.name,
-                    "fingerprint": self.fingerprint(key.digest),
-                    "admin": key.scopes is None,
-                    **details,
-                },
-            )
-        )
+    async def _record(self, request: Request, key: ApiKey, **more: JsonValue) -> None:
+        details: dict[str, JsonValue] = {
+            "name": key.name,
+            "fingerprint": self.fingerprint(key.digest),
+            "admin": key.scopes is None,
+            **more,
+        }
+        await self.record(request.context, Event(target=key.id, details=details), self.clock.now())
 
 
-def _admin(request: Request) -> Caller:
-    """The caller, who is an admin. Raises ``Forbidden``."""
-    caller = did_parse.caller(request)
-    caller.require_admin()
-    return caller
+def _issued(body: wire.IssuedApiKey | wire.RotatedApiKey, key: ApiKey) -> Answer:
+    return Answer(201, body, headers=[NO_STORE, ("Location", f"/api/v1/admin/api-keys/{key.id}")])
 
 
-def _wanted(body: Mapping[str, Any]) -> NewApiKey:
-    scopes = say_which(body.get("admin"), body.get("scopes"))
-    require_targets(scopes, said="allowedTargets" in body)
+def _admin(request: Request) -> None:
+    """Raises ``Forbidden`` unless the caller is an admin."""
+    request.authenticated.require_admin()
+
+
+def _wanted(body: wire.CreateApiKeyRequest) -> NewApiKey:
+    scopes = say_which(given(body.admin, None), given(body.scopes, None))
+    require_targets(scopes, said=body.allowed_targets is not UNSET)
     return NewApiKey(
-        name=body["name"],
+        name=body.name,
         scopes=scopes,
-        allowed_targets=_targets(body.get("allowedTargets")),
-        requests_per_second=_rate(body.get("requestsPerSecond")),
-        burst=body.get("burst"),
-        expires_at=_time(body.get("expiresAt")),
+        allowed_targets=given(_targets(body.allowed_targets), None),
+        requests_per_second=given(body.requests_per_second, None),
+        burst=given(body.burst, None),
+        expires_at=given(_time(body.expires_at), None),
     )
 
 
-def _changes(body: Mapping[str, Any]) -> KeyChanges:
-    """Members that are absent are kept; ``admin`` and ``scopes`` together say one thing."""
-    says_rights = "admin" in body or "scopes" in body
+def _changes(body: wire.UpdateApiKeyRequest) -> KeyChanges:
+    """``admin`` and ``scopes`` together say one thing."""
+    says_rights = body.admin is not UNSET or body.scopes is not UNSET
     return KeyChanges(
-        name=body.get("name", KEPT),
-        scopes=say_which(body.get("admin"), body.get("scopes")) if says_rights else KEPT,
-        allowed_targets=_targets(body["allowedTargets"]) if "allowedTargets" in body else KEPT,
-        requests_per_second=_rate(body["requestsPerSecond"]) if "requestsPerSecond" in body else KEPT,
-        burst=body.get("burst", KEPT),
-        expires_at=_time(body["expiresAt"]) if "expiresAt" in body else KEPT,
+        name=body.name,
+        scopes=say_which(given(body.admin, None), given(body.scopes, None)) if says_rights else UNSET,
+        allowed_targets=_targets(body.allowed_targets),
+        requests_per_second=body.requests_per_second,
+        burst=body.burst,
+        expires_at=_time(body.expires_at),
     )
 
 
-def _targets(dids: list[str] | None) -> frozenset[str] | None:
+def _targets(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:
     """Raises ``InvalidRequest``: an allowlist with a slip in it would lock out whom it should let in."""
     try:
-        return None if dids is None else frozenset(str(Did.parse(did)) for did in dids)
+        return frozenset(str(Did.parse(did)) for did in dids) if isinstance(dids, tuple) else dids
     except InvalidDid as error:
         raise InvalidRequest("allowedTargets holds DIDs.", details={"field": "allowedTargets"}) from error
 
 
-def _rate(rate: float | None) -> float | None:
-    return None if rate is None else float(rate)
-
-
-def _time(text: str | None) -> datetime | None:
-    if text is None:
-        return None
+def _time(text: str | UnsetType | None) -> datetime | UnsetType | None:
     try:
-        return times.parse(text)
+        return times.parse(text) if isinstance(text, str) else text
     except ValueError as error:
         raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
 
 
-def _record(key: ApiKey, fingerprint: str) -> dict[str, JsonValue]:
-    """``ApiKeyRecord`` of the document."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "fingerprint": fingerprint,
-        "admin": key.scopes is None,
-        "scopes": None if key.scopes is None else [*sorted(key.scopes)],
-        "allowedTargets": None if key.allowed_targets is None else [*sorted(key.allowed_targets)],
-        "requestsPerSecond": key.requests_per_second,
-        "burst": key.burst,
-        "createdAt": times.printed(key.created_at),
-        "expiresAt": None if key.expires_at is None else times.printed(key.expires_at),
-        "revokedAt": None if key.revoked_at is None else times.printed(key.revoked_at),
-        "lineage": key.lineage,
-        "source": key.source,
-    }
+def _record(key: ApiKey, fingerprint: str) -> wire.ApiKeyRecord:
+    return wire.ApiKeyRecord(
+        id=key.id,
+        name=key.name,
+        fingerprint=fingerprint,
+        admin=key.scopes is None,
+        scopes=None if key.scopes is None else tuple(sorted(key.scopes)),
+        allowed_targets=None if key.allowed_targets is None else tuple(sorted(key.allowed_targets)),
+        requests_per_second=key.requests_per_second,
+        burst=key.burst,
+        created_at=printed(key.created_at),
+        expires_at=printed_or_none(key.expires_at),
+        revoked_at=printed_or_none(key.revoked_at),
+        lineage=key.lineage,
+        source=key.source,
+    )

@@ -15,8 +15,8 @@ from typing import Any
 from identity_core.api.connexion_parts import ConnexionMiddleware, LifespanMiddleware, as_it_is
 from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
-from identity_core.api.docs import docs_pages, document_page
 from identity_core.api.guard import Guard, Observe
+from identity_core.api.pages import docs_pages, document_page
 from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Admission, Around, Handler
 from identity_core.api.transport import Receive, Scope, Send
@@ -26,7 +26,7 @@ Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
 # These operations answer whatever the load.
 ALWAYS_ANSWERED = ("getHealth", "getReadiness")
 
-# The paths at the root that are operations of the document (contract.md §1).
+# The paths at the root that are operations of the document (openapi/DECISIONS.md §1.1).
 ROOT_ALIASES = {
     "/.well-known/jwks.json": "getJwks",
     "/auth/challenge": "getDidAuthChallenge",
@@ -65,7 +65,7 @@ def build_app(
     the requests in progress, ``max_body`` the octets of a body, ``body_seconds`` the time that it may take.
     ``verify`` checks every answer against the document: for tests and staging. ``validate`` holds the document itself against
     the schema of OpenAPI; the one that ships with the package needs it at no start.
-    ``lifespan`` None means that whoever wraps the application answers the server's lifespan events.
+    ``lifespan`` None means that the wrapper of the application answers the server's lifespan events.
     Raises ``ContractError`` in one line, or Connexion's ``InvalidSpecification``.
     """
     value: dict[str, Any] = dict(document.value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.api.auth import NO_STORE
-from identity_core.api.request import Answer, Request
-from identity_core.use_cases.audit.list import ListAuditLines
+from identity_core import wire
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.use_cases.audit import ListAuditLines
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +16,10 @@ class AuditHandlers:
     lines: ListAuditLines
 
     async def list_audit_lines(self, request: Request) -> Answer:
-        after = request.query.get("after", 0)
-        lines = await self.lines(request.authenticated, after=after, limit=request.query.get("limit", 100))
-        items = [{"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()} for one in lines]
-        body = {"items": items, "nextAfter": lines[-1].sequence if lines else after}
+        query: wire.ListAuditLinesQuery = request.query
+        lines = await self.lines(query, request.authenticated)
+        items = tuple(
+            wire.AuditLine(sequence=one.sequence, line=one.line.decode(), link=one.link.hex()) for one in lines
+        )
+        body = wire.AuditLog(items=items, next_after=lines[-1].sequence if lines else query.after)
         return Answer(200, body, headers=[NO_STORE])

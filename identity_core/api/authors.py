@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_core.domain.caller import Caller
-from identity_core.errors import JsonValue
+from identity_core.codec.structs import UNSET
+from identity_core.domain.callers import Caller
+from identity_core.wire import Author, Revoker
 
 _API_KEY: Final = "apiKey:"
 
 
-def author(text: str, reader: Caller | None) -> dict[str, JsonValue]:
+def author(text: str, reader: Caller | None) -> Author:
     """The author of ``Caller.author``, for ``reader`` (None for a stranger)."""
     if not text.startswith(_API_KEY):
-        return {"kind": "did", "did": text}
-    shown: dict[str, JsonValue] = {"kind": "apiKey"}
-    if sees_keys(reader):
-        shown["fingerprint"] = text.removeprefix(_API_KEY)
-    return shown
+        return Author(kind="did", did=text)
+    return Author(kind="apiKey", fingerprint=text.removeprefix(_API_KEY) if sees_keys(reader) else UNSET)
+
+
+def revoker(text: str | None, reader: Caller | None) -> Revoker | None:
+    """The same of who revoked it, None for no one."""
+    if text is None:
+        return None
+    who = author(text, reader)
+    return Revoker(kind=who.kind, did=who.did, fingerprint=who.fingerprint)
 
 
 def sees_keys(reader: Caller | None) -> bool:

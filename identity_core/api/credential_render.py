@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 from identity_core.api.authors import author
-from identity_core.api.did_render import NO_STORE, cursor
-from identity_core.api.request import Answer
+from identity_core.api.request import NO_STORE, Answer, cursor
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain import schema_json, verifiable_credential
-from identity_core.domain.caller import Caller
-from identity_core.domain.credential import Credential
-from identity_core.domain.schema import Schema
-from identity_core.domain.times import printed, printed_exactly
+from identity_core.codec.times import printed, printed_exactly
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import verifiable_credential
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
-from identity_core.use_cases.credentials.get_status_list import SignedStatusList
-from identity_core.use_cases.credentials.sealed_credentials import ShownCredential
+from identity_core.use_cases.credentials.sealed import ShownCredential
+from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.use_cases.credentials.verify import CredentialVerification
 
 PREFIX: Final = "/api/v1"
@@ -29,7 +29,7 @@ _FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
 _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 
 
-def schema(registered: RegisteredSchema, reader: Caller | None) -> dict[str, JsonValue]:
+def schema(registered: RegisteredSchema, reader: Caller | None) -> dict[str, Any]:
     """The JSON of a registered schema, for ``reader`` (None for everybody)."""
     return {
         **schema_json.to_json(registered.definition),
@@ -65,7 +65,7 @@ def schemas(page: SchemaPage) -> Answer:
     return Answer(200, {"items": items, "nextCursor": following}, headers=[_FOR_A_WHILE])
 
 
-def record(credential: Credential, shown: dict[str, JsonValue] | None, reader: Caller) -> dict[str, JsonValue]:
+def record(credential: Credential, shown: dict[str, JsonValue] | None, reader: Caller) -> dict[str, Any]:
     """The JSON of a record; ``shown`` is the credential itself, or None."""
     return {
         "id": credential.id,
@@ -138,7 +138,7 @@ def _cached(made: SignedStatusList) -> list[tuple[str, str]]:
     return [("ETag", etag(made)), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
 
 
-def _with_values(seen: ShownCredential, base_url: str, reader: Caller) -> dict[str, JsonValue]:
+def _with_values(seen: ShownCredential, base_url: str, reader: Caller) -> dict[str, Any]:
     shown = None
     if seen.witness is not None:
         shown = verifiable_credential.to_json(seen.credential, seen.witness, base_url)

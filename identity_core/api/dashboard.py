@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.api import anchor_render, paging
-from identity_core.api.auth import NO_STORE
-from identity_core.api.request import Answer, Request
-from identity_core.domain.times import printed
-from identity_core.errors import JsonValue
-from identity_core.ports.timeline import TimelineQuery, TimelineRow
-from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
+from identity_core import wire
+from identity_core.api.anchors import anchor
+from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, cursor, page_of, position
+from identity_core.codec.times import printed
+from identity_core.ports.activity import TimelineRow
+from identity_core.use_cases.dashboard import GetDashboardTimeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,35 +19,27 @@ class DashboardHandlers:
     timeline: GetDashboardTimeline
 
     async def get_dashboard_timeline(self, request: Request) -> Answer:
-        query = request.query
-        limit = query.get("limit", 50)
-        wish = TimelineQuery(
-            dids=None,
-            kind=query.get("kind"),
-            since=paging.time_in(query, "after"),
-            until=paging.time_in(query, "before"),
-            before=paging.row_cursor(query),
-            limit=limit + 1,
-        )
-        page, following = paging.page_of(await self.timeline(wish, request.authenticated), limit)
-        return Answer(200, {"items": [_item(row) for row in page], "nextCursor": following}, headers=[NO_STORE])
+        query: wire.GetDashboardTimelineQuery = request.query
+        rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID))
+        page, end = page_of(rows, query.limit)
+        following = None if end is None else cursor(end.id)
+        return Answer(200, wire.Timeline(items=tuple(map(_item, page)), next_cursor=following), headers=[NO_STORE])
 
 
-def _item(row: TimelineRow) -> dict[str, JsonValue]:
-    """``TimelineItem`` of the document."""
+def _item(row: TimelineRow) -> wire.TimelineItem:
     entry = row.entry
-    return {
-        "id": row.id,
-        "at": printed(entry.at),
-        "kind": entry.kind,
-        "outcome": entry.outcome,
-        "code": entry.code,
-        "actor": entry.actor,
-        "holderDid": entry.holder,
-        "agentDid": entry.agent,
-        "issuerDid": entry.issuer,
-        "delegationId": entry.delegation_id,
-        "credentialId": entry.credential_id,
-        "proofId": entry.proof_id,
-        "anchor": anchor_render.anchor(row.anchor),
-    }
+    return wire.TimelineItem(
+        id=row.id,
+        at=printed(entry.at),
+        kind=entry.kind,
+        outcome=entry.outcome,
+        code=entry.code,
+        actor=entry.actor,
+        holder_did=entry.holder,
+        agent_did=entry.agent,
+        issuer_did=entry.issuer,
+        delegation_id=entry.delegation_id,
+        credential_id=entry.credential_id,
+        proof_id=entry.proof_id,
+        anchor=anchor(row.anchor),
+    )

@@ -1,22 +1,29 @@
-"""The handlers of the tag ``delegations``."""
+"""The handlers of the tag ``delegations``, and delegations as they answer. Answers may not be cached."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from identity_core.api import delegation_parse, delegation_render, did_parse
-from identity_core.api.request import Answer, Request
+from identity_core import wire
+from identity_core.api.authors import author, revoker
+from identity_core.api.request import NO_STORE, Answer, Request, cursor, position
+from identity_core.codec.times import micros, moment, printed, printed_or_none
+from identity_core.domain.callers import Caller
+from identity_core.errors import JsonValue
+from identity_core.ports.delegations import DelegationPosition
+from identity_core.use_cases.delegations.change import (
+    DeleteDelegation,
+    ResumeDelegation,
+    RevokeDelegation,
+    RevokeIbct,
+    SuspendDelegation,
+)
 from identity_core.use_cases.delegations.create import CreateDelegation
-from identity_core.use_cases.delegations.get import GetDelegation
-from identity_core.use_cases.delegations.list import ListDelegations
-from identity_core.use_cases.delegations.resume import ResumeDelegation
-from identity_core.use_cases.delegations.revoke import RevokeDelegation
-from identity_core.use_cases.delegations.revoke_ibct import RevokeIbct
-from identity_core.use_cases.delegations.suspend import SuspendDelegation
-from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.delegations.read import GetDelegation, ListDelegations, ShownDelegation
 
-_NO_STORE: Final = ("Cache-Control", "no-store")
+_CURSOR: Final = "[0-9]{1,17} [0-9a-f-]{36}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,52 +31,113 @@ class DelegationHandlers:
     """createDelegation, listDelegations, getDelegation, deleteDelegation, revokeDelegation, suspendDelegation, resumeDelegation,
     revokeIbct."""
 
-    reader: DidReader
     create: CreateDelegation
     list: ListDelegations
     get: GetDelegation
     revoke: RevokeDelegation
+    delete: DeleteDelegation
     suspend: SuspendDelegation
     resume: ResumeDelegation
     ibct: RevokeIbct
 
     async def create_delegation(self, request: Request) -> Answer:
-        wish = delegation_parse.creation(request.body, self.reader.parse)
-        shown = await self.create(wish, did_parse.occasion(request))
+        shown = await self.create(request.body, request.context)
         location = ("Location", f"/api/v1/delegations/{shown.delegation.id}")
-        return Answer(201, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE, location])
+        return Answer(201, delegation(shown, request.authenticated), headers=[NO_STORE, location])
 
     async def list_delegations(self, request: Request) -> Answer:
-        page = await self.list(
-            delegation_parse.query(request.query, self.reader.parse),
-            request.authenticated,
-            after=delegation_parse.position(request.query.get("cursor")),
-            limit=request.query.get("limit", 50),
-        )
-        return Answer(200, delegation_render.page(page, request.authenticated), headers=[_NO_STORE])
+        query: wire.ListDelegationsQuery = request.query
+        reader = request.authenticated
+        found = await self.list(query, reader, after=_position(query.cursor))
+        end = None if found.end is None else cursor(f"{micros(found.end.created_at)} {found.end.id}")
+        items = tuple(delegation(shown, reader) for shown in found.items)
+        return Answer(200, wire.DelegationList(items=items, next_cursor=end), headers=[NO_STORE])
 
     async def get_delegation(self, request: Request) -> Answer:
-        shown = await self.get(request.path["delegationId"], request.authenticated)
-        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
+        return _shown(await self.get(request.path["delegationId"], request.authenticated), request)
 
     async def delete_delegation(self, request: Request) -> Answer:
-        shown = await self.revoke(request.path["delegationId"], None, did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
+        return _shown(await self.delete(request.path["delegationId"], request.context), request)
 
     async def revoke_delegation(self, request: Request) -> Answer:
-        reason = request.body.get("reason")
-        shown = await self.revoke(request.path["delegationId"], reason, did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
+        revoked = await self.revoke(request.path["delegationId"], request.body, request.context)
+        return _shown(revoked, request)
 
     async def suspend_delegation(self, request: Request) -> Answer:
-        shown = await self.suspend(request.path["delegationId"], did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
+        return _shown(await self.suspend(request.path["delegationId"], request.context), request)
 
     async def resume_delegation(self, request: Request) -> Answer:
-        shown = await self.resume(request.path["delegationId"], did_parse.occasion(request))
-        return Answer(200, delegation_render.record(shown, request.authenticated), headers=[_NO_STORE])
+        return _shown(await self.resume(request.path["delegationId"], request.context), request)
 
     async def revoke_ibct(self, request: Request) -> Answer:
-        wish = delegation_parse.ibct_revocation(request.body, self.reader.parse)
-        revoked = await self.ibct(wish, did_parse.occasion(request))
-        return Answer(200, delegation_render.revoked_ibct(wish, revoked), headers=[_NO_STORE])
+        wish: wire.RevokeIbctRequest = request.body
+        revoked = await self.ibct(wish, request.context)
+        body = wire.RevokedIbct(
+            invoker=wish.invoker,
+            id=wish.id,
+            nonce=wish.nonce,
+            revoked_at=printed(revoked.revoked_at),
+            kept_until=printed(revoked.keep_until),
+        )
+        return Answer(200, body, headers=[NO_STORE])
+
+
+def delegation(shown: ShownDelegation, reader: Caller) -> wire.Delegation:
+    """A delegation, for ``reader``."""
+    one = shown.delegation
+    return wire.Delegation(
+        id=one.id,
+        uri=f"urn:uuid:{one.id}",
+        holder_did=str(one.holder),
+        agent_did=str(one.agent),
+        grantor_did=str(one.grantor),
+        parent_id=one.parent_id,
+        actions=tuple(map(str, one.grants)),
+        predicates=tuple(map(_predicate, one.predicates)),
+        credential_ids=one.credential_ids,
+        schema_ids=one.schema_ids,
+        verifiers=one.verifiers,
+        autonomy_level=one.autonomy_level,
+        effective_autonomy_level=shown.effective_autonomy,
+        max_uses=one.max_uses,
+        uses=one.uses,
+        max_refusals=one.max_refusals,
+        refusals=one.refusals,
+        max_thresholds=one.max_thresholds,
+        thresholds=one.thresholds,
+        max_depth=one.max_depth,
+        not_before=printed(one.not_before),
+        expires_at=printed(one.expires_at),
+        purpose=one.purpose,
+        status=shown.status.value,
+        suspended_reason=one.suspended_reason and one.suspended_reason.value,
+        created_at=printed(one.created_at),
+        created_by=author(one.created_by, reader),
+        revoked_at=printed_or_none(one.revoked_at),
+        revoked_by=revoker(one.revoked_by, reader),
+        revocation_reason=one.revocation_reason,
+        version=one.version,
+        holder_proof=_object(one.holder_proof),
+        signed_request=_object(one.signed_request),
+    )
+
+
+def _predicate(kept: Mapping[str, Any]) -> wire.PinnedPredicate:
+    return wire.PinnedPredicate(attribute_name=kept["attributeName"], type=kept["type"], values=tuple(kept["values"]))
+
+
+def _shown(shown: ShownDelegation, request: Request) -> Answer:
+    return Answer(200, delegation(shown, request.authenticated), headers=[NO_STORE])
+
+
+def _position(cursor: str | None) -> DelegationPosition | None:
+    """Where the last page ended. Raises ``InvalidRequest`` for a cursor that is none of ours."""
+    text = position(cursor, _CURSOR)
+    if text is None:
+        return None
+    created_at, _, delegation_id = text.partition(" ")
+    return DelegationPosition(moment(int(created_at)), delegation_id)
+
+
+def _object(value: Mapping[str, JsonValue] | None) -> dict[str, Any] | None:
+    return None if value is None else dict(value)

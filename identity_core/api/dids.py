@@ -1,32 +1,38 @@
-"""The handlers of the tag ``dids``: parse, call, render.
-
-Bodies have passed the document's schemas when they arrive here; what is left to parse are values (DIDs, times, which
-members belong together).
-"""
+"""The handlers of the tag ``dids``, and versions of a DID as they answer."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Final
 
 import orjson
 
-from identity_core.api import did_parse, did_render
-from identity_core.api.dids_cache import AnswerCache
-from identity_core.api.errors import error_answer
-from identity_core.api.negotiation import negotiate
-from identity_core.api.request import Answer, Parts, Request
-from identity_core.errors import DidDeactivated
-from identity_core.use_cases.dids.create import CreateDid
-from identity_core.use_cases.dids.deactivate import DeactivateDid
-from identity_core.use_cases.dids.get_log import GetDidLog
-from identity_core.use_cases.dids.list_history import ListDidHistory
-from identity_core.use_cases.dids.list_owned import ListDids
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.recover import RecoverDid
-from identity_core.use_cases.dids.resolve import Resolution, ResolveDid
-from identity_core.use_cases.dids.rotate_key import RotateDidKey
-from identity_core.use_cases.dids.update import UpdateDid
+from identity_core import wire
+from identity_core.api import caching
+from identity_core.api.caching import AnswerCache, etag_matches, if_match
+from identity_core.api.errors import error_answer, negotiate
+from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
+from identity_core.codec import times
+from identity_core.codec.structs import UNSET
+from identity_core.codec.times import printed
+from identity_core.domain.dids.did import Did
+from identity_core.errors import DidDeactivated, InternalError, InvalidRequest
+from identity_core.ports.ledger import Receipt
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
+from identity_core.use_cases.dids.create import Created, CreateDid, IssuedKey
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
+
+_VERSION: Final = "[1-9][0-9]{0,9}"
+_NAMED: Final = {
+    "authentication": "authentication",
+    "keyAgreement": "key_agreement",
+    "assertionMethod": "assertion_method",
+    "recovery": "recovery",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,93 +52,233 @@ class DidHandlers:
     cache: AnswerCache
 
     async def create_did(self, request: Request) -> Answer:
-        did_parse.caller(request).require_key("dids:create")
-        created = await self.create(did_parse.creation(request.body), did_parse.occasion(request))
-        return did_render.created(created)
+        request.authenticated.require_key("dids:create")
+        return created(await self.create(request.body, request.context))
 
     async def list_dids(self, request: Request) -> Answer:
-        limit = request.query.get("limit", 50)
-        after = did_parse.cursor(request.query.get("cursor"))
-        heads = await self.owned(did_parse.caller(request), after=after, limit=limit + 1)
-        return did_render.listing(heads, limit)
+        query: wire.ListDidsQuery = request.query
+        heads = await self.owned(request.authenticated, after=position(query.cursor), limit=query.limit + 1)
+        return listing(heads, query.limit)
 
     async def resolve_did(self, request: Request) -> Answer:
-        media = negotiate(request.header("accept"), did_render.RESOLUTION_MEDIA)
-        selected = bool(request.query)
+        media = negotiate(request.header("accept"), caching.RESOLUTION_MEDIA)
+        query: wire.ResolveDidQuery = request.query
+        selected = query.version_id is not None or query.version_time is not None
         text = request.path["did"]
         cached = None if selected else self.cache.find(text, media)
         if cached is None:
             started = time.perf_counter_ns()
             did = self.reader.parse(text)
-            resolution = await self.resolve(did, **did_parse.selection(request.query))
+            # They exclude each other (DID Resolution §4.1).
+            if query.version_id is not None and query.version_time is not None:
+                raise InvalidRequest("versionId and versionTime exclude each other.")
+            version_time = times.optional(query.version_time, "versionTime")
+            resolution = await self.resolve(did, version_id=query.version_id, version_time=version_time)
             if resolution.deactivated:
-                return self._gone(request, resolution, media, selected=selected)
+                return _gone(request, resolution, media, selected=selected)
             duration = (time.perf_counter_ns() - started) // 1_000_000
-            cached = did_render.resolution(resolution, media, duration, request.query, self.reader.clock.now())
+            cached = caching.resolution(resolution, media, duration, query, self.reader.clock.now())
             if not selected:
                 self.cache.keep(text, media, cached)
-        if did_parse.etag_matches(request.header("if-none-match"), cached.etag):
+        if etag_matches(request.header("if-none-match"), cached.etag):
             return cached.not_modified
         return cached.answer
 
-    def _gone(self, request: Request, resolution: Resolution, media: str, *, selected: bool) -> Answer:
-        error = DidDeactivated(details=did_render.deactivation(resolution))
-        answer = error_answer(error, request.request_id)
-        body = orjson.loads(answer.body) if isinstance(answer.body, bytes) else answer.body
-        body.update(did_render.gone(resolution, media, selected=selected))
-        return Answer(answer.status, body, headers=answer.headers)
-
     async def update_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        operations = did_parse.operations(request.body, did)
-        version = await self.update(
-            did,
-            operations,
-            did_parse.authorization(request),
-            did_parse.occasion(request),
-            if_match=did_parse.if_match(request),
-        )
-        return did_render.updated(version)
+        expected = if_match(request)
+        version = await self.update(did, request.body, request.authorization, request.context, if_match=expected)
+        return updated(version)
 
     async def deactivate_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        version = await self.deactivate(
-            did,
-            confirm=request.body["confirm"],
-            authorization=did_parse.authorization(request),
-            occasion=did_parse.occasion(request, note=request.body.get("reason")),
-            if_match=did_parse.if_match(request),
-        )
-        return did_render.deactivated(version)
+        expected = if_match(request)
+        version = await self.deactivate(did, request.body, request.authorization, request.context, if_match=expected)
+        return deactivated(version)
 
     async def rotate_did_key(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        rotated = await self.rotate(
-            did,
-            did_parse.rotation(request.body, did),
-            did_parse.authorization(request),
-            did_parse.occasion(request),
-            if_match=did_parse.if_match(request),
-        )
-        return did_render.rotated(rotated)
+        expected = if_match(request)
+        return rotated(await self.rotate(did, request.body, request.authorization, request.context, if_match=expected))
 
     async def recover_did(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
-        recovered = await self.recover(
-            did, did_parse.recovery(request.body), did_parse.authorization(request), did_parse.occasion(request)
-        )
-        return did_render.recovered(recovered)
+        return recovered(await self.recover(did, request.body, request.authorization, request.context))
 
     async def list_did_history(self, request: Request) -> Answer:
         did = self.reader.parse(request.path["did"])
+        query: wire.ListDidHistoryQuery = request.query
+        after = position(query.cursor, _VERSION)
         page = await self.history(
-            did,
-            after=did_parse.version_cursor(request.query.get("cursor")),
-            limit=request.query.get("limit", 50),
-            descending=request.query.get("order", "asc") == "desc",
+            did, after=None if after is None else int(after), limit=query.limit, descending=query.order == "desc"
         )
-        return did_render.history_page(did, page, include_document=request.query.get("includeDocument", False))
+        return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
         log = await self.log(self.reader.parse(request.path["did"]))
         return Answer(200, Parts(log.octets, log.pages), media_type="application/jsonl")
+
+
+def issued_key(key: IssuedKey) -> wire.IssuedKey:
+    """The private key is there only when there is one to return."""
+    return wire.IssuedKey(
+        key_id=key.key_id, public_key=key.public, private_key=UNSET if key.secret is None else key.secret
+    )
+
+
+def issued_keys(keys: Sequence[IssuedKey]) -> wire.IssuedKeys:
+    """Entries by purpose; the second of a purpose, and purposes without an entry of their own, go to ``additional``."""
+    entries: dict[str, wire.IssuedKey] = {}
+    additional: list[wire.AdditionalIssuedKey] = []
+    for key in keys:
+        name, shown = _NAMED.get(key.purpose), issued_key(key)
+        if name is not None and name not in entries:
+            entries[name] = shown
+        else:
+            additional.append(
+                wire.AdditionalIssuedKey(
+                    key_id=shown.key_id,
+                    public_key=shown.public_key,
+                    private_key=shown.private_key,
+                    purpose=key.purpose,
+                )
+            )
+    return wire.IssuedKeys(
+        authentication=entries.get("authentication", UNSET),
+        key_agreement=entries.get("key_agreement", UNSET),
+        assertion_method=entries.get("assertion_method", UNSET),
+        recovery=entries.get("recovery", UNSET),
+        additional=tuple(additional) or UNSET,
+    )
+
+
+def created(result: Created) -> Answer:
+    """201 with the document, the keys and the receipt."""
+    version = result.version
+    did, receipt = str(version.state.did), _receipt(version)
+    body = wire.CreatedDid(
+        did=did,
+        did_document=version.state.document.to_json(),
+        keys=issued_keys(result.keys),
+        transaction_hash=receipt.transaction_hash,
+        block_number=receipt.block_number,
+    )
+    return Answer(201, body, headers=[NO_STORE, ("Location", f"/api/v1/dids/{did}"), _etag(version)])
+
+
+def updated(version: IndexedVersion) -> Answer:
+    """200 with the new state."""
+    receipt = _receipt(version)
+    body = wire.UpdatedDid(
+        did=str(version.state.did),
+        did_document=version.state.document.to_json(),
+        version_id=version.state.version_id,
+        updated=printed(version.state.updated_at),
+        transaction_hash=receipt.transaction_hash,
+        block_number=receipt.block_number,
+    )
+    return Answer(200, body, headers=[NO_STORE, _etag(version)])
+
+
+def deactivated(version: IndexedVersion) -> Answer:
+    """200 as the specification shows it."""
+    receipt = _receipt(version)
+    body = wire.DeactivatedDid(
+        did=str(version.state.did),
+        deactivated=True,
+        transaction_hash=receipt.transaction_hash,
+        block_number=receipt.block_number,
+    )
+    return Answer(200, body, headers=[NO_STORE, _etag(version)])
+
+
+def rotated(result: Rotated) -> Answer:
+    """200 with the new key, once, and the end of the grace period."""
+    receipt = _receipt(result.version)
+    body = wire.RotatedDidKey(
+        new_key=issued_key(result.new_key),
+        grace_period_end=printed(result.grace_period_end),
+        version_id=result.version.state.version_id,
+        transaction_hash=receipt.transaction_hash,
+        block_number=receipt.block_number,
+    )
+    return Answer(200, body, headers=[NO_STORE, _etag(result.version)])
+
+
+def recovered(result: Recovered) -> Answer:
+    """200 with the new state and the next recovery key."""
+    version, receipt = result.version, _receipt(result.version)
+    body = wire.RecoveredDid(
+        did=str(version.state.did),
+        did_document=version.state.document.to_json(),
+        version_id=version.state.version_id,
+        updated=printed(version.state.updated_at),
+        keys=issued_keys((result.recovery_key,)),
+        transaction_hash=receipt.transaction_hash,
+        block_number=receipt.block_number,
+    )
+    return Answer(200, body, headers=[NO_STORE, _etag(version)])
+
+
+def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
+    """A page of DIDs, with a cursor when there are more."""
+    page, end = page_of(heads, limit)
+    items = tuple(
+        wire.DidSummary(
+            did=str(head.state.did),
+            version_id=head.state.version_id,
+            created=printed(head.state.created_at),
+            updated=printed(head.state.updated_at),
+            deactivated=head.state.deactivated,
+        )
+        for head in page
+    )
+    following = None if end is None else cursor(str(end.state.did))
+    return Answer(200, wire.DidList(items=items, next_cursor=following), headers=[NO_STORE])
+
+
+def history_page(did: Did, page: HistoryPage, *, include_document: bool) -> Answer:
+    """A page of history."""
+    body = wire.DidHistory(
+        did=str(did),
+        total=page.total,
+        items=tuple(_history_item(version, include_document=include_document) for version in page.items),
+        next_cursor=None if page.after is None else cursor(str(page.after)),
+    )
+    return Answer(200, body, headers=[("Cache-Control", f"public, max-age={caching.HEAD_SECONDS}")])
+
+
+def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.DidVersion:
+    """``timestamp`` is when the ledger recorded it, ``effective_at`` from when it is in force; no receipt while it is not written."""
+    state, receipt = version.state, version.receipt
+    return wire.DidVersion(
+        version_id=state.version_id,
+        operation=state.operation,
+        timestamp=printed(state.updated_at if receipt is None else receipt.recorded_at),
+        effective_at=printed(state.updated_at),
+        transaction_hash=None if receipt is None else receipt.transaction_hash,
+        block_number=None if receipt is None else receipt.block_number,
+        previous_hash=state.previous_hash,
+        entry_hash=None if receipt is None else state.entry_hash,
+        key_id=version.key_id,
+        changes=tuple(version.changes),
+        did_document=state.document.to_json() if include_document else UNSET,
+    )
+
+
+def _gone(request: Request, resolution: Resolution, media: str, *, selected: bool) -> Answer:
+    answer = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
+    body: dict[str, Any] = orjson.loads(answer.body) if isinstance(answer.body, bytes) else answer.body
+    return Answer(answer.status, body | caching.gone(resolution, media, selected=selected), headers=answer.headers)
+
+
+def _etag(version: IndexedVersion) -> tuple[str, str]:
+    """The entity tag of a write's answer: what If-Match takes."""
+    return ("ETag", f'"{version.state.version_id}"')
+
+
+def _receipt(version: IndexedVersion) -> Receipt:
+    """Of a version that was written."""
+    if version.receipt is None:
+        raise InternalError
+    return version.receipt

@@ -1,7 +1,7 @@
 """One pass from the raw path to the answer, compiled per operation when the application is built.
 
 Connexion loads the document, validates it and resolves the handlers; this ``SpecMiddleware`` stands where its routing,
-security and validation middlewares would (``README.md`` says why). The order is that of contract.md §1: path, header
+security and validation middlewares would (``README.md`` says why). The order is that of openapi/DECISIONS.md §1.4: path, header
 rules and byte caps, then the gate (bucket and authentication), then parameters and body, then the handler.
 """
 
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core.api import contract
-from identity_core.api.bodies import RequestBody, refuse_body
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
-from identity_core.api.parameters import Parse, Query, parser
+from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Admission, Answer, Around, Handler, Operation, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
+from identity_core.codec.structs import pascal_name
 from identity_core.errors import MethodNotAllowed
 
 REALM: Final = "identity"
@@ -138,7 +138,8 @@ def compile_operation(
         handler = wiring.refusals.around(operation, handler)
     operation_id, admit, seconds = operation.operation_id, wiring.gate.admit, wiring.body_seconds
     parameters = [contract.dereference(document, parameter) for parameter in declared.get("parameters", [])]
-    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document))
+    make = schemas.types.named.get(f"{pascal_name(operation_id)}Query")
+    query = Query([each for each in parameters if each["in"] == "query"], schemas, _resolver(document), make)
     path_parsers = _path_parsers(document, parameters, schemas)
     body = None
     if "requestBody" in declared:

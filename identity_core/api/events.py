@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from identity_core.api import did_render
-from identity_core.api.request import Answer, Request
-from identity_core.domain.times import printed
-from identity_core.use_cases.events.list import ListEvents
+from identity_core import wire
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.codec.times import printed
+from identity_core.use_cases.events import ListEvents
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +17,19 @@ class EventHandlers:
     events: ListEvents
 
     async def list_events(self, request: Request) -> Answer:
-        after = request.query.get("after", 0)
-        versions = await self.events(after=after, limit=request.query.get("limit", 100))
-        items = [
-            {
-                "sequence": version.receipt.sequence,
-                "did": str(version.state.did),
-                "versionId": version.state.version_id,
-                "operation": version.state.operation,
-                "timestamp": printed(version.receipt.recorded_at),
-                **did_render.receipt(version),
-            }
-            for version in versions
+        query: wire.ListEventsQuery = request.query
+        items = tuple(
+            wire.Event(
+                sequence=version.receipt.sequence,
+                did=str(version.state.did),
+                version_id=version.state.version_id,
+                operation=version.state.operation,
+                timestamp=printed(version.receipt.recorded_at),
+                transaction_hash=version.receipt.transaction_hash,
+                block_number=version.receipt.block_number,
+            )
+            for version in await self.events(query)
             if version.receipt is not None
-        ]
-        next_after = items[-1]["sequence"] if items else after
-        return Answer(200, {"items": items, "nextAfter": next_after}, headers=[("Cache-Control", "no-store")])
+        )
+        next_after = items[-1].sequence if items else query.after
+        return Answer(200, wire.EventList(items=items, next_after=next_after), headers=[NO_STORE])

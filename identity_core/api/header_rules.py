@@ -1,4 +1,4 @@
-"""The rules for header fields that hold for every operation (contract.md §1), whatever it is.
+"""The rules for header fields that hold for every operation (openapi/DECISIONS.md §1.4), whatever it is.
 
 Which fields the service reads, how many octets and fields there may be, what a repetition means, and how a body may be
 coded.

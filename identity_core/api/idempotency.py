@@ -1,6 +1,6 @@
 """``Idempotency-Key``: a request that is sent twice is done once (draft-ietf-httpapi-idempotency-key-header-07).
 
-Contract.md §3 decides what the draft leaves open. A key belongs to its caller, operation and path; under DIDAuth the
+openapi/DECISIONS.md §1.6 decides what the draft leaves open. A key belongs to its caller, operation and path; under DIDAuth the
 caller is the DID, and the retry is authenticated anew. The same key with another body is 422, one whose first request is still
 running 409. Only success is kept, for 24 hours: what was refused changed nothing and may be tried again.
 
@@ -23,10 +23,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from identity_core.api.request import Answer, Request
 from identity_core.codec import jcs
+from identity_core.codec.structs import encode
 from identity_core.crypto import sealing
 from identity_core.errors import (
     IdempotencyMismatch,
@@ -55,7 +54,7 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Stands around a handler. ``secret`` is at least 16 octets that all processes share and nobody else knows; a new
+    """Stands around a handler. ``secret`` is at least 16 octets that all processes share and no one else knows; a new
     one forgets every stored answer. ``random`` gives octets of the operating system's random source."""
 
     keys: IdempotencyKeys
@@ -156,4 +155,4 @@ def _framed(*texts: str) -> bytes:
 
 
 def _octets(body: Any) -> bytes:
-    return body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
+    return body if isinstance(body, bytes) else b"" if body is None else encode(body)

@@ -2,20 +2,30 @@
 
 One histogram labelled by operation and status holds both the count and the latency, so that a request costs one
 observation. With several worker processes prometheus-client shares its values through files in the directory that
-``PROMETHEUS_MULTIPROC_DIR`` names; it reads that variable when it is first imported, so whoever starts workers sets it
+``PROMETHEUS_MULTIPROC_DIR`` names; it reads that variable when it is first imported, so the process that starts workers sets it
 before. The set of labels is fixed: operations of the document and the statuses that they gave.
+
+Plugin border, limiter, index and the worker of anchoring count in plain integers, because a call must not pay for a metric; here the
+integers are copied before each scrape and, with several worker processes, every second, since whichever of them is scraped knows only
+its own. Labels are the plugins that are in use, by ``kind:name``: as many as the installation has. Of several processes the one that
+holds the lease of anchoring has its figures.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Protocol
 
-from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
+
+from identity_core.plugin.choose import InUse
+from identity_core.use_cases.anchoring.figures import Figures
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -92,3 +102,163 @@ def _forget_the_dead(folder: str) -> None:
         live = re.fullmatch(r"gauge_live\w+_(\d+)\.db", name)
         if live is not None and not os.path.exists(f"/proc/{live[1]}"):
             mark_process_dead(int(live[1]), folder)  # type: ignore[no-untyped-call]
+
+
+COPY_SECONDS: Final = 1.0
+
+_COUNTS: Final = {
+    "calls": "Calls that the border let in.",
+    "failures": "Calls that raised, hung or returned what the port does not promise.",
+    "timeouts": "Calls without an answer within the deadline; they are failures too.",
+    "refused": "Calls that were not let in: too many in flight, or the method is shut off.",
+}
+
+
+async def keep_copying(copy: Callable[[], None]) -> None:
+    """For a process whose metrics another one shows."""
+    while True:
+        copy()
+        await asyncio.sleep(COPY_SECONDS)
+
+
+class Limiter(Protocol):
+    """A rate limiter whose shared store may be out of reach."""
+
+    degraded: bool
+    local_decisions: int
+
+
+class _Counts:
+    """A counter that follows numbers which somebody else counts."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._seen: dict[str, int] = {}
+
+    def follow(self, plugin: str, count: int) -> None:
+        counter = self._counter.labels(plugin)
+        counter.inc(count - self._seen.get(plugin, 0))
+        self._seen[plugin] = count
+
+
+class PluginMetrics:
+    """Metrics of everything in ``in_use``, and of ``limiter`` where there is a shared one."""
+
+    def __init__(
+        self, registry: CollectorRegistry, in_use: Callable[[], Mapping[str, InUse]], limiter: Limiter | None
+    ) -> None:
+        self._in_use = in_use
+        self._limiter = limiter
+        self._counts = {
+            name: _Counts(Counter(f"identity_plugin_{name}", meaning, ["plugin"], registry=registry))
+            for name, meaning in _COUNTS.items()
+        }
+        self._restarts = _Counts(
+            Counter(
+                "identity_plugin_process_restarts",
+                "Worker processes that were started in the place of another.",
+                ["plugin"],
+                registry=registry,
+            )
+        )
+        self._in_flight = _gauge("plugin_in_flight", "Calls that are unfinished.", "livesum", registry)
+        self._working = _gauge(
+            "plugin_working",
+            "1 when the plugin does its work; 0 when it is shut off, starting or failed.",
+            "livemin",
+            registry,
+        )
+        self._processes = _gauge("plugin_processes", "Worker processes that are ready.", "livesum", registry)
+        if limiter is not None:
+            self._degraded = Gauge(
+                "identity_limiter_degraded",
+                "1 while the shared rate limits are out of reach and each process limits for itself.",
+                registry=registry,
+                multiprocess_mode="livemax",
+            )
+            self._local = Counter(
+                "identity_limiter_local_decisions", "Decisions made without the shared store.", registry=registry
+            )
+            self._local_seen = 0
+
+    def copy(self) -> None:
+        """Brings the metrics of this process up to date."""
+        for name, one in self._in_use().items():
+            for count, metric in self._counts.items():
+                metric.follow(name, getattr(one.bulkhead, count))
+            self._in_flight.labels(name).set(one.bulkhead.in_flight)
+            self._working.labels(name).set(one.state == "active")
+            if one.worker_table is not None:
+                self._processes.labels(name).set(one.worker_table.up)
+                self._restarts.follow(name, one.worker_table.restarts)
+        if self._limiter is not None:
+            self._degraded.set(self._limiter.degraded)
+            self._local.inc(self._limiter.local_decisions - self._local_seen)
+            self._local_seen = self._limiter.local_decisions
+
+
+def _gauge(name: str, meaning: str, mode: str, registry: CollectorRegistry) -> Gauge:
+    return Gauge(f"identity_{name}", meaning, ["plugin"], registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
+
+
+class IndexMetrics:
+    """The gauge of ``withheld``."""
+
+    def __init__(self, registry: CollectorRegistry, withheld: Callable[[], int]) -> None:
+        self._withheld = withheld
+        self._gauge = Gauge(
+            "identity_quarantined_dids",
+            "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`.",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+
+    def copy(self) -> None:
+        """Brings the metric of this process up to date."""
+        self._gauge.set(self._withheld())
+
+
+_ANCHORING_GAUGES: Final = {
+    "waiting": "Proofs that are in no batch yet.",
+    "undecided": "Batches that are not confirmed and have not failed.",
+    "revoking": "Anchors whose revocation is on the way.",
+    "oldest_seconds": "How long the oldest proof has waited for a batch.",
+}
+_ANCHORING_COUNTS: Final = {
+    "confirmed": "Leaves of batches that were confirmed.",
+    "failed": "Leaves of batches that failed.",
+    "reopened": "Confirmed anchors and their revocations whose block the ledger undid.",
+    "revoked": "Anchors that were revoked on the ledger.",
+}
+
+
+class AnchoringMetrics:
+    """Metrics of ``figures``."""
+
+    def __init__(self, registry: CollectorRegistry, figures: Figures) -> None:
+        self._figures = figures
+        self._gauges = {
+            name: Gauge(f"identity_anchoring_{name}", meaning, registry=registry, multiprocess_mode="livemax")
+            for name, meaning in _ANCHORING_GAUGES.items()
+        }
+        self._stuck = Gauge(
+            "identity_anchoring_stuck",
+            "1 while a batch waits for something, such as an empty purse, where a person has to do something.",
+            registry=registry,
+            multiprocess_mode="livemax",
+        )
+        self._counts = {
+            name: Counter(f"identity_anchoring_{name}", meaning, registry=registry)
+            for name, meaning in _ANCHORING_COUNTS.items()
+        }
+        self._seen = dict.fromkeys(_ANCHORING_COUNTS, 0)
+
+    def copy(self) -> None:
+        """Brings the metrics of this process up to date."""
+        for name, gauge in self._gauges.items():
+            gauge.set(getattr(self._figures, name))
+        self._stuck.set(bool(self._figures.trouble))
+        for name, counter in self._counts.items():
+            count = getattr(self._figures, name)
+            counter.inc(count - self._seen[name])
+            self._seen[name] = count

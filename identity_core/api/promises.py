@@ -17,6 +17,7 @@ from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
+from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError
 
 Run = Callable[[Request, Scope, Receive], Awaitable[Answer]]
@@ -56,7 +57,7 @@ class Promises:
             return
         if isinstance(answer.body, Parts):
             raise PromiseBroken(f"{self._operation_id}: a stream of JSON cannot be checked")
-        value = orjson.loads(answer.body if isinstance(answer.body, bytes) else orjson.dumps(answer.body))
+        value = orjson.loads(answer.body if isinstance(answer.body, bytes) else encode(answer.body))
         for error in validator.iter_errors(value):
             place = "/".join(map(str, error.instance_path))
             raise PromiseBroken(f"{self._operation_id}: {answer.status} /{place}: {error.message}")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from identity_core.codec import jcs
-from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, ProofRequest, RequestedPredicate, read_value
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.stored import MAX_SYNC_WAIT_MS, ProofRequest, RequestedPredicate, read_value
 from identity_core.errors import InvalidRequest
 
 MAX_CHALLENGE_OCTETS: Final = 256

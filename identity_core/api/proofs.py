@@ -1,4 +1,4 @@
-"""The handlers of the tag ``proofs``: made for an agent, verified, shown, revoked. Nobody may keep a copy of an answer."""
+"""The handlers of the tag ``proofs``: made for an agent, verified, shown, revoked. Answers may not be cached."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from identity_core.api import anchor_render, did_parse, proof_parse
-from identity_core.api.auth import NO_STORE
+from identity_core.api import anchors, proof_parse
 from identity_core.api.idempotency import REPLAYED
-from identity_core.api.request import Answer, Request
-from identity_core.domain.anchor import Anchor
-from identity_core.domain.delegated_proof import MAX_SYNC_WAIT_MS, DelegatedProof, read_value
-from identity_core.domain.proof import ZkProof
-from identity_core.domain.times import printed
-from identity_core.domain.verification import ProofQuestion, ProofVerification, issuer_of
+from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.codec.times import printed
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.proof import ZkProof, nonce_of
+from identity_core.domain.proofs.stored import MAX_SYNC_WAIT_MS, DelegatedProof, StoredProof, read_value
+from identity_core.domain.proofs.verification import Expectation, ProofVerification, issuer_of
 from identity_core.errors import InvalidRequest, JsonValue
-from identity_core.ports.invocations import RefusedInvocation
-from identity_core.ports.proofs import StoredProof
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.proofs.generate_delegated import GenerateDelegatedProof
-from identity_core.use_cases.proofs.get import SCOPE, GetProof
-from identity_core.use_cases.proofs.revoke import RevokeProof
-from identity_core.use_cases.proofs.verify import ReceivedProof
-from identity_core.use_cases.proofs.verify_received import VerifyProof
-from identity_core.use_cases.proofs.verify_stored import VerifyStoredProof
+from identity_core.ports.proofs import RefusedInvocation
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.check import ReceivedProof
+from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
+from identity_core.use_cases.proofs.verify import VerifyProof, VerifyStoredProof
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +36,8 @@ class ProofHandlers:
     revoke: RevokeProof
 
     async def generate_delegated_proof(self, request: Request) -> Answer:
-        wish = proof_parse.proof_request(request.body, self.reader.parse)
-        answered = await self.generate(wish, did_parse.occasion(request))
+        wish = proof_parse.proof_request(request.json(), self.reader.parse)
+        answered = await self.generate(wish, request.context)
         if answered.is_replay:
             request.answer_headers = (*request.answer_headers, REPLAYED)
         if isinstance(answered.outcome, RefusedInvocation):
@@ -50,24 +46,24 @@ class ProofHandlers:
 
     async def verify_proof(self, request: Request) -> Answer:
         if request.caller is not None:
-            request.caller.require_scope(SCOPE)
-        occasion = None if request.caller is None else did_parse.occasion(request)
-        verdict = await self.received(_received(request.body), _question(request.body), occasion)
-        return _judged(verdict, None)
+            request.caller.require_scope(VERIFY_SCOPE)
+        context = None if request.caller is None else request.context
+        received = ReceivedProof.parse(request.json())
+        return _judged(await self.received(received, _question(request.json()), context), None)
 
     async def verify_stored_proof(self, request: Request) -> Answer:
-        request.authenticated.require_scope(SCOPE)
-        question = _question(request.body)
-        verdict, anchor = await self.stored(request.path["proofId"], question, did_parse.occasion(request))
-        return _judged(verdict, anchor)
+        request.authenticated.require_scope(VERIFY_SCOPE)
+        question = _question(request.json())
+        verdict = await self.stored(request.path["proofId"], question, request.context)
+        return _judged(verdict, verdict.anchor)
 
     async def get_proof(self, request: Request) -> Answer:
-        return _record(await self.get(request.path["proofId"], did_parse.occasion(request)))
+        return _record(await self.get(request.path["proofId"], request.context))
 
     async def revoke_proof(self, request: Request) -> Answer:
-        body = request.body
-        occasion = did_parse.occasion(request)
-        return _record(await self.revoke(request.path["proofId"], body.get("reason"), _wait_ms(body), occasion))
+        body = request.json()
+        context = request.context
+        return _record(await self.revoke(request.path["proofId"], body.get("reason"), _wait_ms(body), context))
 
 
 def result(made: DelegatedProof) -> dict[str, Any]:
@@ -76,7 +72,7 @@ def result(made: DelegatedProof) -> dict[str, Any]:
         "proofId": made.proof.proof_id,
         "delegationId": made.delegation_id,
         "proof": zk_proof(made.proof),
-        "anchor": anchor_render.anchor(made.anchor),
+        "anchor": anchors.anchor(made.anchor),
     }
 
 
@@ -88,12 +84,6 @@ def zk_proof(proof: ZkProof) -> dict[str, Any]:
         "predicateType": proof.predicate_type,
         "proofId": proof.proof_id,
     }
-
-
-def _received(body: Mapping[str, Any]) -> ReceivedProof:
-    signals = body.get("publicSignals")
-    texts = None if signals is None else tuple(signals)
-    return ReceivedProof(body["proof"], texts, body.get("predicateType"), body.get("proofId"))
 
 
 def _wait_ms(body: Mapping[str, Any]) -> int:
@@ -108,18 +98,18 @@ def _integer(body: Mapping[str, Any], member: str) -> int | None:
     return value
 
 
-def _question(body: Mapping[str, Any]) -> ProofQuestion:
+def _question(body: Mapping[str, Any]) -> Expectation:
     predicate = body.get("predicate")
     if predicate is not None:
         read_value(predicate["value"])
-    age = _integer(body, "maxAge")
-    return ProofQuestion(
-        predicate,
-        body.get("challenge"),
-        body.get("domain"),
-        body.get("issuerDid"),
-        body.get("schemaId"),
-        None if age is None else timedelta(seconds=age),
+    age, challenge = _integer(body, "maxAge"), body.get("challenge")
+    return Expectation(
+        predicates=None if predicate is None else (predicate,),
+        nonce=None if challenge is None else nonce_of(challenge),
+        audience=body.get("domain"),
+        issuer=body.get("issuerDid"),
+        schema_id=body.get("schemaId"),
+        max_age=None if age is None else timedelta(seconds=age),
     )
 
 
@@ -138,7 +128,7 @@ def _judged(verdict: ProofVerification, anchor: Anchor | None) -> Answer:
         "predicates": predicates,
         "issuerDid": None if presented is None else issuer_of(presented),
         "schemaId": None if presented is None else presented.schema.id,
-        "anchor": anchor_render.anchor(anchor),
+        "anchor": anchors.anchor(anchor),
     }
     return Answer(200, body, headers=[NO_STORE])
 
@@ -146,7 +136,7 @@ def _judged(verdict: ProofVerification, anchor: Anchor | None) -> Answer:
 def _record(stored: StoredProof) -> Answer:
     """``ProofRecord`` of the document."""
     revocation = stored.revocation
-    body: dict[str, JsonValue] = {
+    body: dict[str, Any] = {
         "proofId": stored.id,
         "delegationId": stored.delegation_id,
         "holderDid": stored.holder,
@@ -163,7 +153,7 @@ def _record(stored: StoredProof) -> Answer:
         "revokedAt": None if revocation is None else printed(revocation.at),
         "revokedBy": None if revocation is None else revocation.by,
         "revocationReason": None if revocation is None else revocation.reason,
-        "anchor": anchor_render.anchor(stored.anchor),
-        "anchorDetails": anchor_render.details(stored),
+        "anchor": anchors.anchor(stored.anchor),
+        "anchorDetails": anchors.details(stored),
     }
     return Answer(200, body, headers=[NO_STORE])

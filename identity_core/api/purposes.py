@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from identity_core.domain import challenge
+from identity_core.domain.dids import challenge
 
 PURPOSES: Final = {
     "updateDid": challenge.UPDATE,

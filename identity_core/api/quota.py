@@ -1,9 +1,10 @@
 """Who pays for what a DID writes, and how much it may.
 
-The gate counts a writing request of a day when it has authenticated the caller and before anything else is done with it; what was
-refused afterwards counts too, because it leaves a line in the audit log. What is kept for good is counted before the handler writes
-it, and taken back when it is refused. So no count is ever lower than what is stored, in whatever process and wherever one dies. API
-keys, also behind a token, are the operator's own and have no quota.
+A request is counted before its handler, in which it writes, and not before: what is refused as malformed and what is answered again
+for its Idempotency-Key writes nothing. Of a day it counts even if the handler refuses it, because that leaves a line in the audit log.
+What is kept for good is taken back when it is refused. Nothing is counted in the transaction that stores it, because a change of a
+DID is stored by the ledger: so no count is ever lower than what is stored, in whatever process and wherever one dies. API keys, also
+behind a token, are the operator's own and have no quota.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import ceil
 from typing import Final
 
 from identity_core.api.purposes import PURPOSES
-from identity_core.api.request import Operation, Request
-from identity_core.domain.did import Did
+from identity_core.api.request import Answer, Handler, Operation, Request
+from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, QuotaExceeded
+from identity_core.ports.api_keys import KEPT, Charge, Usage
 from identity_core.ports.clock import Clock
-from identity_core.ports.usage import KEPT, Charge, Usage
-from identity_core.throttle.policy import bucket_address
+from identity_core.throttle.policy import Network, bucket_address, client_address
 
 RECORD_OCTETS: Final = 1024
 """What a record costs beside its body: columns, indexes, lines of audit log and timeline."""
@@ -31,7 +33,7 @@ _DAY: Final = timedelta(days=1)
 KEEPING: Final = frozenset(
     {"createDelegation", "createCredentialSchema", "issueCredential", "importCredential", "updateDid", "rotateDidKey"}
 )
-# Whoever has used up a quota can still end what is his.
+# Anyone who has used up a quota can still end what is his.
 ENDING: Final = frozenset(
     {
         "deactivateDid",
@@ -59,18 +61,27 @@ class QuotaLimits:
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Counts what DIDs write."""
+    """Counts what DIDs write. ``trusted_proxies`` may name the address that a request comes from."""
 
     usage: Usage
     clock: Clock
     limits: QuotaLimits
+    trusted_proxies: Sequence[Network] = ()
 
-    async def spend(self, operation: Operation, request: Request, did: Did, address: str | None) -> None:
-        """Counts one writing request of ``did`` from ``address``. Raises ``QuotaExceeded``. Reading
-        is free, and so is what a DID is not admitted to."""
-        if operation.method == "GET" or operation.operation_id not in PURPOSES:
-            return
-        await self._charge(list(self._of_a_day(operation, request, did, address)))
+    def counted(self, operation: Operation, handler: Handler) -> Handler:
+        """The handler, behind ``spend``."""
+
+        async def run(request: Request) -> Answer:
+            await self.spend(operation, request)
+            return await handler(request)
+
+        return run
+
+    async def spend(self, operation: Operation, request: Request) -> None:
+        """Counts one writing request of a day. Raises ``QuotaExceeded``. What a DID is not admitted to is free."""
+        did = None if request.caller is None else request.caller.person
+        if did is not None and operation.operation_id in PURPOSES:
+            await self._charge(list(self._of_a_day(operation, request, did)))
 
     @contextlib.asynccontextmanager
     async def keeping(self, operation: Operation, request: Request) -> AsyncIterator[None]:
@@ -96,14 +107,15 @@ class Quotas:
             await self.usage.charge(charges)
         except QuotaExceeded as error:
             seconds = (timedelta(days=self._today() + 1) - self._since_1970()).total_seconds()
-            raise QuotaExceeded(details={**error.details, "retryAfter": int(seconds) + 1}) from error
+            raise QuotaExceeded(details={**error.details, "retryAfter": ceil(seconds)}) from error
 
-    def _of_a_day(self, operation: Operation, request: Request, did: Did, address: str | None) -> Iterator[Charge]:
+    def _of_a_day(self, operation: Operation, request: Request, did: Did) -> Iterator[Charge]:
         octets, more, today = _octets(request), _factor(operation), self._today()
         most = _times(self.limits.day_records, more), _times(self.limits.day_octets, more)
         yield Charge("did in a day", f"did:{did}", today, octets, *most)
         # What ends something, or changes the caller's own DID, never depends on what others do at the same address.
         if more == 1 and "{did}" not in operation.path:
+            address = client_address(request.client_address, request.header("x-forwarded-for"), self.trusted_proxies)
             yield Charge("address in a day", f"address:{bucket_address(address)}", today, octets, *most)
 
     def _today(self) -> int:

@@ -6,16 +6,23 @@ purpose: cookies, forms and uploads, which no operation has.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
-from identity_core.codec import strict_json
-from identity_core.domain.caller import Caller
-from identity_core.errors import AuthRequired
+from identity_core.codec import multibase, strict_json
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.changes import Authorization
+from identity_core.errors import AuthRequired, InvalidRequest
+
+R = TypeVar("R")
 
 Headers = Sequence[tuple[str, str]]
+NO_STORE: Final = ("Cache-Control", "no-store")
+"""For answers of which no one may keep a copy."""
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -74,7 +81,8 @@ class Request:
     ``headers`` holds those that the service reads (``header_rules.READ``), by lower-case name, repeated ones joined by
     ``, ``; ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells whether a
     bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with whatever becomes the
-    answer, refusals included; the gate may set them before it refuses.
+    answer, refusals included; the gate may set them before it refuses. ``query`` and ``body`` are of the types of ``identity_core.wire``
+    that the document names for the operation.
     """
 
     __slots__ = (
@@ -109,7 +117,7 @@ class Request:
         arrived: float = 0.0,
         operation_id: str = "",
         path: Mapping[str, str] = NOTHING,
-        query: Mapping[str, Any] = NOTHING,
+        query: Any = NOTHING,
         body_octets: bytes = b"",
         body: Any = None,
         caller: Caller | None = None,
@@ -141,6 +149,18 @@ class Request:
             raise AuthRequired
         return self.caller
 
+    @property
+    def authorization(self) -> Authorization:
+        """The verified signature of the caller. Raises ``AuthRequired``."""
+        if self.authenticated.authorization is None:
+            raise AuthRequired
+        return self.authenticated.authorization
+
+    @property
+    def context(self) -> RequestContext:
+        """Who asks, for what is recorded. Raises ``AuthRequired`` for a stranger."""
+        return RequestContext(self.operation_id, self.authenticated, self.request_id)
+
     def header(self, name: str) -> str | None:
         """The value of a header by its lower-case name; ASCII."""
         return self.headers.get(name)
@@ -160,6 +180,34 @@ class Request:
 
 
 Handler = Callable[[Request], Awaitable[Answer]]
+
+
+ROW_ID: Final = "[0-9a-f]{32}"
+"""What a cursor of a list of rows holds: an id that ascends with time."""
+
+
+def cursor(text: str) -> str:
+    """The opaque form of where a page ended: base64url."""
+    return multibase.base64url_encode(text.encode())
+
+
+def position(cursor: str | None, pattern: str = ".*") -> str | None:
+    """Where the last page ended, None for the first. Raises ``InvalidRequest`` for what does not fit ``pattern``."""
+    if cursor is None:
+        return None
+    try:
+        text = multibase.base64url_decode(cursor).decode("ascii")
+    except ValueError:
+        text = None
+    if text is None or re.fullmatch(pattern, text, re.ASCII | re.DOTALL) is None:
+        raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
+    return text
+
+
+def page_of(rows: Sequence[R], limit: int) -> tuple[Sequence[R], R | None]:
+    """The page, of ``limit`` + 1 rows that were asked for, and the row with which it ends where there is another one."""
+    page = rows[:limit]
+    return page, page[-1] if len(rows) > limit else None
 
 
 class Admission(Protocol):

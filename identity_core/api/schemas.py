@@ -7,11 +7,14 @@ that the document uses means the same in both. Messages never quote the offendin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
 from jsonschema_rs import Draft202012Validator, ValidationError
 
+from identity_core import wire
+from identity_core.codec.structs import Types
 from identity_core.errors import InvalidRequest, JsonValue
 
 MAX_VIOLATIONS: Final = 20
@@ -29,10 +32,17 @@ Schema = dict[str, Any]
 
 
 class Schemas:
-    """Compiles schemas of one document."""
+    """Compiles schemas of one document; ``types`` are what the values become that they accept."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
+        self._document = document
         self._named: Schema = to_2020_12(document.get("components", {}).get("schemas", {}))
+
+    @cached_property
+    def types(self) -> Types:
+        """Those of ``identity_core.wire``, where the document is the service's own."""
+        own = self._document.get("components", {}).get("schemas") == wire.TYPES.schemas
+        return wire.TYPES if own else Types(self._document)
 
     def compile(self, schema: Mapping[str, Any], *, formats: bool = True) -> Draft202012Validator:
         """A validator of ``schema``, whose references point into the document."""

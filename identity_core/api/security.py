@@ -13,18 +13,17 @@ from typing import Final
 
 from identity_core.api import costs
 from identity_core.api.purposes import PURPOSES
-from identity_core.api.quota import Quotas
 from identity_core.api.request import Headers, Operation, Request
-from identity_core.domain import challenge
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.challenge import SignedHeader
-from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids import challenge
+from identity_core.domain.dids.challenge import SignedHeader
+from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 from identity_core.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
-from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
-from identity_core.use_cases.auth.authenticate_did import AuthenticateDid
-from identity_core.use_cases.dids.reader import DidReader
+from identity_core.use_cases.auth.challenge import AuthenticateDid
+from identity_core.use_cases.auth.tokens import AuthenticateBearer
+from identity_core.use_cases.dids.index import DidReader
 
 API_KEY: Final = "ApiKey"
 BEARER: Final = "Bearer"
@@ -87,17 +86,16 @@ class Gate:
     signatures: AuthenticateDid
     bearers: AuthenticateBearer
     policy: Policy
-    quotas: Quotas
     trusted_proxies: Sequence[Network]
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
-        """The caller (None where the operation asks for nobody) and the headers that the bucket gives the answer.
+        """The caller (None where the operation needs no caller) and the headers that the bucket gives the answer.
 
         The address pays for every credential that this process has not found good before, and before any store or signature
         is asked; who turned out to be calling pays for the request itself, an API key or a DID out of its own bucket.
 
-        Raises ``RateLimited``, ``QuotaExceeded``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that needs
-        a signature also ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
+        Raises ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that needs a signature also
+        ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
         """
         refusal: IdentityError | None = None
         credential = key = None
@@ -119,7 +117,7 @@ class Gate:
         if key is not None:
             headers = await self._pays(request, self.policy.spend_key(key, _cost(operation, request)))
         if not operation.schemes:
-            # Nobody is asked for here, and a key that could not be checked is no refusal; one that is good may see more.
+            # No caller is needed here, and a key that could not be checked is no refusal; one that is good may see more.
             anybody = None if key is None else Caller(api_key=key)
             return anybody, headers or await self._address_pays(operation, request, _cost(operation, request))
         try:
@@ -165,14 +163,12 @@ class Gate:
         request.answer_headers = (*request.answer_headers, *headers)
 
     async def _caller_pays(self, operation: Operation, request: Request, caller: Caller) -> Headers:
-        """What the credential is used for is paid by the key behind it, or by the DID, whose quota counts what it writes."""
+        """What the credential is used for is paid by the key behind it, or by the DID."""
         if caller.key is not None:
             return await self._pays(request, self.policy.spend_key(caller.key, _cost(operation, request)))
         if caller.person is None:
             raise AuthRequired
-        headers = await self._pays(request, self.policy.spend_did(caller.person, _cost(operation, request)))
-        await self.quotas.spend(operation, request, caller.person, self._address(request))
-        return headers
+        return await self._pays(request, self.policy.spend_did(caller.person, _cost(operation, request)))
 
     async def _address_pays(self, operation: Operation, request: Request, tokens: int = 1) -> Headers:
         address = self._address(request)

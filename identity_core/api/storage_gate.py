@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from identity_core.api.request import Admission, Headers, Operation, Request
-from identity_core.domain.caller import Caller
+from identity_core.domain.callers import Caller
 from identity_core.errors import StorageMismatch
 
 

@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-import orjson
-
 from identity_core.api.request import Answer, Parts, Request
+from identity_core.codec.structs import encode
 from identity_core.errors import InvalidRequest, PayloadTooLarge
 
 Scope = MutableMapping[str, Any]
@@ -18,7 +17,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class ClientGone(Exception):
-    """The client closed the connection before its request was complete; there is nobody to answer."""
+    """The client closed the connection before its request was complete; there is no one to answer."""
 
 
 async def read_body(request: Request, receive: Receive, *, cap: int, seconds: float) -> bytes:
@@ -67,7 +66,7 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
         await _deliver_parts(answer, body, request, send)
         return
     if type(body) is not bytes:
-        body = b"" if body is None else orjson.dumps(body)
+        body = b"" if body is None else encode(body)
     headers = _headers(answer, request)
     if answer.status == 304 or answer.status == 204:
         body = b""

@@ -1,42 +1,212 @@
-"""The application over the open ports: every noun's handlers, the gate in front of them, and the document that names them.
-
-Imported only where a server starts.
-"""
+"""The application: who is asking, what an answer costs, what is measured, and every tag's handlers behind one guard."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import secrets
+import sys
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from datetime import timedelta
 
+from identity_core import __version__
+from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
+from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.metadata import metadata_pages
+from identity_core.api.metrics import AnchoringMetrics, IndexMetrics, Metrics, PluginMetrics, keep_copying
+from identity_core.api.pages import metadata_pages
+from identity_core.api.quota import QuotaLimits, Quotas
 from identity_core.api.refusals import AuditRefusals
-from identity_core.api.security import DOCUMENT_SCHEMES
+from identity_core.api.security import DOCUMENT_SCHEMES, Gate
+from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.api.storage_gate import StorageGate
-from identity_core.bootstrap.choices import autonomy_of, origin_of
-from identity_core.bootstrap.handlers.callers import api_key_handlers, auth_handlers, challenge_book, gate_of, quotas_of
-from identity_core.bootstrap.handlers.credentials import credential_handlers
-from identity_core.bootstrap.handlers.delegations import delegation_handlers
-from identity_core.bootstrap.handlers.dids import did_handlers
-from identity_core.bootstrap.handlers.ledger import ledger_handlers
-from identity_core.bootstrap.handlers.proofs import (
+from identity_core.bootstrap.handlers import (
+    credential_handlers,
+    delegation_handlers,
+    did_handlers,
+    ledger_handlers,
     proof_handlers,
     verification_handlers,
 )
-from identity_core.bootstrap.handlers.service import open_metrics, service_handlers
-from identity_core.bootstrap.own_keys import open_sealed_credentials
+from identity_core.bootstrap.ports import autonomy_of, open_sealed_credentials, origin_of
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.domain.dids.challenge import ChallengeKey
+from identity_core.plugin.choose import InUse
 from identity_core.settings import StartError
-from identity_core.use_cases.audit.list import ListAuditLines
-from identity_core.use_cases.auth.token_keys import TokenKeys
-from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
-from identity_core.use_cases.events.list import ListEvents
+from identity_core.throttle.policy import Limit, Policy, parse_proxies
+from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.audit import ListAuditLines
+from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
+from identity_core.use_cases.auth.tokens import AuthenticateBearer, GetJwks, IssueToken, TokenKeys
+from identity_core.use_cases.dashboard import GetDashboardTimeline
+from identity_core.use_cases.events import ListEvents
+from identity_core.use_cases.record import Record
+from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion
+from identity_core.wire import PluginCondition, PluginProcesses
+
+
+def challenge_book(opened: Runtime) -> ChallengeBook:
+    """Challenges as every process of this installation hands them out and takes them back."""
+    chosen = opened.settings.challenge
+    return ChallengeBook(
+        ChallengeKey(opened.challenge_secret),
+        opened.store.spent_challenges,
+        secrets.token_bytes,
+        origin_of(opened.settings),
+        timedelta(seconds=chosen.lifetime_seconds),
+        chosen.cap,
+    )
+
+
+def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
+    """The handlers of the tag ``auth``."""
+    reader, store, clock, settings = opened.reader, opened.store, opened.clock, opened.settings
+    origin, random = origin_of(settings), secrets.token_bytes
+    challenge = GetDidAuthChallenge(reader, challenges, clock)
+    lifetime = settings.token.lifetime_seconds
+    issue = IssueToken(reader, opened.custodian, token_keys, Record(store.activity), clock, random, origin, lifetime)
+    return AuthHandlers(reader, challenge, issue, GetJwks(token_keys))
+
+
+def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
+    """The handlers of the tag ``api_keys``."""
+    keys, record = opened.keys, Record(opened.store.activity)
+    administer = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
+    return ApiKeyHandlers(*administer, record, opened.clock, opened.fingerprint)
+
+
+def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> Gate:
+    """What authenticates every request, and limits it."""
+    reader, clock, origin = opened.reader, opened.clock, origin_of(opened.settings)
+    api_keys = AuthenticateApiKey(opened.key_stores, opened.known_keys, clock, opened.fingerprint)
+    return Gate(
+        reader=reader,
+        api_keys=api_keys,
+        signatures=AuthenticateDid(reader, challenges, clock),
+        bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin),
+        policy=_policy(opened),
+        trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
+    )
+
+
+def _policy(opened: Runtime) -> Policy:
+    throttle = opened.settings.throttle
+    return Policy(
+        opened.buckets,
+        key=Limit("key", throttle.key_per_second, throttle.key_burst),
+        address=Limit("address", throttle.address_per_second, throttle.address_burst),
+        challenge=Limit("challenge", throttle.challenge_per_second, throttle.challenge_burst),
+        did=Limit("did", throttle.did_per_second, throttle.did_burst),
+    )
+
+
+def quotas_of(opened: Runtime) -> Quotas:
+    """How much DIDs may write."""
+    quota = opened.settings.quota
+    limits = QuotaLimits(
+        quota.did_records or None, quota.did_octets or None, quota.day_records or None, quota.day_octets or None
+    )
+    proxies = parse_proxies(opened.settings.server.trusted_proxies)
+    return Quotas(opened.store.usage, opened.clock, limits, proxies)
+
+
+def open_metrics(opened: Runtime, stack: AsyncExitStack) -> Metrics:
+    """The metrics, with those of plugins, index and anchoring; ``stack`` ends their copying between workers."""
+    shared_metrics = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    measured = Metrics(shared=shared_metrics)
+    figures = PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter)
+    measured.before_render(figures.copy)
+    index = IndexMetrics(measured.registry, lambda: opened.journal.withheld)
+    measured.before_render(index.copy)
+    anchoring = None
+    if opened.anchorer is not None:
+        anchoring = AnchoringMetrics(measured.registry, opened.anchorer.follow.journal.figures)
+        measured.before_render(anchoring.copy)
+    if shared_metrics is not None:
+        for copied in (figures, index, anchoring):
+            if copied is not None:
+                stack.callback(asyncio.create_task(keep_copying(copied.copy)).cancel)
+    return measured
+
+
+def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
+    """The handlers of the tag ``service``."""
+    version = {"version": __version__, "interface": "1.0.0", "python": sys.version.split()[0]}
+    is_public = opened.settings.server.public_metrics
+    dependencies = Dependencies({name: bounded(name, probe) for name, probe in _probes(opened).items()})
+    return ServiceHandlers(
+        health=GetHealth(),
+        readiness=GetReadiness(dependencies, lambda: conditions(opened.plugins.in_use()), is_public),
+        metrics=GetMetrics(dependencies, measured.render, is_public),
+        version=GetVersion(version),
+    )
+
+
+def conditions(in_use: Mapping[str, InUse]) -> dict[str, PluginCondition]:
+    """The state of each plugin, and no reason: those are in the log, for who may read it."""
+    return {name: _condition(one) for name, one in in_use.items()}
+
+
+def _condition(one: InUse) -> PluginCondition:
+    table = one.worker_table
+    if table is None:
+        return PluginCondition(state=one.state)
+    processes = PluginProcesses(wanted=table.wanted, ready=table.up, restarts=table.restarts)
+    return PluginCondition(state=one.state, processes=processes)
+
+
+def _probes(opened: Runtime) -> Mapping[str, Callable[[], Awaitable[str]]]:
+    async def ledger_answers() -> str:
+        await opened.logged.ledger.head()
+        return "ok"
+
+    async def store_answers() -> str:
+        await opened.store.documents.cursor()
+        return "ok"
+
+    async def index_agrees() -> str:
+        return "degraded" if await opened.store.quarantine.count() else "ok"
+
+    async def audit_is_whole() -> str:
+        return "ok" if await opened.store.audit.is_whole() else "degraded"
+
+    async def keys_are_ours() -> str:
+        return "degraded" if opened.key_watch.faults or opened.key_watch.fault else "ok"
+
+    async def plugins_work() -> str:
+        # What waits for settings was not asked for.
+        states = [one.state for one in opened.plugins.in_use().values()]
+        return "ok" if all(state in ("active", "available") for state in states) else "degraded"
+
+    async def limits_are_shared() -> str:
+        return "ok" if opened.limiter is None or not opened.limiter.degraded else "degraded"
+
+    async def storage_is_ours() -> str:
+        if opened.watch.mismatch is not None:
+            return "mismatch"
+        return "degraded" if opened.watch.unremembered or opened.watch.fault else "ok"
+
+    async def anchors_get_on() -> str:
+        return "degraded" if opened.anchorer is not None and opened.anchorer.fault else "ok"
+
+    return {
+        "ledger": ledger_answers,
+        "store": store_answers,
+        "index": index_agrees,
+        "audit": audit_is_whole,
+        "storage": storage_is_ours,
+        "keys": keys_are_ours,
+        "plugins": plugins_work,
+        "limits": limits_are_shared,
+        "anchoring": anchors_get_on,
+    }
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
@@ -44,8 +214,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     settings, store, clock = opened.settings, opened.store, opened.clock
     sealed_credentials, autonomy = await open_sealed_credentials(opened.custodian, store), autonomy_of(settings)
     token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
-    challenges, quotas = challenge_book(opened), quotas_of(opened)
-    gate = StorageGate(gate_of(opened, token_keys, challenges, quotas), lambda: opened.watch.mismatch)
+    challenges = challenge_book(opened)
+    gate = StorageGate(gate_of(opened, token_keys, challenges), lambda: opened.watch.mismatch)
     await opened.plugins.proof_workers_settled()
     measured = open_metrics(opened, stack)
     handlers = (
@@ -68,7 +238,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
             handlers,
             gate=gate,
             around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
-            refusals=AuditRefusals(store.audit, clock, quotas),
+            refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
             schemes=DOCUMENT_SCHEMES,
             observe=measured.observe,
             identify=request_ids(secrets.token_hex(4)),

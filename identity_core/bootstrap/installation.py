@@ -16,19 +16,23 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from identity_core.bootstrap.anchoring import anchor_worker
-from identity_core.bootstrap.clock import SystemClock
+from identity_core.bootstrap.beside import TransparencyLog, anchor_worker
 from identity_core.bootstrap.keys import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
-from identity_core.bootstrap.ledger import TransparencyLog
-from identity_core.bootstrap.own_keys import answers_secret, challenge_secret, fingerprints_secret, make_own_keys
-from identity_core.bootstrap.plugins import load_plugins, log
+from identity_core.bootstrap.ports import (
+    SystemClock,
+    answers_secret,
+    challenge_secret,
+    fingerprints_secret,
+    load_plugins,
+    log,
+    make_own_keys,
+    open_store,
+)
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
-from identity_core.bootstrap.store import open_store
-from identity_core.domain import key_text
-from identity_core.plugin.forks import copies_end_at_once
+from identity_core.domain import callers as key_text
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.processes.confine import leave_no_core
+from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
@@ -36,18 +40,17 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.throttle.open import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
+from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.api_keys.create import NewApiKey
+from identity_core.use_cases.api_keys.manage import NewApiKey
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
-from identity_core.use_cases.auth.forget_expired import ForgetExpired
-from identity_core.use_cases.dids.catch_up import CatchUp, IndexRepair
+from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, QuarantineJournal
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.ledger.watch_storage import WatchStorage
-from identity_core.use_cases.proofs.no_prover import NoProver
+from identity_core.use_cases.ledger.storage import WatchStorage
+from identity_core.use_cases.proofs.check import NoProver
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
@@ -118,7 +121,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
     watch.hold_up(repair, journal, anchorer)
     known_keys = ApiKeyCache(clock)
-    keys = await tagged_keys(key_stores, custodian, store, clock)
+    keys = tagged_keys(key_stores, store, clock)
     return Runtime(
         settings=settings,
         clock=clock,

@@ -8,25 +8,23 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.own_keys import is_adopted, note_adopted
-from identity_core.bootstrap.plugins import load_plugins
-from identity_core.bootstrap.store import store_beside
+from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.api_keys.change_stored import ChangeStored
-from identity_core.use_cases.api_keys.create import CreateApiKey
-from identity_core.use_cases.api_keys.get import GetApiKey
-from identity_core.use_cases.api_keys.list import ListApiKeys
-from identity_core.use_cases.api_keys.revoke import RevokeApiKey
-from identity_core.use_cases.api_keys.rotate import RotateApiKey
+from identity_core.use_cases.api_keys.manage import (
+    ChangeStored,
+    CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+)
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
-from identity_core.use_cases.api_keys.update import UpdateApiKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +52,10 @@ class ApiKeyAdministration:
         )
 
 
-async def tagged_keys(stores: tuple[KeyStore, ...], custodian: Custodian, store: Store, clock: Clock) -> TaggedKeys:
-    """The first store that can be written, of which only what this service wrote is believed; at the first start what is there. Raises
-    ``StartError`` where none can be written."""
-    keys = TaggedKeys(writable_of(stores), store.api_key_tags, clock)
-    if not await is_adopted(custodian):
-        await keys.adopt(store.audit)
-        await note_adopted(custodian)
-    return keys
+def tagged_keys(stores: tuple[KeyStore, ...], store: Store, clock: Clock) -> TaggedKeys:
+    """The first store that can be written, of which only what this service wrote is believed. Raises ``StartError`` where none can be
+    written."""
+    return TaggedKeys(writable_of(stores), store.api_key_tags, clock)
 
 
 def with_tagged(stores: tuple[KeyStore, ...], keys: TaggedKeys) -> tuple[KeyStore, ...]:
@@ -95,10 +89,9 @@ async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
         stack.push_async_callback(plugins.close)
         stores = plugins.key_stores(settings.key_stores)
         writable_of(stores)
-        custodian = plugins.custodian(settings.custodian.backend)
-        store = await store_beside(settings, custodian)
+        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
         stack.push_async_callback(store.close)
-        keys = await tagged_keys(stores, custodian, store, clock)
+        keys = tagged_keys(stores, store, clock)
         yield OpenKeys(ApiKeyAdministration.over(keys, ApiKeyCache(clock), clock), keys, store.audit)
 
 

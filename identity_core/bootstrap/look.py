@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from identity_core.bootstrap.clock import SystemClock
 from identity_core.bootstrap.keys import has_api_keys, with_tagged, writable_of
-from identity_core.bootstrap.own_keys import is_adopted, rows_secret
+from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.bootstrap.storage import check_of, checkpoint_key, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
-from identity_core.domain.custody import KeyNotHeld
 from identity_core.errors import StorageMismatch
-from identity_core.plugin.look_only import LookOnly
+from identity_core.plugin.build import LookOnly
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import LEDGER
-from identity_core.ports.custodian import Custodian
+from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
@@ -100,7 +98,7 @@ async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
         try:
             stores = plugins.key_stores(settings.key_stores)
             custodian = plugins.custodian(settings.custodian.backend)
-            if look.pending or look.blind or not await is_adopted(custodian):
+            if look.pending or look.blind:
                 # Nothing was tagged yet, or cannot be seen.
                 return KeysFound(await has_api_keys(stores))
             secret = await _rows_secret(custodian)

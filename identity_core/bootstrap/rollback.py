@@ -6,19 +6,18 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
-from identity_core.bootstrap.choices import checkpoint_file_of
-from identity_core.bootstrap.clock import SystemClock
-from identity_core.bootstrap.ledger import open_beside
+from identity_core.bootstrap.beside import open_beside
+from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_of, told_at_start
-from identity_core.domain.merkle.refusals import Malformed
-from identity_core.domain.remembered import Remembered
+from identity_core.domain.ledger.tree import Malformed
+from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import JsonValue, StorageMismatch
 from identity_core.ports.repositories import AuditRow
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit_end import StoredAuditEnd, drop_projections
+from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.check_storage import CheckStorage
+from identity_core.use_cases.ledger.storage import CheckStorage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from identity_core.bootstrap.clock import SystemClock
+from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.keys import ApiKeyAdministration
-from identity_core.bootstrap.ledger import TransparencyLog
+from identity_core.bootstrap.ports import SystemClock
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
@@ -16,14 +16,14 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
+from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
+from identity_core.use_cases.dids.commit import LogSigner
+from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.index_audit import QuarantineJournal
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.writer import LogSigner
-from identity_core.use_cases.ledger.watch_storage import WatchStorage
+from identity_core.use_cases.ledger.storage import WatchStorage
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,22 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from identity_core.bootstrap.choices import checkpoint_file_of
-from identity_core.bootstrap.ledger import TransparencyLog
+from identity_core.bootstrap.beside import TransparencyLog
+from identity_core.bootstrap.ports import checkpoint_file_of
 from identity_core.codec import multikey
 from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
-from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.merkle.refusals import Malformed
-from identity_core.domain.remembered import Remembered
+from identity_core.domain.ledger.tree import Malformed
+from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import Custodian
+from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
-from identity_core.store.audit_end import StoredAuditEnd
+from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.check_storage import CheckStorage, require_signed
-from identity_core.use_cases.ledger.checkpoints import CHECKPOINT_KEY
-from identity_core.use_cases.ledger.watch_storage import WatchStorage
+from identity_core.use_cases.ledger.project import CHECKPOINT_KEY
+from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage, require_signed
 
 PUT_BACK = (
     "put the right databases back, all of one backup; if this is the backup that you want, run `identity ledger accept-rollback`, "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
@@ -13,15 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.options import of_installation, opened_part, refuse_absent
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import FILE, of_installation, refuse_absent, run_on
+from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.domain.times import printed
+from identity_core.codec.times import printed
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import AnchorAdministration
-    from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
 
 T = TypeVar("T")
 
@@ -31,9 +29,21 @@ def command() -> None:
     """Put commitments to proofs on the ledger, beside or instead of the server's own worker."""
 
 
+def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Coroutine[Any, Any, T]]) -> T:
+    """Runs ``job`` on the outbox of the installation."""
+    from identity_core import bootstrap
+
+    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
+    return run_on(settings, bootstrap.anchor_administration, job)
+
+
+def _ledger_name(anchoring: AnchorAdministration) -> str:
+    """Empty for a ledger that cannot anchor."""
+    return "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
+
+
 @command.command()
 @of_installation
-@as_json
 def worker(settings: Settings) -> None:
     """Work until SIGTERM or Ctrl-C. Any number may run: one at a time holds the lease, the others take over when it is gone.
 
@@ -41,34 +51,29 @@ def worker(settings: Settings) -> None:
     """
 
     async def work(anchoring: AnchorAdministration) -> None:
-        anchorer = anchoring.worker
-        if anchorer is None:
-            fail(
-                f"the ledger {settings.ledger.backend} cannot anchor", "ledger.backend", "choose one that can", status=2
-            )
+        if anchoring.worker is None:
+            what = f"the ledger {settings.ledger.backend} cannot anchor"
+            fail(what, "ledger.backend", "choose one that can", status=2)
         ended = asyncio.Event()
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, ended.set)
-        anchorer.begin()
-        started = {"ledger": anchorer.seal.ledger_name}
-        show(started, text=lambda body: f"anchoring on {body['ledger']}")
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        anchoring.worker.begin()
+        show({"ledger": _ledger_name(anchoring)}, text="anchoring on {ledger}")
         try:
             await ended.wait()
         finally:
-            await anchorer.close()
+            await anchoring.worker.close()
 
     with_anchoring(settings, work)
 
 
 @command.command()
 @of_installation
-@as_json
 def status(settings: Settings) -> None:
     """Show what waits, and why. Ends with 1 when a batch waits for something that a person has to do."""
 
     async def look(anchoring: AnchorAdministration) -> dict[str, Any]:
-        name = "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
+        name = _ledger_name(anchoring)
         work = await anchoring.store.outbox.work(name)
         oldest = None if work.oldest is None else printed(work.oldest)
         return {"ledger": name or None, **asdict(work), "oldest": oldest}
@@ -81,63 +86,37 @@ def status(settings: Settings) -> None:
 
 @command.command()
 @of_installation
-@as_json
 def retry(settings: Settings) -> None:
     """Queue every anchor that failed again, in new batches."""
     count = with_anchoring(settings, lambda anchoring: anchoring.store.outbox.retry(datetime.now(UTC)))
-    show({"queued": count}, text=lambda body: f"{body['queued']} queued again")
+    show({"queued": count}, text="{queued} queued again")
 
 
 @command.command()
 @click.option("--limit", type=click.IntRange(1, 1_000_000), default=10_000, help="The most proofs to queue.")
 @of_installation
-@as_json
 def backfill(settings: Settings, limit: int) -> None:
     """Queue imported proofs from before anchoring existed (`pre-phase7`), the oldest first."""
     count = with_anchoring(settings, lambda anchoring: anchoring.store.outbox.backfill(datetime.now(UTC), limit))
-    show({"queued": count}, text=lambda body: f"{body['queued']} queued")
+    show({"queued": count}, text="{queued} queued")
 
 
 @command.command()
-@click.option(
-    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep it, for --anchored of `identity ledger`."
-)
+@click.option("--save", type=FILE, help="Keep it, for --anchored of `identity ledger`.")
 @of_installation
-@as_json
 def checkpoint(settings: Settings, save: Path | None) -> None:
     """Show the newest checkpoint of the ledger's log that is anchored, with its path to the root that the ledger has.
 
     Publish it: `identity ledger verify` and `audit` hold the log to it with --anchored.
     """
-
-    async def look(anchoring: AnchorAdministration) -> AnchoredCheckpoint | None:
-        name = "" if anchoring.worker is None else anchoring.worker.seal.ledger_name
-        return await anchoring.store.outbox.anchored_checkpoint(name)
-
-    found = with_anchoring(settings, look)
+    found = with_anchoring(
+        settings, lambda anchoring: anchoring.store.outbox.anchored_checkpoint(_ledger_name(anchoring))
+    )
     if found is None:
-        fail(
-            "no checkpoint is anchored", str(settings.data_dir), "one goes along with every batch of proofs; anchor one"
-        )
+        remedy = "one goes along with every batch of proofs; anchor one"
+        fail("no checkpoint is anchored", str(settings.data_dir), remedy)
     if save is not None:
         save.write_bytes(found.encode())
-    show(found.json, text=lambda _: _checkpoint_text(found))
-
-
-def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Coroutine[Any, Any, T]]) -> T:
-    """Runs ``job`` on the outbox of the installation."""
-    from identity_core import bootstrap
-
-    refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
-    with (
-        contextlib.suppress(KeyboardInterrupt),
-        opened_part(bootstrap.anchor_administration(settings)) as (runner, anchoring),
-    ):
-        return runner.run(job(anchoring))
-    raise click.exceptions.Exit(130)
-
-
-def _checkpoint_text(found: AnchoredCheckpoint) -> str:
     lines = (
         f"log          {found.checkpoint.origin}",
         f"entries      {found.checkpoint.size}",
@@ -146,7 +125,7 @@ def _checkpoint_text(found: AnchoredCheckpoint) -> str:
         f"block        {found.block_number}",
         f"transaction  {found.tx_hash}",
     )
-    return "\n".join(lines)
+    show(found.json, text=lambda _: "\n".join(lines))
 
 
 def _text(body: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from identity_core.cli.options import of_installation, opened_part, refuse_absent
-from identity_core.cli.output import as_json, fail, prints_json, show
+from identity_core.cli.options import FILE, of_installation, opened_part, refuse_absent
+from identity_core.cli.output import fail, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import api_key_option, session
-from identity_core.client import Client
-from identity_core.domain.audit_chain import (
+from identity_core.domain.activity import (
     ChainBroken,
     ChainedLine,
     ChainHead,
@@ -51,13 +51,10 @@ def command() -> None:
 
 @command.command()
 @click.option("--file", type=click.File("rb"), help="An export of `identity audit export`; - for standard input.")
-@click.option(
-    "--head", type=click.Path(path_type=Path, dir_okay=False), help="Compare with this head, and keep the new one."
-)
+@click.option("--head", type=FILE, help="Compare with this head, and keep the new one.")
 @_service
 @api_key_option
 @of_installation
-@as_json
 def verify(settings: Settings, file: Any, head: Path | None, url: str | None, api_key: str | None) -> None:
     """Follow the chain from the first line to the last. Ends with 1 when it is broken.
 
@@ -69,7 +66,8 @@ def verify(settings: Settings, file: Any, head: Path | None, url: str | None, ap
     try:
         if file is not None or url is not None:
             unchecked = [END_UNCHECKED]
-            with contextlib.nullcontext(_exported(file)) if file is not None else _asked_for(url, api_key, 0) as lines:
+            source = _asked(str(url), api_key, 0) if file is None else contextlib.nullcontext(_exported(file))
+            with source as lines:
                 reached = follow(ChainHead(), lines, known=known)
         else:
             reached, kept, unchecked = _verified_here(settings, known)
@@ -92,7 +90,6 @@ def verify(settings: Settings, file: Any, head: Path | None, url: str | None, ap
 
 @command.command()
 @of_installation
-@as_json
 def rekey(settings: Settings) -> None:
     """Take the log as it is from now on, after `verify` found its head wrong and you know why.
 
@@ -100,11 +97,10 @@ def rekey(settings: Settings) -> None:
     """
     with _opened(settings) as (runner, tools):
         if not tools.is_keyed:
-            fail(
-                "the keys of this installation are not at hand", str(settings.data_dir), "run it where the service runs"
-            )
+            what = "the keys of this installation are not at hand"
+            fail(what, str(settings.data_dir), "run it where the service runs")
         keyed_from = runner.run(tools.log.key_from_here())
-    show({"keyedFrom": keyed_from}, text=lambda _: f"keyed from line {keyed_from} on")
+    show({"keyedFrom": keyed_from}, text="keyed from line {keyedFrom} on")
 
 
 @command.command()
@@ -113,19 +109,14 @@ def rekey(settings: Settings) -> None:
 @_service
 @api_key_option
 @of_installation
-@as_json
 def export(settings: Settings, after: int, output: Any, url: str | None, api_key: str | None) -> None:
     """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
-    with _lines(settings, url, api_key, after=after) as lines:
+    with _asked(url, api_key, after) if url is not None else _kept_here(settings, after) as lines:
+        items = ({"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()} for one in lines)
         if prints_json():
-            output.write(orjson.dumps([_exported_line(one) for one in lines], option=orjson.OPT_INDENT_2) + b"\n")
-            return
-        for one in lines:
-            output.write(orjson.dumps(_exported_line(one)) + b"\n")
-
-
-def _exported_line(one: ChainedLine) -> dict[str, Any]:
-    return {"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()}
+            output.write(orjson.dumps([*items], option=orjson.OPT_INDENT_2) + b"\n")
+        else:
+            output.writelines(orjson.dumps(item) + b"\n" for item in items)
 
 
 def _verified_here(settings: Settings, known: ChainHead | None) -> tuple[ChainHead, KeyedHead | None, list[str]]:
@@ -154,20 +145,18 @@ def _verified_here(settings: Settings, known: ChainHead | None) -> tuple[ChainHe
 
 
 @contextlib.contextmanager
-def _lines(settings: Settings, url: str | None, api_key: str | None, *, after: int) -> Iterator[Lines]:
-    """The lines behind ``after``, of the service at ``url`` or of the installation."""
-    if url is not None:
-        with _asked_for(url, api_key, after) as lines:
-            yield lines
-        return
-    with _opened(settings) as (runner, tools):
-        yield _stored(runner, tools, after)
+def _asked(url: str, api_key: str | None, after: int) -> Iterator[Lines]:
+    """The lines of the service at ``url``."""
+    with session(url, api_key) as opened:
+        ask = functools.partial(opened.call, "GET", "/audit")
+        yield _pages(lambda last: list(map(_line, ask(query={"after": last, "limit": PAGE})["items"])), after)
 
 
 @contextlib.contextmanager
-def _asked_for(url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
-    with session(str(url), api_key) as opened:
-        yield _pages(lambda last: [_line(item) for item in _asked(opened, last)], after)
+def _kept_here(settings: Settings, after: int) -> Iterator[Lines]:
+    """The lines of the installation."""
+    with _opened(settings) as (runner, tools):
+        yield _stored(runner, tools, after)
 
 
 @contextlib.contextmanager
@@ -182,11 +171,6 @@ def _opened(settings: Settings) -> Iterator[tuple[asyncio.Runner, AuditTools]]:
 
 def _stored(runner: asyncio.Runner, tools: AuditTools, after: int) -> Lines:
     return _pages(lambda last: runner.run(tools.log.chain(after=last, limit=PAGE)), after)
-
-
-def _asked(opened: Client, after: int) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = opened.call("GET", "/audit", query={"after": after, "limit": PAGE})["items"]
-    return items
 
 
 def _pages(page_behind: Callable[[int], Sequence[ChainedLine]], after: int) -> Lines:
@@ -220,11 +204,8 @@ def _remembered(path: Path) -> ChainHead | None:
 
 
 def _text(body: dict[str, Any]) -> str:
+    first = body["keyedFrom"]
+    keyed = "" if first is None else f"; its end is the one that was written, keyed from line {first}"
     compared = "; follows the remembered head" if body["compared"] else ""
-    keyed = (
-        ""
-        if body["keyedFrom"] is None
-        else f"; its end is the one that was written, keyed from line {body['keyedFrom']}"
-    )
     unchecked = [f"not checked: {one}" for one in body["unchecked"]]
     return "\n".join([f"valid, {body['lines']} lines{keyed}{compared}", f"head {body['head']}", *unchecked])

@@ -8,10 +8,12 @@ from typing import Any
 
 import click
 
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import keys_option, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet
+
+PURPOSES = ("update", "deactivate", "rotate", "recover", "token", "credential", "delegate", "prove", "read")
 
 
 @click.group(name="auth", cls=OpenGroup)
@@ -22,21 +24,14 @@ def command() -> None:
 @command.command()
 @keys_option
 @url_option
-@click.option(
-    "--purpose",
-    type=click.Choice(
-        ["update", "deactivate", "rotate", "recover", "token", "credential", "delegate", "prove", "read"]
-    ),
-    help="What the signature shall authorise; anything by default.",
-)
+@click.option("--purpose", type=click.Choice(PURPOSES), help="What the signature shall authorise; anything by default.")
 @click.option("--body", type=click.File("rb"), help="The JSON body that it shall be bound to, - for standard input.")
 @click.option("--challenge", help="Sign this text instead of fetching a challenge.")
 @click.option("--recovery", is_flag=True, help="Sign with the recovery key.")
-@as_json
 def sign(wallet: Path, url: str, purpose: str | None, body: Any, challenge: str | None, recovery: bool) -> None:
     """Print an Authorization header. It serves once, for what --purpose and --body say."""
     from identity_core.client import hash_body
-    from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+    from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 
     holder = Wallet.open(wallet)
     try:
@@ -55,4 +50,4 @@ def sign(wallet: Path, url: str, purpose: str | None, body: Any, challenge: str 
         header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme, origin=origin)
     except ValueError as error:
         fail(str(error), "the challenge", "sign only what you asked for: check --purpose, --body and the keys file")
-    show({"authorization": header, "challenge": challenge}, text=lambda _: header)
+    show({"authorization": header, "challenge": challenge}, text="{authorization}")

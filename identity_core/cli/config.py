@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from identity_core.cli.options import config_option, configured
-from identity_core.cli.output import as_json, fail_start, show
+from identity_core.cli.options import config_option, configured, installed_plugins
+from identity_core.cli.output import fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.settings import Settings, ShownSetting, StartError, as_toml
 from identity_core.settings import show as shown
@@ -22,7 +22,6 @@ def command() -> None:
 @config_option
 @click.option("--origin", is_flag=True, help="Say where each value came from.")
 @click.option("--changed", is_flag=True, help="Leave out what has its default.")
-@as_json
 def show_command(config: Path | None, origin: bool, changed: bool) -> None:
     """Show every setting, those of the plugins too. Secrets are masked."""
     try:
@@ -40,13 +39,7 @@ def show_command(config: Path | None, origin: bool, changed: bool) -> None:
 
 def show_settings(settings: Settings) -> list[ShownSetting]:
     """The core's settings and those of every plugin that is installed. Raises ``StartError``."""
-    import logging
-
-    from identity_core.bootstrap import SystemClock
-    from identity_core.plugin.manager import PluginManager
-
-    manager = PluginManager.load(settings, clock=SystemClock(), logger=logging.getLogger("identity"))
-    return shown(settings, manager.settings_tables())
+    return shown(settings, installed_plugins(settings).settings_tables())
 
 
 def _line(row: ShownSetting, origin: bool) -> str:

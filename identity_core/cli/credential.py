@@ -9,10 +9,19 @@ from typing import Any
 import click
 
 from identity_core.cli.credential_offline import check_offline, given_values, holder_option, sign, value_options
-from identity_core.cli.options import read_json, shown
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import input_argument, read_json, shown
+from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, named, page, page_options, session, url_option
+from identity_core.cli.remote import (
+    RemoteCaller,
+    add_command,
+    did_option,
+    named,
+    page,
+    page_options,
+    session,
+    url_option,
+)
 
 STATUSES = ("active", "suspended", "revoked")
 
@@ -31,15 +40,14 @@ command.add_command(sign)
 
 
 @command.command()
-@click.argument("file", type=click.File("rb"))
+@input_argument
 @url_option
 @click.option("--issuer-key", metavar="MULTIKEY", help="Check offline, by this Bls12381G2Key2020 key of the issuer.")
 @click.option("--schema", "schema_file", type=click.File("rb"), metavar="FILE", help="The schema, for a check offline.")
-@as_json
 def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> None:
     """Check a credential: FILE holds one, or a record with one in it; `-` is standard input.
 
-    The service checks everything. With --issuer-key and --schema nobody is asked; then only signature and values are checked, and
+    The service checks everything. With --issuer-key and --schema no service is asked; then only signature and values are checked, and
     what that leaves open is printed as unchecked.
     """
     value = read_json(file)
@@ -57,16 +65,13 @@ def verify(file: Any, url: str, issuer_key: str | None, schema_file: Any) -> Non
 
 
 def _issued(caller: RemoteCaller, *, values: Any, single: Any, issuerDid: str | None, **given: Any) -> dict[str, Any]:
-    issuer = issuerDid or caller.did
-    if issuer is None:
-        fail("who issues it?", "identity credential issue", "give --issuer DID, or --keys FILE", status=2)
+    issuer = issuerDid or caller.did or misused("who issues it?", "give --issuer DID, or --keys FILE")
     return named(caller, issuerDid=issuer, **given) | {"attributes": given_values(values, single)}
 
 
-def _definition(_: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
+def _definition(caller: RemoteCaller, *, file: Any, id: str | None) -> dict[str, Any]:
     value = read_json(file)
-    named_id = id or value.get("id")
-    return {"attributes": value.get("attributes")} | ({} if named_id is None else {"id": named_id})
+    return {"attributes": value.get("attributes")} | named(caller, id=id or value.get("id"))
 
 
 def _record(body: dict[str, Any]) -> str:
@@ -98,14 +103,14 @@ def _kind(attribute: dict[str, Any]) -> str:
     return str(attribute["type"]) + "".join(f"  {name} {shown(value)}" for name, value in rules.items())
 
 
+add = functools.partial(add_command, command)
+add_schema = functools.partial(add_command, schema)
 _CREDENTIAL = click.argument("credential_id")
-_FILE = click.argument("file", type=click.File("rb"))
-add_command(
-    command,
+add(
     "issue",
     "issueCredential",
     "Issue a credential that the service signs, with a key of the issuer that it holds.",
-    click.option("--issuer", "issuerDid", metavar="DID", help="Who says it; the DID of --keys by default."),
+    did_option("--issuer", "issuerDid", "Who says it; the DID of --keys by default."),
     holder_option,
     click.option("--schema", "schemaId", required=True, metavar="ID", help="The schema of the values."),
     *value_options,
@@ -118,30 +123,27 @@ add_command(
     body=_issued,
     text=_record,
 )
-add_command(
-    command,
+add(
     "import",
     "importCredential",
     "Import a credential that its issuer signed: FILE is what `identity credential sign` wrote, `-` is standard input.",
-    _FILE,
+    input_argument,
     body=lambda _, file: read_json(file),
     text=_record,
 )
-add_command(
-    command,
+add(
     "show",
     "getCredential",
     "Show a credential: its values to holder and issuer, its record to others who may know of it.",
     _CREDENTIAL,
     text=_record,
 )
-add_command(
-    command,
+add(
     "list",
     "listCredentials",
     "List credentials, newest first, without their values.",
-    click.option("--holder", "holderDid", metavar="DID", help="Only those of this holder."),
-    click.option("--issuer", "issuerDid", metavar="DID", help="Only those by this issuer."),
+    did_option("--holder", "holderDid", "Only those of this holder."),
+    did_option("--issuer", "issuerDid", "Only those by this issuer."),
     click.option("--status", type=click.Choice(STATUSES), help="Only those of this status."),
     *page_options,
     text=page("{id}  {status:9}  {schemaId}"),
@@ -151,8 +153,7 @@ for name, purpose, value, says in (
     ("suspend", "suspension", True, "Suspend a credential until it is resumed."),
     ("resume", "suspension", False, "End the suspension of a credential."),
 ):
-    add_command(
-        command,
+    add(
         name,
         "setCredentialStatus",
         says,
@@ -161,18 +162,16 @@ for name, purpose, value, says in (
         body=functools.partial(named, purpose=purpose, value=value),
         text=_record,
     )
-add_command(
-    schema,
+add_schema(
     "create",
     "createCredentialSchema",
     """Register a schema, for good: FILE holds {"id": …, "attributes": […]}, `-` is standard input.""",
-    _FILE,
+    input_argument,
     click.option("--id", metavar="URI", help="Its id, in place of the one in FILE."),
     body=_definition,
     text=_schema_text,
 )
-add_command(
-    schema,
+add_schema(
     "get",
     "getCredentialSchema",
     "Get a schema. With --json it is what `identity credential sign --schema` takes.",
@@ -180,8 +179,7 @@ add_command(
     text=_schema_text,
     anonymous=True,
 )
-add_command(
-    schema,
+add_schema(
     "list",
     "listCredentialSchemas",
     "List the schemas in order of id.",

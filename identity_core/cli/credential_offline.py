@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from identity_core.cli.options import json_or_text, read_json
-from identity_core.cli.output import as_json, fail, show
-from identity_core.cli.remote import keys_option
+from identity_core.cli.options import all_of, json_or_text, name_of, read_json, several
+from identity_core.cli.output import Command, fail, show
+from identity_core.cli.remote import did_option, keys_option
 from identity_core.cli.wallet import Wallet
 from identity_core.codec import multibase, multikey
-from identity_core.domain.credential_schema import CredentialSchema
+from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import IdentityError
 
 UNCHECKED = ["holder", "issuer", "validity", "status"]
-F = TypeVar("F", bound=Callable[..., Any])
 
 value_options = (
     click.option("--values", type=click.File("rb"), metavar="FILE", help="A JSON object: attribute → value."),
-    click.option(
-        "--value", "single", nargs=2, multiple=True, metavar="ATTRIBUTE VALUE", help="One value; JSON or a text."
-    ),
+    several("--value", "ATTRIBUTE VALUE", "One value; JSON or a text.", into="single"),
     click.option("--valid-from", "validFrom", metavar="TIME", help="RFC 3339; now by default."),
     click.option("--valid-until", "validUntil", metavar="TIME", help="RFC 3339; without end by default."),
 )
-holder_option = click.option("--holder", "holderDid", required=True, metavar="DID", help="Of whom it is said.")
+holder_option = did_option("--holder", "holderDid", "Of whom it is said.", required=True)
 
 
 def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, Any]:
@@ -36,13 +32,7 @@ def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, 
     return attributes | {name: json_or_text(text) for name, text in single}
 
 
-def _value_options(command: F) -> F:
-    for option in reversed(value_options):
-        command = option(command)
-    return command
-
-
-@click.command()
+@click.command(cls=Command)
 @keys_option
 @holder_option
 @click.option(
@@ -53,29 +43,28 @@ def _value_options(command: F) -> F:
     metavar="FILE",
     help="What `identity credential schema get ID --json` printed.",
 )
-@_value_options
+@all_of(*value_options)
 @click.option(
     "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
 )
-@as_json
 def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, **given: Any) -> None:
     """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
     takes."""
     issuer = Wallet.open(wallet)
     key = _signing_key(issuer, method)
     definition = read_schema(schema_file)
-    body = {name: value for name, value in given.items() if value is not None}
     attributes = given_values(values, single)
     kind, secret = multikey.decode_secret(key["privateKey"])
     if kind != multikey.BLS12381G2:
         fail("the key does not sign credentials", key["keyId"], "name a Bls12381G2Key2020 key with --key")
     try:
-        body["attributes"], signature = sign_values(definition, attributes, secret)
+        canonical, signature = sign_values(definition, attributes, secret)
     except IdentityError as error:
         attribute = error.details.get("attribute")
         where = "the values" if attribute is None else f"the attribute {attribute}"
         fail(str(error.details.get("reason", error)), where, "put it right and sign again")
-    body |= {
+    body = {name: value for name, value in given.items() if value is not None} | {
+        "attributes": canonical,
         "schemaId": definition.schema.id,
         "issuerDid": issuer.named_did(),
         "verificationMethod": key["keyId"],
@@ -90,7 +79,7 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
     from identity_core.crypto.bbs.suite import ciphersuite
     from identity_core.crypto.bls12381 import keys as bls
     from identity_core.crypto.bls12381 import select
-    from identity_core.domain.credential_signature import canonical_values, messages
+    from identity_core.domain.credentials.credential import canonical_values, messages
 
     schema = definition.schema
     canonical = canonical_values(schema, values)
@@ -103,9 +92,9 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
 
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:
     """The verdict on schema, values and signature; what only a service knows stands under ``unchecked``."""
-    from identity_core.domain import verifiable_credential
-    from identity_core.domain.credential_signature import canonical_values, check_signature
-    from identity_core.domain.keys import PublicKey
+    from identity_core.domain.credentials import verifiable_credential
+    from identity_core.domain.credentials.credential import canonical_values, check_signature
+    from identity_core.domain.dids.keys import PublicKey
 
     definition = _definition(schema, "--schema")
     checks: list[dict[str, Any]] = []
@@ -113,61 +102,48 @@ def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key
         key = PublicKey.parse(multikey.BLS12381G2, issuer_key).raw
     except IdentityError as error:
         fail(str(error), "--issuer-key", "give a Bls12381G2Key2020 multikey", status=2)
+
+    def check(name: str, code: str | None = None, reason: str | None = None) -> None:
+        checks.append({"check": name, "ok": code is None, "code": code, "reason": reason})
+
     stages = (("form", "CREDENTIAL_MALFORMED"), ("schema", "ATTRIBUTES_INVALID"), ("signature", "SIGNATURE_INVALID"))
     try:
         presented = verifiable_credential.parse(credential)
-        checks.append(_right("form"))
+        check("form")
         if presented.schema_id != definition.schema.id:
-            checks.append({"check": "schema", "ok": False, "code": "SCHEMA_UNKNOWN", "reason": "another schema"})
+            check("schema", "SCHEMA_UNKNOWN", "another schema")
             return {"verified": False, "checks": checks, "unchecked": UNCHECKED}
         values = canonical_values(definition.schema, presented.attributes)
-        checks.append(_right("schema"))
+        check("schema")
         check_signature(key, presented.signature, definition.schema, values)
-        checks.append(_right("signature"))
+        check("signature")
     except IdentityError as error:
-        name, code = stages[len(checks)]
-        checks.append({"check": name, "ok": False, "code": code, "reason": str(error.details.get("reason", error))})
-    return {"verified": all(check["ok"] for check in checks), "checks": checks, "unchecked": UNCHECKED}
-
-
-def _right(name: str) -> dict[str, Any]:
-    return {"check": name, "ok": True, "code": None, "reason": None}
+        check(*stages[len(checks)], str(error.details.get("reason", error)))
+    return {"verified": all(one["ok"] for one in checks), "checks": checks, "unchecked": UNCHECKED}
 
 
 def read_schema(file: Any) -> CredentialSchema:
     """The schema in a file; one that is none ends the command."""
-    return _definition(read_json(file), getattr(file, "name", "standard input"))
+    return _definition(read_json(file), name_of(file))
 
 
 def _definition(value: dict[str, Any], where: str) -> CredentialSchema:
-    from identity_core.domain import schema_json
+    from identity_core.domain.credentials import credential_schema as schema_json
 
     try:
         return schema_json.read(value["id"], value["attributes"])
-    except IdentityError as error:
-        fail(
-            f"not a schema: {error.details.get('reason', error)}",
-            where,
-            "give what `schema get --json` printed",
-            status=2,
-        )
-    except (KeyError, TypeError, AttributeError):
-        fail("not a schema", where, "give what `identity credential schema get ID --json` printed", status=2)
+    except (IdentityError, KeyError, TypeError, AttributeError) as error:
+        reason = f": {error.details.get('reason', error)}" if isinstance(error, IdentityError) else ""
+        fail(f"not a schema{reason}", where, "give what `identity credential schema get ID --json` printed", status=2)
 
 
 def _signing_key(issuer: Wallet, method: str | None) -> dict[str, Any]:
     """The key that is named, or the only one of its type."""
-    filed: list[dict[str, Any]] = []
-    for purpose, one in issuer.keys.items():
-        if purpose != "retired":
-            filed += one if isinstance(one, list) else [one]
+    filed: list[dict[str, Any]] = [where[place] for where, place in issuer.places()]
     found = [key for key in filed if key.get("type") == multikey.BLS12381G2 and method in (None, key.get("keyId"))]
-    if len(found) != 1 or "privateKey" not in found[0]:
-        what = "the keys file holds no such key" if not found else "the keys file holds several keys"
-        remedy = (
-            "say which with --key"
-            if found
-            else "make one: `identity did create --key Bls12381G2Key2020 assertionMethod`"
-        )
-        fail(what, str(issuer.path), remedy)
+    if not found:
+        remedy = "make one: `identity did create --key Bls12381G2Key2020 assertionMethod`"
+        fail("the keys file holds no such key", str(issuer.path), remedy)
+    if len(found) > 1 or "privateKey" not in found[0]:
+        fail("the keys file holds several keys", str(issuer.path), "say which with --key")
     return found[0]

@@ -3,6 +3,7 @@ with the keys file stands in ``wallet``."""
 
 from __future__ import annotations
 
+import functools
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,12 +13,12 @@ import click
 import orjson
 
 from identity_core.cli.did_create import create
-from identity_core.cli.did_update import possession, update, version
-from identity_core.cli.options import counted
-from identity_core.cli.output import as_json, fail, prints_json, show
+from identity_core.cli.did_update import VERSION, possession, update
+from identity_core.cli.options import Number, counted, input_argument, name_of
+from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import add_command, keys_option, more, page_options, session, settled, url_option
-from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key
+from identity_core.cli.remote import add_command, keys_option, page, page_options, session, settled, url_option
+from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key, public_half
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec.multikey import BLS12381G2
 
@@ -38,10 +39,7 @@ command.add_command(possession)
 @click.option("--old-key", metavar="KEY_ID", help="Key to replace; the authentication key of the file by default.")
 @click.option("--key-type", help="Type of the new key; that of the old one by default.")
 @click.option("--purpose", multiple=True, help="Relationships of the new key; those of the old one by default.")
-@click.option(
-    "--grace-hours", type=click.FloatRange(0), default=0, show_default=True, help="How long the old key stays valid."
-)
-@as_json
+@click.option("--grace-hours", type=Number(0), default=0, show_default=True, help="How long the old key stays valid.")
 def rotate(
     wallet: Path, url: str, old_key: str | None, key_type: str | None, purpose: tuple[str, ...], grace_hours: float
 ) -> None:
@@ -63,24 +61,21 @@ def rotate(
             body["revokeOldAfter"] = end.strftime("%Y-%m-%dT%H:%M:%SZ")
         with holder.sending("rotate", {"new": fresh}, oldKeyId=old):
             answer = opened.rotate(did, body, signer)
-    show(answer, text=lambda body: f"new key {body['newKey']['keyId']}\nold key valid until {body['gracePeriodEnd']}")
+    show(answer, text="new key {newKey[keyId]}\nold key valid until {gracePeriodEnd}")
 
 
 def _type_of(holder: Wallet, key_id: str) -> str:
     where = holder.find(key_id)
     if where is None:
         fail("the keys file does not hold this key", key_id, "say which type the new key has with --key-type")
-    purpose, place = where
-    key = holder.keys[purpose] if place is None else holder.keys[purpose][place]
-    kind: str = key.get("type", "Ed25519")
-    return kind
+    filed, place = where
+    return str(filed[place].get("type", "Ed25519"))
 
 
 @command.command()
 @keys_option
 @url_option
 @click.option("--revoke-all/--keep-keys", default=True, show_default=True, help="Drop every existing key.")
-@as_json
 def recover(wallet: Path, url: str, revoke_all: bool) -> None:
     """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
     to the keys file."""
@@ -88,18 +83,12 @@ def recover(wallet: Path, url: str, revoke_all: bool) -> None:
         did = holder.named_did()
         signer = holder.signer(RECOVERY)
         fresh = {AUTHENTICATION: make_key("Ed25519", did), RECOVERY: make_key("Ed25519", did)}
-        body = {
-            "newAuthenticationKey": _public(fresh[AUTHENTICATION]),
-            "newRecoveryKey": _public(fresh[RECOVERY]),
-            "revokeAllExistingKeys": revoke_all,
-        }
+        members = {"newAuthenticationKey": AUTHENTICATION, "newRecoveryKey": RECOVERY}
+        body: dict[str, Any] = {member: public_half(fresh[purpose]) for member, purpose in members.items()}
+        body["revokeAllExistingKeys"] = revoke_all
         with holder.sending("recover", fresh, revokeAll=revoke_all):
             answer = opened.recover(did, body, signer)
-    show(answer, text=version)
-
-
-def _public(key: dict[str, Any]) -> dict[str, str]:
-    return {"type": key["type"], "publicKeyMultibase": key["publicKey"]}
+    show(answer, text=VERSION)
 
 
 @command.command()
@@ -107,44 +96,36 @@ def _public(key: dict[str, Any]) -> dict[str, str]:
 @url_option
 @click.option("--confirm", is_flag=True, help="Deactivation is final: say that you mean it.")
 @click.option("--reason", default="", help="Kept in the operator's audit log only.")
-@as_json
 def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
     """End a DID, for good."""
     if not confirm:
-        fail("a deactivation is final", "identity did deactivate", "add --confirm if you mean it", status=2)
+        misused("a deactivation is final", "add --confirm if you mean it")
     body = {"confirm": True, "reason": reason}
     with settled(wallet, url) as (opened, holder):
         answer = opened.deactivate(holder.named_did(), body, holder.signer())
-    show(answer, text=lambda body: f"{body['did']} is deactivated\ntx      {body['transactionHash']}")
+    show(answer, text="{did} is deactivated\ntx      {transactionHash}")
 
 
-def _history(body: dict[str, Any]) -> str:
-    lines = [
-        f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
-        for item in body["items"]
-    ]
-    return "\n".join(more(lines, body))
+def _version_line(item: dict[str, Any]) -> str:
+    return f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
 
 
-add_command(
-    command,
+add = functools.partial(add_command, command, anonymous=True)
+add(
     "resolve",
     "resolveDid",
     "Resolve a DID, now, at a version, or at a time. Prints JSON in any case.",
     click.argument("did"),
     click.option("--version-id", "versionId", type=click.IntRange(1), help="The document as it was at this version."),
     click.option("--version-time", "versionTime", help="The document as it was at this RFC 3339 time."),
-    anonymous=True,
 )
-add_command(
-    command,
+add(
     "history",
     "listDidHistory",
     "List the versions of a DID.",
     click.argument("did"),
     *page_options,
-    text=_history,
-    anonymous=True,
+    text=page(_version_line),
 )
 
 
@@ -156,7 +137,6 @@ def log() -> None:
 @log.command(name="get")
 @click.argument("did")
 @url_option
-@as_json
 def log_get(did: str, url: str) -> None:
     """Print the log as JSON lines, ready for `identity did log verify -`; with --json as one array."""
     with session(url) as opened:
@@ -168,17 +148,19 @@ def log_get(did: str, url: str) -> None:
 
 
 @log.command(name="verify")
-@click.argument("file", type=click.File("rb"))
-@as_json
+@input_argument
 def log_verify(file: Any) -> None:
     """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input."""
-    from identity_core.domain.log import LogInvalid, verify
+    from identity_core.domain.dids.log import LogInvalid, verify
 
     try:
         checked = verify(file.read())
     except LogInvalid as error:
-        where = f"{getattr(file, 'name', 'standard input')}, {json.dumps(error.details)}"
-        fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
+        fail(
+            f"the log is not valid: {error}",
+            f"{name_of(file)}, {json.dumps(error.details)}",
+            "do not trust this DID's history",
+        )
     show(checked.summary(), text=_verdict)
 
 

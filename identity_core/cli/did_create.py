@@ -11,39 +11,39 @@ Idempotency-Key, so the service answers with the DID that it may already have ma
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from identity_core.cli.did_update import Wishes, change
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.did_update import Triples, Wishes, change
+from identity_core.cli.options import several
+from identity_core.cli.output import Command, fail, misused, show
 from identity_core.cli.remote import api_key_option, session, url_option
-from identity_core.cli.wallet import RECOVERY, Wallet, make_key
+from identity_core.cli.wallet import ADDITIONAL, RECOVERY, STANDARD_INPUT, FiledKeys, Wallet, make_key, public_half
 from identity_core.client import Client, ServiceError, ServiceUnreachable
 from identity_core.codec.multikey import BLS12381G2
 
 METHODS_THAT_NEVER_CHANGE = ("key",)
 
-Keys = list[tuple[str, dict[str, Any]]]
-"""(purpose, key as it is filed), the primary key first."""
+PARTS = ("publicKey", "privateKey")
+TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
 
 
-@click.command()
+@click.command(cls=Command)
 @url_option
 @api_key_option
 @click.option("--method", default="ids", show_default=True, help="DID method.")
 @click.option("--key-type", default="Ed25519", show_default=True, help="Type of the first key.")
-@click.option("--key", "additional", nargs=2, multiple=True, metavar="TYPE PURPOSE", help="A further key, made here.")
-@click.option(
+@several("--key", "TYPE PURPOSE", "A further key, made here.", into="additional")
+@several(
     "--public-key",
-    "foreign",
-    nargs=3,
-    multiple=True,
-    metavar="TYPE MULTIBASE PURPOSE",
-    help="A key of your own, from elsewhere; with it none is made here.",
+    "TYPE MULTIBASE PURPOSE",
+    "A key of your own, from elsewhere; with it none is made here.",
+    into="foreign",
 )
-@click.option("--service", "services", nargs=2, multiple=True, metavar="TYPE URL", help="A service endpoint.")
+@several("--service", "TYPE URL", "A service endpoint.", into="services")
 @click.option(
     "--recovery-key/--no-recovery-key",
     default=None,
@@ -56,15 +56,14 @@ Keys = list[tuple[str, dict[str, Any]]]
     is_flag=True,
     help="Let the service make the keys and its custodian keep them too, so that it can issue credentials as this DID.",
 )
-@as_json
 def create(
     url: str,
     api_key: str | None,
     method: str,
     key_type: str,
-    additional: tuple[tuple[str, str], ...],
-    foreign: tuple[tuple[str, str, str], ...],
-    services: tuple[tuple[str, str], ...],
+    additional: Wishes,
+    foreign: Triples,
+    services: Sequence[tuple[str, str]],
     recovery_key: bool | None,
     path: Path | None,
     show_secrets: bool,
@@ -72,18 +71,16 @@ def create(
 ) -> None:
     """Create a DID with keys that are made here. Say where they shall go: --keys FILE, or --show-secrets."""
     if sum((path is not None, show_secrets, bool(foreign))) != 1:
-        remedy = "--keys FILE, --show-secrets, or your own with --public-key"
-        fail("say where the private keys shall go", "identity did create", remedy, status=2)
+        misused("say where the private keys shall go", "--keys FILE, --show-secrets, or your own with --public-key")
     if foreign and store_secrets:
-        fail(
-            "a key of your own stays with you", "--store-secrets", "leave out --public-key or --store-secrets", status=2
-        )
+        remedy = "leave out --public-key or --store-secrets"
+        fail("a key of your own stays with you", "--store-secrets", remedy, status=2)
     wants_recovery = method not in METHODS_THAT_NEVER_CHANGE if recovery_key is None else recovery_key
     later: Wishes = ()
     if not store_secrets and method not in METHODS_THAT_NEVER_CHANGE:
         # Such a key proves itself to the DID that lists it, and that is known only when it is made.
         later = [wish for wish in additional if wish[0] == BLS12381G2]
-        additional = tuple(wish for wish in additional if wish[0] != BLS12381G2)
+        additional = [wish for wish in additional if wish[0] != BLS12381G2]
     if later and path is None:
         fail("this key joins in a second step", BLS12381G2, "say --keys FILE, or add it with `did update`", status=2)
     first_type, options, made = _wish(key_type, additional, foreign, with_recovery=wants_recovery, stored=store_secrets)
@@ -96,90 +93,55 @@ def create(
         else:
             created = opened.create(body, idempotency_key=secrets.token_urlsafe(16))
     if show_secrets:
-        created["keys"] = _filed(made or _returned(created["keys"]), created["did"])
-    show(created, text=None if show_secrets else lambda body: _text(body, path))
+        created["keys"] = _named(made or _returned(created["keys"]), created["did"])
+    note = f"\nkeys    {path}" if path is not None else ""
+    show(created, text=None if show_secrets else lambda body: TEXT.format_map(body) + note)
 
 
 def _wish(
-    key_type: str,
-    additional: tuple[tuple[str, str], ...],
-    foreign: tuple[tuple[str, str, str], ...],
-    *,
-    with_recovery: bool,
-    stored: bool,
-) -> tuple[str, dict[str, Any], Keys]:
+    key_type: str, additional: Wishes, foreign: Triples, *, with_recovery: bool, stored: bool
+) -> tuple[str, dict[str, Any], FiledKeys]:
     """The type of the first key, the options of the request, and the keys that were made here for it."""
+    from identity_core.domain.dids import keys
+
     if stored:
         wished = [{"type": kind, "purpose": [purpose]} for kind, purpose in additional]
         return key_type, {"storeSecrets": True, "recoveryKey": with_recovery, "additionalKeys": wished}, []
     if foreign:
         own = [{"type": kind, "publicKeyMultibase": key, "purpose": [use]} for kind, key, use in foreign]
         return foreign[0][0], {"publicKeys": own}, []
-    made = _make(key_type, additional, with_recovery=with_recovery)
-    public = [_asked(place, purpose, key) for place, (purpose, key) in enumerate(made)]
-    return made[0][1]["type"], {"publicKeys": public}, made
-
-
-def _text(body: dict[str, Any], path: Path | None) -> str:
-    note = f"\nkeys    {path}" if path is not None else ""
-    return f"{body['did']}\nblock   {body['blockNumber']}\ntx      {body['transactionHash']}{note}"
-
-
-def _make(key_type: str, additional: tuple[tuple[str, str], ...], *, with_recovery: bool) -> Keys:
-    """(purpose, key) of the first key, the further ones and the recovery key."""
-    from identity_core.domain import keys
-
     first = make_key(key_type)
-    made = [(keys.default_purposes(first["type"], primary=True)[0], first)]
-    made += [(purpose, make_key(kind)) for kind, purpose in additional]
-    return made + ([(RECOVERY, make_key("Ed25519"))] if with_recovery else [])
+    made: FiledKeys = [([*keys.default_purposes(first["type"], primary=True)], first)]
+    made += [([purpose], make_key(kind)) for kind, purpose in additional]
+    made += [([RECOVERY], make_key("Ed25519"))] if with_recovery else []
+    public = [public_half(key) | {"purpose": purposes} for purposes, key in made]
+    return first["type"], {"publicKeys": public}, made
 
 
-def _asked(place: int, purpose: str, key: dict[str, Any]) -> dict[str, Any]:
-    from identity_core.domain import keys
-
-    purposes = list(keys.default_purposes(key["type"], primary=True)) if place == 0 else [purpose]
-    return {"type": key["type"], "publicKeyMultibase": key["publicKey"], "purpose": purposes}
-
-
-def _filed(made: Keys, did: str | None) -> dict[str, Any]:
-    """The keys by purpose; several of one purpose go to ``additional``."""
-    filed: dict[str, Any] = {}
-    for purpose, key in made:
-        whole = key if did is None else {"keyId": f"{did}#{key['publicKey']}"} | key
-        if purpose in filed:
-            filed.setdefault("additional", []).append(whole)
-        else:
-            filed[purpose] = whole
-    return filed
-
-
-def _returned(keys: dict[str, Any]) -> Keys:
-    """(purpose, key) of the keys that the service made, from its answer."""
+def _returned(keys: dict[str, Any]) -> FiledKeys:
+    """The keys that the service made, from its answer."""
     from identity_core.codec.multikey import decode_public
 
-    named = [(purpose, key) for purpose, key in keys.items() if purpose != "additional"]
-    named += [(key["purpose"], key) for key in keys.get("additional", ())]
+    named = [(purpose, key) for purpose, key in keys.items() if purpose != ADDITIONAL]
+    named += [(key["purpose"], key) for key in keys.get(ADDITIONAL, ())]
     return [
-        (
-            purpose,
-            {"type": decode_public(key["publicKey"])[0]} | {part: key[part] for part in ("publicKey", "privateKey")},
-        )
+        ([purpose], {"type": decode_public(key["publicKey"])[0]} | {part: key[part] for part in PARTS})
         for purpose, key in named
     ]
 
 
-def _create_and_keep(opened: Client, body: dict[str, Any], made: Keys, path: Path, later: Wishes) -> dict[str, Any]:
-    if path.exists():
-        wallet = Wallet.read(path)
-        if wallet.did is not None or wallet.pending is None:
-            fail("the keys file exists", str(path), "name a new file: keys are not overwritten")
-        click.echo(f"Finishing the creation that {path} began; other options do not count.", err=True)
-    else:
-        key = secrets.token_urlsafe(32)
-        begun: dict[str, Any] = {"operation": "create", "body": body, "idempotencyKey": key, "later": [*later]}
-        wallet = Wallet(path, None, _filed(made, None), begun)
-        wallet.save(new=True)
+def _named(made: FiledKeys, did: str) -> dict[str, Any]:
+    """The keys of a DID by purpose, as a file would have them."""
+    wallet = Wallet(STANDARD_INPUT, None, {})
+    wallet.file_all(made)
+    wallet.name(did)
+    return wallet.keys
+
+
+def _create_and_keep(
+    opened: Client, body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes
+) -> dict[str, Any]:
+    wallet = _begun(body, made, path, later)
     begun = wallet.pending or {}
     try:
         created = cast(dict[str, Any], opened.create(begun["body"], idempotency_key=begun["idempotencyKey"]))
@@ -190,17 +152,30 @@ def _create_and_keep(opened: Client, body: dict[str, Any], made: Keys, path: Pat
         raise
     except ServiceUnreachable as error:
         fail(str(error), opened.url, "run the same command again when it answers: it finishes what it began")
-    did = created["did"]
-    wallet.keys = wallet.keys or _filed(_returned(created["keys"]), None)
-    for filed in wallet.keys.values():
-        for key_of_did in filed if isinstance(filed, list) else [filed]:
-            key_of_did["keyId"] = f"{did}#{key_of_did['publicKey']}"
-    wallet.did, wallet.pending = did, None
+    if not wallet.keys:
+        wallet.file_all(_returned(created["keys"]))
+    wallet.name(created["did"])
+    wallet.pending = None
     wallet.save()
     if begun.get("later"):
         created |= _join(opened, wallet, begun["later"])
     keys = created["keys"] | {name: filed for name, filed in wallet.keys.items() if name not in created["keys"]}
     return created | {"keys": {purpose: _without_secrets(filed) for purpose, filed in keys.items()}}
+
+
+def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> Wallet:
+    """The keys file of a creation that is not finished: a new one, or the one that an earlier run left."""
+    if path.exists():
+        wallet = Wallet.read(path)
+        if wallet.did is not None or wallet.pending is None:
+            fail("the keys file exists", str(path), "name a new file: keys are not overwritten")
+        click.echo(f"Finishing the creation that {path} began; other options do not count.", err=True)
+        return wallet
+    key = secrets.token_urlsafe(32)
+    wallet = Wallet(path, None, {}, {"operation": "create", "body": body, "idempotencyKey": key, "later": [*later]})
+    wallet.file_all(made)
+    wallet.save(new=True)
+    return wallet
 
 
 def _join(opened: Client, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import name_of, several
+from identity_core.cli.output import Command, fail, misused, show
 from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
 from identity_core.client import Client
@@ -17,68 +18,57 @@ from identity_core.codec import multikey
 
 Wishes = Sequence[tuple[str, str]]
 """(type, relationships separated by commas) of keys that are made here."""
+Triples = Sequence[tuple[str, str, str]]
+VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transactionHash}"
 
 
-@click.command()
+@click.command(cls=Command)
 @keys_option
 @url_option
-@click.option("--add-service", nargs=3, multiple=True, metavar="ID TYPE URL", help="A new service endpoint.")
-@click.option(
-    "--update-service", nargs=3, multiple=True, metavar="ID TYPE URL", help="In place of the one with this id."
-)
-@click.option("--remove-service", multiple=True, metavar="ID", help="Service to drop.")
-@click.option(
+@several("--add-service", "ID TYPE URL", "A new service endpoint.")
+@several("--update-service", "ID TYPE URL", "In place of the one with this id.")
+@several("--remove-service", "ID", "Service to drop.")
+@several(
     "--new-key",
-    nargs=2,
-    multiple=True,
-    metavar="TYPE RELATIONSHIPS",
-    help="A key that is made here and kept in the keys file. Relationships comma-separated.",
+    "TYPE RELATIONSHIPS",
+    "A key that is made here and kept in the keys file. Relationships comma-separated.",
 )
-@click.option(
-    "--add-key", nargs=3, multiple=True, metavar="TYPE MULTIBASE RELATIONSHIPS", help="A public key from elsewhere."
-)
-@click.option(
+@several("--add-key", "TYPE MULTIBASE RELATIONSHIPS", "A public key from elsewhere.")
+@several(
     "--possession",
-    nargs=2,
-    multiple=True,
-    metavar="MULTIBASE PROOF",
-    help="The proof of possession of a Bls12381G2Key2020 key that --add-key names: `identity did possession` prints it.",
+    "MULTIBASE PROOF",
+    "The proof of possession of a Bls12381G2Key2020 key that --add-key names: `identity did possession` prints it.",
 )
-@click.option("--remove-key", multiple=True, metavar="KEY_ID", help="Key to drop.")
-@click.option("--also-known-as", multiple=True, metavar="URI", help="Replaces the whole list.")
-@as_json
+@several("--remove-key", "KEY_ID", "Key to drop.")
+@several("--also-known-as", "URI", "Replaces the whole list.")
 def update(
     wallet: Path,
     url: str,
-    add_service: tuple[tuple[str, str, str], ...],
-    update_service: tuple[tuple[str, str, str], ...],
-    remove_service: tuple[str, ...],
+    add_service: Triples,
+    update_service: Triples,
+    remove_service: Sequence[str],
     new_key: Wishes,
-    add_key: tuple[tuple[str, str, str], ...],
-    possession: tuple[tuple[str, str], ...],
-    remove_key: tuple[str, ...],
-    also_known_as: tuple[str, ...],
+    add_key: Triples,
+    possession: Sequence[tuple[str, str]],
+    remove_key: Sequence[str],
+    also_known_as: Sequence[str],
 ) -> None:
     """Change the document: one or several operations in one version."""
-    operations: list[dict[str, Any]] = []
-    for name, given in (("addService", add_service), ("updateService", update_service)):
-        for identifier, kind, place in given:
-            service = {"id": identifier, "type": kind, "serviceEndpoint": place}
-            operations.append({"operation": name, "service": service})
+    operations = [_service("addService", *given) for given in add_service]
+    operations += [_service("updateService", *given) for given in update_service]
     operations += [{"operation": "removeService", "serviceId": identifier} for identifier in remove_service]
     proofs = dict(possession)
-    for kind, multibase, relationships in add_key:
-        operations.append(_added(kind, multibase, relationships, proofs.pop(multibase, None)))
+    operations += [_added(*key, proofs.pop(key[1], None)) for key in add_key]
     if proofs:
         fail("this key is not added", next(iter(proofs)), "name it with --add-key as well", status=2)
     operations += [{"operation": "removeVerificationMethod", "keyId": key_id} for key_id in remove_key]
     if also_known_as:
         operations.append({"operation": "setAlsoKnownAs", "alsoKnownAs": list(also_known_as)})
     if not operations and not new_key:
-        fail("there is nothing to change", "identity did update", "name at least one operation, see --help", status=2)
+        misused("there is nothing to change", "name at least one operation, see --help")
     with settled(wallet, url) as (opened, holder):
         answer = change(opened, holder, operations, new_key)
-    show(answer, text=version)
+    show(answer, text=VERSION)
 
 
 def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
@@ -95,26 +85,21 @@ def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wis
     return answer
 
 
-def version(body: dict[str, Any]) -> str:
-    """A new version, for people."""
-    return (
-        f"{body['did']}\nversion {body['versionId']}\nblock   {body['blockNumber']}\ntx      {body['transactionHash']}"
-    )
-
-
-@click.command()
+@click.command(cls=Command)
 @click.argument("did")
 @click.argument("file", type=click.File("r"))
-@as_json
 def possession(did: str, file: Any) -> None:
     """Print the proof of possession of a Bls12381G2Key2020 key that was made elsewhere, for the document of DID. FILE holds its private
     multikey; `-` is standard input. Nothing is sent."""
     try:
         proof = proof_of_possession(did, file.read().strip())
     except ValueError as error:
-        where = getattr(file, "name", "standard input")
-        fail(str(error), where, "give the private multikey of a Bls12381G2Key2020 key")
-    show({"proofOfPossession": proof}, text=lambda body: str(body["proofOfPossession"]))
+        fail(str(error), name_of(file), "give the private multikey of a Bls12381G2Key2020 key")
+    show({"proofOfPossession": proof}, text="{proofOfPossession}")
+
+
+def _service(operation: str, identifier: str, kind: str, place: str) -> dict[str, Any]:
+    return {"operation": operation, "service": {"id": identifier, "type": kind, "serviceEndpoint": place}}
 
 
 def _added(kind: str, multibase: str, relationships: str, proof: str | None) -> dict[str, Any]:

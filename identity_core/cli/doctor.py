@@ -12,14 +12,17 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 
-from identity_core.cli.doctor_database import Diagnosis, database, index, storage
+from identity_core.cli import doctor_database
+from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
 from identity_core.cli.options import of_installation
-from identity_core.cli.output import as_json, show
+from identity_core.cli.output import Command, show
+from identity_core.cli.serve import LOOPBACK
 from identity_core.settings import Settings, StartError, buckets_of
 
 LOW_DISK_BYTES = 256 * 1024 * 1024
@@ -27,100 +30,88 @@ REDIS_SECONDS = 3.0
 SHOWN = 5
 
 
-@click.command(name="doctor")
+@click.command(name="doctor", cls=Command)
 @of_installation
-@as_json
 def command(settings: Settings) -> None:
     """Look at this installation and say what is wrong. Exit code 1 when something is."""
-    findings = list(examine(settings))
-    healthy = all(one.state != "fail" for one in findings)
-    body = {"healthy": healthy, "findings": [dataclasses.asdict(one) for one in findings]}
-    show(body, text=lambda _: "\n".join(map(_line, findings)))
+    findings = [{"check": check, **dataclasses.asdict(one)} for check, one in examine(settings)]
+    healthy = all(one["state"] != "fail" for one in findings)
+    show({"healthy": healthy, "findings": findings}, text=lambda body: "\n".join(map(_line, body["findings"])))
     if not healthy:
         raise SystemExit(1)
 
 
-def _line(finding: Diagnosis) -> str:
-    remedy = f"\n      {'':<18} do: {finding.remedy}" if finding.remedy else ""
-    return f"{finding.state:<5} {finding.check:<18} {finding.says}{remedy}"
+def _line(finding: dict[str, str]) -> str:
+    remedy = f"\n      {'':<18} do: {finding['remedy']}" if finding["remedy"] else ""
+    return f"{finding['state']:<5} {finding['check']:<18} {finding['says']}{remedy}"
 
 
-def examine(settings: Settings) -> Iterator[Diagnosis]:
-    """Every finding, in the order in which a start would meet what they are about."""
-    yield from _data_directory(settings.data_dir)
-    yield _curves()
-    yield from database(settings)
-    yield from index(settings)
-    yield _throttle(settings)
-    yield from _server(settings)
-    is_there = settings.database_url is not None or (settings.data_dir.is_dir() and any(settings.data_dir.iterdir()))
-    plugins = list(_plugins(settings))
-    yield from plugins
-    reported = {one.says for one in plugins}
-    yield from (one for one in storage(settings) if one.says not in reported)
-    try:
-        yield from _keys(settings, look_inside=is_there)
-    except StartError as error:
-        stopped = Diagnosis.of("API keys", error, "put it right, then look again")
-        if stopped.says not in reported:
-            yield stopped
+def examine(settings: Settings) -> Iterator[tuple[str, Diagnosis]]:
+    """What is found of each thing, in the order in which a start would meet it. What several run into is said once."""
+    said: set[str] = set()
+    for check, look, remedy in CHECKS:
+        try:
+            found = list(look(settings))
+        except StartError as error:
+            found = [stopped(error, remedy)]
+        yield from ((check, one) for one in found if one.says not in said)
+        said |= {one.says for one in found}
 
 
-def _data_directory(folder: Path) -> Iterator[Diagnosis]:
-    check = "data directory"
+def _data_directory(settings: Settings) -> Iterator[Diagnosis]:
+    folder = settings.data_dir
     if not folder.exists():
-        yield Diagnosis(check, "warn", f"{folder} does not exist yet", "nothing: `identity serve` makes it")
+        yield warn(f"{folder} does not exist yet", "nothing: `identity serve` makes it")
+        return
+    if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        yield wrong(f"{folder} cannot be written", "name another with --data-dir, or change its owner")
         return
     status = folder.stat()
-    if not folder.is_dir() or not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-        yield Diagnosis(
-            check, "fail", f"{folder} cannot be written", "name another with --data-dir, or change its owner"
-        )
-        return
+    is_open = stat.S_IMODE(status.st_mode) & 0o077
     if status.st_uid != os.geteuid():
-        yield Diagnosis(check, "warn", f"{folder} belongs to user {status.st_uid}", "run the service as that user")
-    elif stat.S_IMODE(status.st_mode) & 0o077:
-        yield Diagnosis(check, "warn", f"others may look into {folder}", f"chmod 700 {folder}")
+        yield warn(f"{folder} belongs to user {status.st_uid}", "run the service as that user")
+    elif is_open:
+        yield warn(f"others may look into {folder}", f"chmod 700 {folder}")
     else:
-        yield Diagnosis(check, "ok", f"{folder}, for its owner only")
+        yield ok(f"{folder}, for its owner only")
     for path in sorted(folder.iterdir()):
         # SQLite files hold sealed keys and documents; the rest is worse.
-        is_open = path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077
-        if is_open and (path.suffix == ".key" or stat.S_IMODE(status.st_mode) & 0o077):
-            yield Diagnosis(check, "warn", f"others may read {path.name}", f"chmod 600 {path}")
-    free = shutil.disk_usage(folder).free
+        if (path.suffix == ".key" or is_open) and path.is_file() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            yield warn(f"others may read {path.name}", f"chmod 600 {path}")
+
+
+def _disk(settings: Settings) -> Iterator[Diagnosis]:
+    folder = settings.data_dir
+    free = shutil.disk_usage(folder).free if folder.is_dir() else LOW_DISK_BYTES
     if free < LOW_DISK_BYTES:
-        yield Diagnosis(
-            "disk", "warn", f"{free // 2**20} MiB are left at {folder}", "make room: a full disk stops writes"
-        )
+        yield warn(f"{free // 2**20} MiB are left at {folder}", "make room: a full disk stops writes")
 
 
-def _curves() -> Diagnosis:
+def _curves(_: Settings) -> Iterator[Diagnosis]:
     from identity_core.crypto.bls12381 import available
 
     states = available()
     usable = [one.name for one in states if one.curve is not None]
-    lacking = [f"{one.name}: {one.reason}" for one in states if one.curve is None]
-    says = f"BLS12-381 by {', '.join(usable) or 'nobody'}" + (f" (not {'; '.join(lacking)})" if lacking else "")
+    lacking = "; ".join(f"{one.name}: {one.reason}" for one in states if one.curve is None)
+    says = f"BLS12-381 by {', '.join(usable) or 'nobody'}" + (f" (not {lacking})" if lacking else "")
     if not usable:
-        return Diagnosis("curves", "fail", says, "pip install pyblst")
-    if usable == ["py_ecc"]:
-        return Diagnosis("curves", "warn", says, "pip install pyblst: py_ecc is a hundred times slower")
-    return Diagnosis("curves", "ok", says)
+        yield wrong(says, "pip install pyblst")
+    elif usable == ["py_ecc"]:
+        yield warn(says, "pip install pyblst: py_ecc is a hundred times slower")
+    else:
+        yield ok(says)
 
 
-def _throttle(settings: Settings) -> Diagnosis:
-    throttle = settings.throttle
-    store = buckets_of(throttle, settings.server.workers)
+def _throttle(settings: Settings) -> Iterator[Diagnosis]:
+    store = buckets_of(settings.throttle, settings.server.workers)
+    reason = asyncio.run(_redis_fault(str(settings.throttle.redis_url))) if store == "redis" else None
     if store == "memory" and settings.server.workers > 1:
-        remedy = 'set throttle.store to "sql"'
-        return Diagnosis("throttle", "warn", "each worker has limits of its own, in memory", remedy)
-    if store == "redis":
-        reason = asyncio.run(_redis_fault(str(throttle.redis_url)))
-        if reason is not None:
-            remedy = "start it, or correct throttle.redis_url; until then each process limits for itself"
-            return Diagnosis("throttle", "fail", f"Redis does not answer: {reason}", remedy)
-    return Diagnosis("throttle", "ok", f"buckets in {store}")
+        yield warn("each worker has limits of its own, in memory", 'set throttle.store to "sql"')
+    elif reason is not None:
+        remedy = "start it, or correct throttle.redis_url; until then each process limits for itself"
+        yield wrong(f"Redis does not answer: {reason}", remedy)
+    else:
+        yield ok(f"buckets in {store}")
 
 
 async def _redis_fault(url: str) -> str | None:
@@ -138,59 +129,76 @@ async def _redis_fault(url: str) -> str | None:
 
 def _server(settings: Settings) -> Iterator[Diagnosis]:
     server = settings.server
-    if server.public_url is None and server.host not in ("127.0.0.1", "::1", "localhost"):
+    if server.public_url is None and server.host not in LOOPBACK:
         remedy = "set server.public_url to the origin that callers see"
-        yield Diagnosis("server", "warn", f"listens at {server.host} without a public_url", remedy)
+        yield warn(f"listens at {server.host} without a public_url", remedy)
     else:
-        yield Diagnosis("server", "ok", server.public_url or f"http://{server.host}:{server.port}, for this machine")
+        yield ok(server.public_url or f"http://{server.host}:{server.port}, for this machine")
     if server.workers > (os.cpu_count() or 1):
-        yield Diagnosis("server", "warn", f"{server.workers} workers on {os.cpu_count()} processors", "take fewer")
+        yield warn(f"{server.workers} workers on {os.cpu_count()} processors", "take fewer")
 
 
 def _plugins(settings: Settings) -> Iterator[Diagnosis]:
     from identity_core.cli.plugins import check_plugins
 
-    try:
-        check = check_plugins(settings)
-    except StartError as error:
-        yield Diagnosis.of("plugins", error, "uninstall it, put it right, or name it in plugins.disabled")
-        return
+    check = check_plugins(settings)
     for problem in check.problems:
-        yield Diagnosis.of("plugins", problem, "see `identity plugins check`")
+        yield stopped(problem, "see `identity plugins check`")
     for one in check.plugins:
         if one.state == "failed" and not any(one.reason in str(problem) for problem in check.problems):
-            yield Diagnosis("plugins", "warn", f"{one.name} failed: {one.reason}", "see `identity plugins list`")
+            yield warn(f"{one.name} failed: {one.reason}", "see `identity plugins list`")
     if not check.problems:
         active = [one.name for one in check.plugins if one.state == "active"]
-        yield Diagnosis("plugins", "ok", f"{len(active)} in use: {', '.join(active)}")
+        yield ok(f"{len(active)} in use: {', '.join(active)}")
 
 
-def _keys(settings: Settings, *, look_inside: bool) -> Iterator[Diagnosis]:
+def _master_key(settings: Settings) -> Iterator[Diagnosis]:
     from identity_core.cli.config import show_settings
 
     values = {row.key: row.value for row in show_settings(settings)}
-    if settings.custodian.backend == "sealed" and values.get("plugins.sealed.passphrase") is None:
-        says = "a file beside the keys that it seals, without a passphrase"
+    if settings.custodian.backend != "sealed" or values.get("plugins.sealed.passphrase") is not None:
+        yield ok(f"custodian {settings.custodian.backend}")
+        return
+    says = "a file beside the keys that it seals, without a passphrase"
+    if settings.data_dir.exists():
         remedy = "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE, and keep a copy of custodian.key until then"
-        if not settings.data_dir.exists():
-            says, remedy = f"the first start makes {says}", "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it"
-        yield Diagnosis("master key", "warn", says, remedy)
+        yield warn(says, remedy)
     else:
-        yield Diagnosis("master key", "ok", f"custodian {settings.custodian.backend}")
-    stores = ", ".join(settings.key_stores)
-    if not look_inside:
-        yield Diagnosis("API keys", "ok", f"in {stores}")
+        yield warn(f"the first start makes {says}", "set IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE before it")
+
+
+def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
+    stores, folder = ", ".join(settings.key_stores), settings.data_dir
+    if settings.database_url is None and not (folder.is_dir() and any(folder.iterdir())):
+        yield ok(f"in {stores}")
         return
     from identity_core.bootstrap.look import look_at_keys
 
     with tempfile.TemporaryDirectory() as scratch:
         found = asyncio.run(look_at_keys(settings, Path(scratch)))
     if found.faults:
-        named = "; ".join(found.faults[:SHOWN])
-        says = f"{len(found.faults)} API keys are refused or gone: {named}"
+        says = f"{len(found.faults)} API keys are refused or gone: {'; '.join(found.faults[:SHOWN])}"
         remedy = "put the right key store back; or `identity keys accept` where you put this one there yourself"
-        yield Diagnosis("API keys", "fail", says, remedy)
+        yield wrong(says, remedy)
     elif found.any:
-        yield Diagnosis("API keys", "ok", f"in {stores}; there are some")
+        yield ok(f"in {stores}; there are some")
     else:
-        yield Diagnosis("API keys", "warn", f"in {stores}; there is none yet", "nothing: the first start makes one")
+        yield warn(f"in {stores}; there is none yet", "nothing: the first start makes one")
+
+
+LATER: Final = "put it right, then look again"
+CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], ...]] = (
+    ("data directory", _data_directory, ""),
+    ("disk", _disk, ""),
+    ("curves", _curves, ""),
+    ("database", doctor_database.database, ""),
+    ("index", doctor_database.index, ""),
+    ("throttle", _throttle, ""),
+    ("server", _server, ""),
+    ("plugins", _plugins, "uninstall it, put it right, or name it in plugins.disabled"),
+    ("storage", doctor_database.storage, doctor_database.BEFORE),
+    ("checkpoint", doctor_database.checkpoint, LATER),
+    ("master key", _master_key, LATER),
+    ("API keys", _api_keys, LATER),
+)
+"""What is looked at, and what to do where that runs into something that stops every start."""

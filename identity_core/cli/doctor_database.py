@@ -5,6 +5,7 @@ belong together and are as new as they were, and which DIDs are withheld. It onl
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import sqlite3
 import tempfile
@@ -18,23 +19,25 @@ from identity_core.database import DatabaseError, faults_of, open_database
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
 
-State = Literal["ok", "warn", "fail"]
-
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing that was looked at. ``remedy`` says what to do unless it is ok."""
+    """What was found of one thing. ``remedy`` says what to do unless it is ok."""
 
-    check: str
-    state: State
+    state: Literal["ok", "warn", "fail"]
     says: str
     remedy: str = ""
 
-    @classmethod
-    def of(cls, check: str, error: StartError, remedy: str) -> Diagnosis:
-        """What keeps an installation from starting; most of it knows its place and remedy itself."""
-        says = f"{error.what} It is in: {error.where}" if error.where else error.what
-        return cls(check, "fail", " ".join(says.split()), error.fix or remedy)
+
+ok = functools.partial(Diagnosis, "ok")
+warn = functools.partial(Diagnosis, "warn")
+wrong = functools.partial(Diagnosis, "fail")
+
+
+def stopped(error: StartError, remedy: str) -> Diagnosis:
+    """What keeps an installation from starting; most of it knows its place and remedy itself."""
+    says = f"{error.what} It is in: {error.where}" if error.where else error.what
+    return wrong(" ".join(says.split()), error.fix or remedy)
 
 
 # Two connections that write or checkpoint in the same instant may lose the start of a log that is being reset.
@@ -54,62 +57,51 @@ SELECT %s, count(*)::text FROM pg_stat_replication WHERE coalesce(sync_state, 's
 
 
 def database(settings: Settings) -> Iterator[Diagnosis]:
-    """The diagnoses about the database that the settings name."""
+    """The database that the settings name."""
     if settings.database_url is None:
-        yield from _sqlite(settings.data_dir)
+        yield _sqlite(settings.data_dir)
     else:
-        yield from _postgresql(settings, settings.database_url)
+        yield from _postgresql(shown_database(settings), settings.database_url)
 
 
-def _sqlite(folder: Path) -> Iterator[Diagnosis]:
+def _sqlite(folder: Path) -> Diagnosis:
     first, last = WAL_RESET_BUG
     version = sqlite3.sqlite_version
     kind = file_system(folder, Path("/proc/self/mounts"))
     if kind in NETWORK_FILE_SYSTEMS:
-        remedy = "use a local disk, or a PostgreSQL server: --database-url"
-        yield Diagnosis(
-            "database", "fail", f"{folder} is on a network file system ({kind}), which SQLite must not be", remedy
-        )
-    elif first <= sqlite3.sqlite_version_info <= last:
+        says = f"{folder} is on a network file system ({kind}), which SQLite must not be"
+        return wrong(says, "use a local disk, or a PostgreSQL server: --database-url")
+    if first <= sqlite3.sqlite_version_info <= last:
         says = f"SQLite {version} can lose commits when two programs write at once (WAL reset, mended in 3.51.3)"
-        remedy = "let nothing but this service open the files: its processes take turns; or update SQLite"
-        yield Diagnosis("database", "warn", says, remedy)
-    else:
-        yield Diagnosis("database", "ok", f"SQLite {version} in {folder}")
+        return warn(says, "let nothing but this service open the files: its processes take turns; or update SQLite")
+    return ok(f"SQLite {version} in {folder}")
 
 
 def file_system(folder: Path, mounts: Path) -> str | None:
-    """The type of the file system that ``folder`` is on, or would be; None where nobody says."""
+    """The type of the file system that ``folder`` is on, or would be; None where no one says."""
     try:
         lines = mounts.read_text().splitlines()
     except OSError:
         return None
-    place = os.path.realpath(folder)
-    found: tuple[str, str | None] = ("", None)
+    place, kinds = f"{os.path.realpath(folder)}/", {}
     for line in lines:
         _, point, kind, *_ = line.split(" ")
-        point = point.replace("\\040", " ").rstrip("/") + "/"
-        if f"{place}/".startswith(point) and len(point) >= len(found[0]):
-            found = (point, kind)
-    return found[1]
+        kinds[point.replace("\\040", " ").rstrip("/") + "/"] = kind
+    above = [point for point in kinds if place.startswith(point)]
+    return kinds[max(above, key=len)] if above else None
 
 
-def _postgresql(settings: Settings, url: str) -> Iterator[Diagnosis]:
-    where = shown_database(settings)
+def _postgresql(where: str, url: str) -> Iterator[Diagnosis]:
     try:
         reported = ask(url)
     except ImportError:
-        yield Diagnosis("database", "fail", "psycopg is not installed", "pip install 'identity-service[postgresql]'")
+        yield wrong("psycopg is not installed", "pip install 'identity-service[postgresql]'")
         return
     except OSError as error:
-        yield Diagnosis("database", "fail", f"{where} does not answer: {error}", "start it, or correct database_url")
+        yield wrong(f"{where} does not answer: {error}", "start it, or correct database_url")
         return
-    diagnoses = list(judge(reported))
-    yield from diagnoses
-    if not diagnoses:
-        yield Diagnosis(
-            "database", "ok", f"{where}, with a synchronous standby ({reported['synchronous_standby_names']})"
-        )
+    standby = ok(f"{where}, with a synchronous standby ({reported['synchronous_standby_names']})")
+    yield from list(judge(reported)) or [standby]
 
 
 def judge(reported: Mapping[str, str]) -> Iterator[Diagnosis]:
@@ -117,16 +109,16 @@ def judge(reported: Mapping[str, str]) -> Iterator[Diagnosis]:
     for name in ("fsync", "full_page_writes"):
         if reported[name] != "on":
             says = f"PostgreSQL runs with {name} = {reported[name]}: a loss of power loses acknowledged entries"
-            yield Diagnosis("database", "fail", says, f"set {name} = on")
+            yield wrong(says, f"set {name} = on")
     if reported["synchronous_commit"] in ("off", "local"):
         says = f"synchronous_commit is {reported['synchronous_commit']}: a failure loses acknowledged entries"
-        yield Diagnosis("database", "fail", says, "set synchronous_commit = on")
+        yield wrong(says, "set synchronous_commit = on")
     if not reported["synchronous_standby_names"].strip():
         says = "PostgreSQL has no synchronous standby: a failover loses acknowledged entries"
-        yield Diagnosis("database", "warn", says, "see plugins/ledger_sql/patroni, or keep one server and its backups")
+        yield warn(says, "see plugins/ledger_sql/patroni, or keep one server and its backups")
     elif reported[STANDBYS] == "0":
         says = "no synchronous standby is connected to PostgreSQL: whatever is written waits for one, and is refused"
-        yield Diagnosis("database", "warn", says, "start the standby, or look into its log")
+        yield warn(says, "start the standby, or look into its log")
 
 
 def ask(url: str) -> dict[str, str]:
@@ -142,6 +134,7 @@ def ask(url: str) -> dict[str, str]:
 
 
 SHOWN: Final = 5
+BEFORE: Final = "see the findings before this one"
 _WITHHELD: Final = "SELECT did, reason FROM quarantined_dids ORDER BY did"
 _REMEDY: Final = (
     "`identity ledger audit` says what differs, `identity ledger repair --all` writes them anew from the ledger"
@@ -159,20 +152,16 @@ def index(settings: Settings) -> Iterator[Diagnosis]:
     except DatabaseError:
         return
     if not found:
-        yield Diagnosis("index", "ok", "no DID is withheld")
+        yield ok("no DID is withheld")
         return
     named = "; ".join(f"{did}: {reason}" for did, reason in found[:SHOWN])
     more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    yield Diagnosis("index", "fail", f"{len(found)} DIDs are withheld: {named}{more}", _REMEDY)
+    yield wrong(f"{len(found)} DIDs are withheld: {named}{more}", _REMEDY)
 
 
 def storage(settings: Settings) -> Iterator[Diagnosis]:
-    """The diagnoses. Nothing is written, whatever is there."""
-    broken = list(_broken_files(settings.data_dir))
-    yield from broken
-    if not broken:
-        yield _compared(settings)
-    yield _note(settings)
+    """The databases, whole and compared with each other. Raises ``StartError``. Nothing is written, whatever is there."""
+    yield from list(_broken_files(settings.data_dir)) or [_compared(settings)]
 
 
 def _broken_files(folder: Path) -> Iterator[Diagnosis]:
@@ -185,9 +174,7 @@ def _broken_files(folder: Path) -> Iterator[Diagnosis]:
             faults = [str(error)]
         if faults:
             says = f"{path.name} is damaged: {faults[0]} It is in: {path}"
-            yield Diagnosis(
-                "storage", "fail", says, "put it and the other databases back from one backup; keep the broken ones"
-            )
+            yield wrong(says, "put it and the other databases back from one backup; keep the broken ones")
 
 
 def _compared(settings: Settings) -> Diagnosis:
@@ -196,33 +183,26 @@ def _compared(settings: Settings) -> Diagnosis:
     try:
         with tempfile.TemporaryDirectory() as scratch:
             found = asyncio.run(compare_storage(settings, Path(scratch)))
-    except StartError as error:
-        return Diagnosis.of("storage", error, "see the findings before this one")
     except IdentityError as error:
-        return Diagnosis(
-            "storage", "fail", f"what is stored cannot be compared: {error}", "see the findings before this one"
-        )
+        return wrong(f"what is stored cannot be compared: {error}", BEFORE)
     if found.pending:
         says = f"of an older version: {'; '.join(found.pending)}"
-        return Diagnosis("storage", "warn", says, "make a backup; the next start brings it up to date")
+        return warn(says, "make a backup; the next start brings it up to date")
     kept = "none is remembered" if found.remembered is None else f"{found.remembered} are remembered"
     if found.entries is None:
-        return Diagnosis(
-            "storage", "ok", f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}"
-        )
-    return Diagnosis("storage", "ok", f"{found.entries} ledger entries agree with the store; {kept}")
+        return ok(f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}")
+    return ok(f"{found.entries} ledger entries agree with the store; {kept}")
 
 
-def _note(settings: Settings) -> Diagnosis:
+def checkpoint(settings: Settings) -> Iterator[Diagnosis]:
     """The checkpoint that is remembered apart."""
-    from identity_core.bootstrap.choices import checkpoint_file_of
+    from identity_core.bootstrap.ports import checkpoint_file_of
 
-    check, path = "checkpoint", checkpoint_file_of(settings)
+    path = checkpoint_file_of(settings)
     if not os.access(path.parent, os.W_OK | os.X_OK):
         says = f"the last checkpoint cannot be remembered in {path.parent}: a rollback would go unseen"
-        return Diagnosis(
-            check, "warn", says, "set ledger.checkpoint_path to a place apart from the databases and their backups"
-        )
-    if not path.exists():
-        return Diagnosis(check, "ok", f"none is remembered yet; the next start remembers one in {path}")
-    return Diagnosis(check, "ok", f"remembered in {path}; keep it out of the backups of the databases")
+        yield warn(says, "set ledger.checkpoint_path to a place apart from the databases and their backups")
+    elif not path.exists():
+        yield ok(f"none is remembered yet; the next start remembers one in {path}")
+    else:
+        yield ok(f"remembered in {path}; keep it out of the backups of the databases")

@@ -171,7 +171,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._where == BETWEEN:
             self._deadline = self.loop.time() + self._limits.keep_alive_timeout_seconds
         elif self._where == HEAD:
-            # The rest of it may have come while nobody read.
+            # The rest of it may have come while no one read.
             self._deadline = self.loop.time() + self._limits.header_timeout_seconds
 
     def pause_writing(self) -> None:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import orjson
 
-from identity_core.cli.options import predicate_value
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import input_argument, load_json, name_of, predicate_value, several
+from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.cli.remote import RemoteCaller, add_command, keys_option, named
+from identity_core.cli.remote import RemoteCaller, add_command, did_option, keys_option, named
 from identity_core.cli.wallet import Wallet
 
 MAX_FILE_OCTETS = 65_536
 MOST_AT_ONCE = 1000
+TEXT = """\
+valid
+from       {invoker}
+for        {target}
+action     {action}
+delegation {delegationId}
+until      {expiresAt}"""
 
 
 @click.group(name="ibct", cls=OpenGroup)
@@ -26,7 +33,7 @@ def command() -> None:
 
 @command.command()
 @keys_option
-@click.option("--agent", required=True, metavar="DID", help="Who may act.")
+@did_option("--agent", "agent", "Who may act.", required=True)
 @click.option("--delegation", required=True, metavar="ID", help="The delegation that it acts under: uuid or URL.")
 @click.option("--predicate", required=True, nargs=2, metavar="ATTRIBUTE TYPE", help="What may be proved: age gte.")
 @click.option("--pin", metavar="VALUE", help="The only value that may be asked for; without it the agent chooses.")
@@ -38,11 +45,10 @@ def command() -> None:
     help="How long each token is good.",
 )
 @click.option("--count", type=click.IntRange(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
-@as_json
 def issue(
     wallet: Path, agent: str, delegation: str, predicate: tuple[str, str], pin: str | None, minutes: float, count: int
 ) -> None:
-    """Print signed tokens, one a line. Whoever gets one can use it only as the agent, once.
+    """Print signed tokens, one a line. Anyone who gets one can use it only as the agent, once.
 
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
@@ -58,13 +64,12 @@ def issue(
         fail(f"{agent} is no DID", "--agent", "name the DID of the agent", status=2)
     except ValueError as error:
         fail(str(error), "the options", "see `identity ibct issue --help`", status=2)
-    show(tokens if count > 1 else tokens[0], text=lambda _: _lines(tokens))
+    show(tokens if count > 1 else tokens[0], text=lambda _: "\n".join(map(_line, tokens)))
 
 
 @command.command()
-@click.argument("file", type=click.File("rb"))
+@input_argument
 @keys_option
-@as_json
 def sign(file: Any, wallet: Path) -> None:
     """Sign a token that somebody else drew up: FILE holds its nine members, `-` is standard input. Read it first.
 
@@ -74,18 +79,17 @@ def sign(file: Any, wallet: Path) -> None:
 
     holder = Wallet.open(wallet)
     try:
-        token = ibct.sign(_read(file), holder.signer())
+        token = ibct.sign(_token(file), holder.signer())
     except ValueError as error:
-        fail(str(error), _name(file), "sign only what you understand; `identity ibct issue` draws tokens up")
-    show(token, text=lambda token: _lines([token]))
+        fail(str(error), name_of(file), "sign only what you understand; `identity ibct issue` draws tokens up")
+    show(token, text=_line)
 
 
 @command.command()
-@click.argument("file", type=click.File("rb"))
-@click.option("--key", "keys", multiple=True, metavar="MULTIKEY", help="An Ed25519 key of the holder; may be repeated.")
+@input_argument
+@several("--key", "MULTIKEY", "An Ed25519 key of the holder; may be repeated.", into="keys")
 @click.option("--document", type=click.File("rb"), help="The holder's DID document, or a resolution of it.")
 @click.option("--resolve", "url", metavar="URL", help="Resolve the holder's DID at this service.")
-@as_json
 def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> None:
     """Check a token: its form, signature and expiry. FILE holds it, `-` is standard input.
 
@@ -93,20 +97,20 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> 
     """
     from identity_core.cli.public_keys import holder_keys
     from identity_core.client import ibct
-    from identity_core.domain.capability import Capability
+    from identity_core.domain.delegations.ibct import Capability
     from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
 
     now = datetime.now(UTC)
     try:
-        token = _read(file)
+        token = _token(file)
         # What is no token at all is refused before anyone is asked for the keys of its invoker.
         invoker = Capability.parse(token, places=()).invoker
         known = holder_keys(invoker, now, keys=keys, document=document, url=url)
         capability = ibct.verify(token, known, now)
     except (IbctInvalid, IbctExpired, InvalidDid) as error:
-        fail(f"{error.code}: {error.details.get('reason', error)}", _name(file), "do not rely on it")
+        fail(f"{error.code}: {error.details.get('reason', error)}", name_of(file), "do not rely on it")
     except ValueError as error:
-        fail(str(error), _name(file), "see `identity ibct verify --help`", status=2)
+        fail(str(error), name_of(file), "see `identity ibct verify --help`", status=2)
     shown = {
         "valid": True,
         "invoker": capability.invoker,
@@ -115,50 +119,28 @@ def verify(file: Any, keys: tuple[str, ...], document: Any, url: str | None) -> 
         "delegationId": capability.delegation_id,
         "expiresAt": token["expiresAt"],
     }
-    show(shown, text=_text)
+    show(shown, text=TEXT)
 
 
-def _read(file: Any) -> dict[str, str]:
+def _line(token: dict[str, str]) -> str:
+    return orjson.dumps(token).decode()
+
+
+def _token(file: Any) -> dict[str, str]:
     """A JSON object of strings. Raises ``ValueError``."""
-    from identity_core.codec import strict_json
-
-    octets = file.read(MAX_FILE_OCTETS + 1)
-    if len(octets) > MAX_FILE_OCTETS:
-        raise ValueError(f"the file has more than {MAX_FILE_OCTETS} octets")
-    value = strict_json.loads(octets)
+    value = load_json(file, MAX_FILE_OCTETS)
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise ValueError("a token is a JSON object of strings")
-    return value
-
-
-def _name(file: Any) -> str:
-    return str(getattr(file, "name", "standard input"))
-
-
-def _lines(tokens: list[dict[str, str]]) -> str:
-    return "\n".join(orjson.dumps(token).decode() for token in tokens)
-
-
-def _text(body: dict[str, Any]) -> str:
-    return "\n".join(
-        (
-            "valid",
-            f"from       {body['invoker']}",
-            f"for        {body['target']}",
-            f"action     {body['action']}",
-            f"delegation {body['delegationId']}",
-            f"until      {body['expiresAt']}",
-        )
-    )
+    return cast(dict[str, str], value)
 
 
 def _revoked(caller: RemoteCaller, **given: Any) -> dict[str, Any]:
     body = named(caller, **given)
     if ("id" in body) == ("nonce" in body):
-        fail("which token?", "identity ibct revoke", "give --id or --nonce, one of the two", status=2)
-    body.setdefault("invoker", caller.did)
-    if body["invoker"] is None:
-        fail("who signed it?", "identity ibct revoke", "give --invoker DID, or --keys FILE", status=2)
+        misused("which token?", "give --id or --nonce, one of the two")
+    body["invoker"] = (
+        body.get("invoker") or caller.did or misused("who signed it?", "give --invoker DID, or --keys FILE")
+    )
     return body
 
 
@@ -167,7 +149,7 @@ add_command(
     "revoke",
     "revokeIbct",
     "Call a token back, by its id or by its nonce. Whether somebody has used it makes no difference.",
-    click.option("--invoker", metavar="DID", help="The holder who signed it; the DID of --keys by default."),
+    did_option("--invoker", "invoker", "The holder who signed it; the DID of --keys by default."),
     click.option("--id", help="The `id` of the token."),
     click.option("--nonce", help="Its `nonce`, where that is better known."),
     click.option(
@@ -176,5 +158,5 @@ add_command(
         help="Its `expiresAt`; without it the service remembers as long as a delegation may last.",
     ),
     body=_revoked,
-    text=lambda body: f"revoked    {body['revokedAt']}\nremembered {body['keptUntil']}",
+    text="revoked    {revokedAt}\nremembered {keptUntil}",
 )

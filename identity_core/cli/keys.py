@@ -8,19 +8,19 @@ from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.key_rights import check_targets, listed, positive, remedy_for, scopes_of
-from identity_core.cli.options import of_installation, opened_part, refuse_absent
-from identity_core.cli.output import as_json, fail, fail_start, prints_json, show
+from identity_core.cli.options import NONE, Number, OrNone, of_installation, refuse_absent, run_on, several
+from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.domain.caller import ApiKey
-from identity_core.domain.times import printed
-from identity_core.errors import IdentityError
+from identity_core.codec.times import printed
+from identity_core.domain.callers import KNOWN, ApiKey, require_known, require_targets
+from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
 
 T = TypeVar("T")
 
 PAGE = 1_000
-UNLIMITED = "none"
+# How much of a rate, a burst or a number of days an option takes.
+MOST = 1_000_000
 
 
 @click.group(name="keys", cls=OpenGroup)
@@ -39,10 +39,12 @@ def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, ma
     if not may_begin:
         refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
     try:
-        with opened_part(bootstrap.open_keys(settings)) as (runner, opened):
-            return runner.run(job(opened))
+        return run_on(settings, bootstrap.open_keys, job)
     except IdentityError as error:
-        fail(f"{error.code}: {error}", str(settings.data_dir), remedy_for(error))
+        remedy = "see `identity keys list` for the ids"
+        if error.details.get("field") == "allowedTargets":
+            remedy = "add --allowed-targets with the DIDs, or with none for every DID"
+        fail(f"{error.code}: {error}", str(settings.data_dir), remedy)
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
 
@@ -72,13 +74,9 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def _whole(record: dict[str, Any]) -> str:
-    return "\n".join(f"{name:<18} {_word(value)}" for name, value in record.items())
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(value)
-    return "-" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    words = {None: "-", True: "true", False: "false"}
+    shown = {name: ",".join(one) if isinstance(one, list) else words.get(one, one) for name, one in record.items()}
+    return "\n".join(f"{name:<18} {word}" for name, word in shown.items())
 
 
 def _minted(record: dict[str, Any]) -> str:
@@ -89,53 +87,65 @@ def _end(days: float | None) -> datetime | None:
     return None if days is None else datetime.now(UTC) + timedelta(days=days)
 
 
+def _listed(_: click.Context, __: click.Parameter, text: str | None) -> frozenset[str] | None:
+    """The parts between commas."""
+    return None if text is None else frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def _scopes(context: click.Context, option: click.Parameter, text: str | None) -> frozenset[str] | None:
+    scopes = _listed(context, option, text)
+    try:
+        require_known(scopes or ())
+    except InvalidRequest as error:
+        raise click.BadParameter(f"{error} Choose of {', '.join(sorted(KNOWN))}.") from error
+    return scopes
+
+
+def _check_targets(scopes: frozenset[str] | None, targets: tuple[str, ...], *, any_target: bool) -> None:
+    """Ends the command where a new key may act for DIDs and nothing says for which."""
+    if any_target and targets:
+        misused("--any-target and --allowed-target exclude each other", "say one of them")
+    try:
+        require_targets(scopes, said=bool(targets) or any_target)
+    except InvalidRequest:
+        remedy = "--allowed-target with each DID, or --any-target for every one"
+        misused("a key that acts for DIDs says for which", remedy)
+
+
 @command.command()
 @of_installation
 @click.option("--name", required=True, help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything.")
-@click.option("--scopes", help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.")
 @click.option(
-    "--allowed-target", "targets", multiple=True, metavar="DID", help="DID that it may act for; may be repeated."
+    "--scopes", callback=_scopes, help="Comma-separated, such as dids:create,zkp:prove; the document lists them all."
 )
+@several("--allowed-target", "DID", "DID that it may act for; may be repeated.", into="targets")
 @click.option("--any-target", is_flag=True, help="It may act for every DID.")
-@click.option("--requests-per-second", type=click.FloatRange(0.001, 1e6), help="Its rate; the setting's by default.")
-@click.option("--burst", type=click.IntRange(1, 1_000_000), help="Requests at once; the setting's by default.")
-@click.option("--days", type=click.FloatRange(0, 36_500), help="How long it is valid; for ever by default.")
-@as_json
+@click.option("--requests-per-second", type=Number(0.001, 1e6), help="Its rate; the setting's by default.")
+@click.option("--burst", type=click.IntRange(1, MOST), help="Requests at once; the setting's by default.")
+@click.option("--days", type=Number(0, 36_500), help="How long it is valid; for ever by default.")
 def create(
     settings: Settings,
-    name: str,
     admin: bool,
-    scopes: str | None,
+    scopes: frozenset[str] | None,
     targets: tuple[str, ...],
     any_target: bool,
-    requests_per_second: float | None,
-    burst: int | None,
     days: float | None,
+    **limits: Any,
 ) -> None:
     """Make a key. Say --admin or --scopes."""
-    from identity_core.use_cases.api_keys.create import NewApiKey
+    from identity_core.use_cases.api_keys.manage import NewApiKey
 
     if admin == (scopes is not None):
-        remedy = "--scopes dids:create,dids:list, or --admin"
-        fail("say --admin or --scopes, one of them", "identity keys create", remedy, status=2)
-    rights = None if admin else scopes_of(scopes or "", "identity keys create")
-    check_targets(rights, targets, any_target=any_target)
-    wanted = NewApiKey(
-        name=name,
-        scopes=rights,
-        allowed_targets=frozenset(targets) or None,
-        requests_per_second=requests_per_second,
-        burst=burst,
-        expires_at=_end(days),
-    )
+        misused("say --admin or --scopes, one of them", "--scopes dids:create,dids:list, or --admin")
+    _check_targets(scopes, targets, any_target=any_target)
+    wanted = NewApiKey(scopes=scopes, allowed_targets=frozenset(targets) or None, expires_at=_end(days), **limits)
     minted = _run(settings, lambda opened: opened.administration.create(wanted), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
 @command.command(name="list")
 @of_installation
-@as_json
 def list_keys(settings: Settings) -> None:
     """List the keys of the SQL store, revoked ones included."""
 
@@ -154,11 +164,9 @@ def list_keys(settings: Settings) -> None:
 @command.command(name="show")
 @of_installation
 @click.argument("key_id")
-@as_json
 def show_key(settings: Settings, key_id: str) -> None:
-    """Show one key, without its text, which nobody has."""
-    key = _run(settings, lambda opened: opened.administration.get(key_id))
-    show(_record(key), text=_whole)
+    """Show one key, without its text, which no one has."""
+    show(_record(_run(settings, lambda opened: opened.administration.get(key_id))), text=_whole)
 
 
 @command.command()
@@ -166,45 +174,32 @@ def show_key(settings: Settings, key_id: str) -> None:
 @click.argument("key_id")
 @click.option("--name", help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything from now on.")
-@click.option("--scopes", help="Comma-separated; in place of what it may do now.")
-@click.option("--allowed-targets", help="Comma-separated DIDs, or none for every DID.")
-@click.option("--requests-per-second", help="Its rate, or none for the setting's.")
-@click.option("--burst", help="Requests at once, or none for the setting's.")
-@click.option("--days", help="How long from now it is valid, or none for ever.")
-@as_json
+@click.option("--scopes", callback=_scopes, help="Comma-separated; in place of what it may do now.")
+@click.option("--allowed-targets", callback=_listed, help="Comma-separated DIDs, or none for every DID.")
+@click.option(
+    "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Its rate, or none for the setting's."
+)
+@click.option("--burst", type=OrNone(click.IntRange(1, MOST)), help="Requests at once, or none for the setting's.")
+@click.option(
+    "--days", type=OrNone(Number(0, MOST, min_open=True)), help="How long from now it is valid, or none for ever."
+)
 def update(
-    settings: Settings,
-    key_id: str,
-    name: str | None,
-    admin: bool,
-    scopes: str | None,
-    allowed_targets: str | None,
-    requests_per_second: str | None,
-    burst: str | None,
-    days: str | None,
+    settings: Settings, key_id: str, name: str | None, admin: bool, scopes: frozenset[str] | None, **limits: Any
 ) -> None:
     """Change what is named, keep the rest."""
-    from identity_core.use_cases.api_keys.update import KeyChanges
+    from identity_core.use_cases.api_keys.manage import KeyChanges
 
     if admin and scopes is not None:
-        fail("--admin and --scopes exclude each other", "identity keys update", "say one of them", status=2)
-    changes: dict[str, Any] = {} if name is None else {"name": name}
-    if admin or scopes is not None:
-        changes["scopes"] = None if admin else scopes_of(scopes or "", "identity keys update")
-    limits: tuple[tuple[str, str | None, Callable[[str], Any]], ...] = (
-        ("allowed_targets", allowed_targets, listed),
-        ("requests_per_second", requests_per_second, positive(float)),
-        ("burst", burst, positive(int)),
-        ("expires_at", days, lambda text: _end(positive(float)(text))),
-    )
-    try:
-        changes |= {
-            field: None if text == UNLIMITED else read(text) for field, text, read in limits if text is not None
-        }
-    except ValueError as error:
-        fail(str(error), "identity keys update", "give a positive number, or none", status=2)
+        misused("--admin and --scopes exclude each other", "say one of them")
+    days = limits.pop("days")
+    limits["expires_at"] = days if days == NONE else _end(days)
+    changes: dict[str, Any] = {
+        field: None if one in (NONE, {NONE}) else one for field, one in limits.items() if one is not None
+    }
+    changes |= {} if name is None else {"name": name}
+    changes |= {"scopes": scopes} if admin or scopes is not None else {}
     if not changes:
-        fail("there is nothing to change", "identity keys update", "name at least one option, see --help", status=2)
+        misused("there is nothing to change", "name at least one option, see --help")
     key = _run(settings, lambda opened: opened.administration.update(key_id, KeyChanges(**changes)))
     show(_record(key), text=_whole)
 
@@ -213,34 +208,26 @@ def update(
 @of_installation
 @click.argument("key_id")
 @click.option(
-    "--grace-hours",
-    type=click.FloatRange(0, 24 * 90),
-    default=0,
-    show_default=True,
-    help="How long the old key still works.",
+    "--grace-hours", type=Number(0, 24 * 90), default=0, show_default=True, help="How long the old key still works."
 )
-@as_json
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights."""
-    rotated = _run(settings, lambda opened: opened.administration.rotate(key_id, grace=timedelta(hours=grace_hours)))
-    minted = rotated.successor
+    grace = timedelta(hours=grace_hours)
+    minted = _run(settings, lambda opened: opened.administration.rotate(key_id, grace=grace)).successor
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
 @command.command()
 @of_installation
 @click.argument("key_id")
-@as_json
 def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
-    key = _run(settings, lambda opened: opened.administration.revoke(key_id))
-    show(_record(key), text=_line)
+    show(_record(_run(settings, lambda opened: opened.administration.revoke(key_id))), text=_line)
 
 
 @command.command()
 @of_installation
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@as_json
 def accept(settings: Settings, yes: bool) -> None:
     """Take every key in the key store as it is now: after an older one was put back on purpose.
 
@@ -250,7 +237,7 @@ def accept(settings: Settings, yes: bool) -> None:
     for fault in faults:
         click.echo(fault, err=True)
     if faults:
-        if not yes and (prints_json() or not click.confirm("Take these keys as they are?", err=True)):
+        if not agreed(yes, "Take these keys as they are?"):
             fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
         _run(settings, lambda opened: opened.keys.accept(opened.audit))
     show(

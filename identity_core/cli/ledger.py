@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,19 @@ from identity_core.cli.ledger_sources import (
     witness_keys_option,
 )
 from identity_core.cli.ledger_witness import checkpoint, witness
-from identity_core.cli.options import counted
-from identity_core.cli.output import as_json, fail, progress, show
+from identity_core.cli.options import FILE, FILE_THERE, counted
+from identity_core.cli.output import fail, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
 from identity_core.client import Client, ServiceError
 from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.history import LoggedHistory, Recorded, read_transaction, verify_history
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.proof_text import TlogProof
-from identity_core.domain.merkle.proofs import verify_consistency
-from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.ledger.history import LoggedHistory, Recorded, read_transaction, verify_history
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey
+from identity_core.domain.ledger.proofs import TlogProof, verify_consistency
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
 from identity_core.errors import IdentityError
 
-_file = click.Path(path_type=Path, exists=True, dir_okay=False)
+_file = functools.partial(click.option, type=FILE_THERE)
 
 
 @click.group(name="ledger", cls=OpenGroup)
@@ -57,16 +55,14 @@ def command() -> None:
 @anchored_option
 @witness_keys_option
 @cosignatures_option
-@click.option(
+@_file(
     "--checkpoint",
-    type=_file,
     help="Prove it in this checkpoint, such as one that witnesses cosigned, and not in the newest of the service.",
 )
-@click.option("--history", type=_file, help="A history that --save wrote: nothing is fetched.")
-@click.option("--log", "log_file", type=_file, help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
-@click.option("--proof", "proofs", type=_file, multiple=True, help="A tlog-proof for each line of --log, in its order.")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep the history for a later --history.")
-@as_json
+@_file("--history", help="A history that --save wrote: nothing is fetched.")
+@_file("--log", "log_file", help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
+@_file("--proof", "proofs", multiple=True, help="A tlog-proof for each line of --log, in its order.")
+@click.option("--save", type=FILE, help="Keep the history for a later --history.")
 def verify(did: str | None, key_text: str | None, **given: Any) -> None:
     """Prove the history of DID: every entry's signatures, and that each stands in the log that its key signed.
 
@@ -91,7 +87,7 @@ def verify(did: str | None, key_text: str | None, **given: Any) -> None:
             for held in kept_checkpoints(given["held"], given["anchored"], key):
                 _check_growth(http, held, signed.checkpoint)
         except (Malformed, Refuted, IdentityError) as error:
-            remedy = "do not trust this history; whoever signed the checkpoint can be held to it"
+            remedy = "do not trust this history; the signer of the checkpoint can be held to it"
             fail(f"the history is not proven: {error}", did or str(given["history"] or given["log_file"]), remedy)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
@@ -116,7 +112,7 @@ def _kept(path: Path, did: str | None) -> LoggedHistory:
 
 def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> LoggedHistory:
     """From the plain formats. All proofs have one checkpoint, as those have that were fetched while nothing was recorded."""
-    from identity_core.domain import log
+    from identity_core.domain.dids import log
 
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):
@@ -152,7 +148,7 @@ def _in_checkpoint(kept: LoggedHistory, key: VerifierKey, path: Path | None) -> 
 def _fetched(http: Client, did: str, key: VerifierKey, path: Path | None) -> LoggedHistory:
     """The history of ``did`` with proofs to the checkpoint in ``path``, or to the newest of the service."""
     # The checkpoint comes second, so that it covers whatever the history names.
-    transactions = list(_transactions(http, did))
+    transactions = [item["transactionHash"] for item in http.whole_history(did) if item["transactionHash"] is not None]
     note = http.octets("/ledger/checkpoint") if path is None else path.read_bytes()
     size = opened_checkpoint(note, key, str(path or http.url)).checkpoint.size
     entries = []
@@ -166,17 +162,6 @@ def _fetched(http: Client, did: str, key: VerifierKey, path: Path | None) -> Log
             proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
             entries.append(Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"])))
     return LoggedHistory(did, note, tuple(entries))
-
-
-def _transactions(http: Client, did: str) -> Iterator[str]:
-    """The transaction hashes of the recorded versions, oldest first."""
-    cursor = None
-    while True:
-        page = http.history(did, limit=200, cursor=cursor)
-        yield from (item["transactionHash"] for item in page["items"] if item["transactionHash"] is not None)
-        cursor = page["nextCursor"]
-        if cursor is None:
-            return
 
 
 def _check_growth(http: Client | None, held: Checkpoint, proven: Checkpoint) -> None:
@@ -210,6 +195,6 @@ add_command(
     "key",
     "getLedgerKey",
     "Show the key that the log's checkpoints are verified with. Compare it with what others were shown.",
-    text=lambda body: str(body["verifierKey"]),
+    text="{verifierKey}",
     anonymous=True,
 )

@@ -22,23 +22,22 @@ from identity_core.cli.ledger_sources import (
     opened,
     settings_of,
     source_options,
-    verifier_key,
+    trusted_key,
+    unverified,
 )
-from identity_core.cli.output import as_json, fail, progress, show
-from identity_core.domain import log
-from identity_core.domain.merkle.audit import Audit, LogFault
-from identity_core.domain.merkle.checkpoint import Checkpoint, open_checkpoint
-from identity_core.domain.merkle.history import IMMUTABLE
-from identity_core.domain.merkle.leaf import read_head
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.refusals import Malformed, Refuted
-from identity_core.domain.merkle.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_core.cli.output import Command, fail, progress, show
+from identity_core.domain.dids import log
+from identity_core.domain.ledger.audit import Audit, LogFault
+from identity_core.domain.ledger.history import IMMUTABLE
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.tiles import Tile, levels_of, tiles_of, unbundled
+from identity_core.domain.ledger.tree import Malformed, Refuted, read_head
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 
 SHOWN = 20
 
 
-@click.command(name="audit")
+@click.command(name="audit", cls=Command)
 @source_options
 @key_option
 @held_option
@@ -49,7 +48,6 @@ SHOWN = 20
     default=True,
     help="Compare the document index of this installation with it.  [default: index]",
 )
-@as_json
 def audit(
     key_text: str | None, held: Sequence[Path], anchored: Sequence[Path], logs: bool, index: bool, **where: Any
 ) -> None:
@@ -61,7 +59,7 @@ def audit(
     """
     started = time.monotonic()
     with opened(**where) as source:
-        key = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
+        key = trusted_key(source, key_text)
         first: list[LogFault] = []
         checkpoint = _checkpoint(source, key, first)
         kept = kept_checkpoints(held, anchored, key)
@@ -102,12 +100,9 @@ def examine(
     """Feeds the auditor. ``dids`` is filled with the entries of each DID."""
     auditor = Audit(checkpoint, held)
     for tile, bundle in zip(tiles_of(checkpoint.size, 0), tiles_of(checkpoint.size, None), strict=True):
-        leaves = _fetched(source, bundle, auditor)
-        if leaves is None:
-            break
         try:
-            entries = unbundled(leaves)
-        except Malformed as error:
+            entries = unbundled(source.tile(bundle))
+        except (Missing, Malformed) as error:
             auditor.missing(bundle, str(error))
             break
         auditor.feed(entries, _fetched(source, tile, auditor) or b"")
@@ -119,8 +114,7 @@ def examine(
     if auditor.size == checkpoint.size:
         for level in range(1, levels_of(checkpoint.size)):
             for tile in tiles_of(checkpoint.size, level):
-                octets = _fetched(source, tile, auditor)
-                if octets is not None:
+                if (octets := _fetched(source, tile, auditor)) is not None:
                     auditor.compare_tile(tile, octets)
     auditor.close()
     return auditor.findings
@@ -135,7 +129,7 @@ def _fetched(source: LogSource, tile: Tile, auditor: Audit) -> bytes | None:
 
 
 def _checkpoint(source: LogSource, key: VerifierKey, findings: list[LogFault]) -> Checkpoint:
-    """The checkpoint to audit against. One that nobody may trust is a finding and still says what to read."""
+    """The checkpoint to audit against. One that no one may trust is a finding and still says what to read."""
     if isinstance(source, LocalSource):
         # What the database holds is the question; that its custodian can sign it is none.
         try:
@@ -150,7 +144,7 @@ def _checkpoint(source: LogSource, key: VerifierKey, findings: list[LogFault]) -
         findings.append(LogFault("signature", "checkpoint", str(error)))
     except Malformed as error:
         fail(f"there is no checkpoint: {error}", source.place, "name a log with --url, --dir or --data-dir")
-    return Checkpoint.parse(octets.decode().rpartition("\n\n")[0] + "\n")
+    return unverified(octets)
 
 
 def _collect(dids: dict[bytes, list[bytes]], entries: Sequence[bytes]) -> None:
@@ -187,10 +181,9 @@ def _report(place: str, body: dict[str, Any], findings: Sequence[LogFault]) -> s
     return "\n".join([head, f"{len(findings)} findings", *lines, *more])
 
 
-@click.command(name="export")
+@click.command(name="export", cls=Command)
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
 @source_options
-@as_json
 def export(target: Path, **where: Any) -> None:
     """Write a log to the directory TARGET in the layout of C2SP tlog-tiles; `audit --dir` reads it.
 
@@ -198,7 +191,7 @@ def export(target: Path, **where: Any) -> None:
     """
     with opened(**where) as source:
         note = source.note()
-        size = Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n").size
+        size = unverified(note).size
         levels: list[int | None] = [None, *range(levels_of(size))]
         tiles = [tile for level in levels for tile in tiles_of(size, level)]
         with progress(tiles, "tiles") as bar:
@@ -208,7 +201,7 @@ def export(target: Path, **where: Any) -> None:
                     _write(path, source.tile(tile))
     _write(target / "checkpoint", note)
     body = {"directory": str(target), "entries": size, "files": len(tiles) + 1}
-    show(body, text=lambda _: f"{size} entries in {target}, {len(tiles) + 1} files")
+    show(body, text="{entries} entries in {directory}, {files} files")
 
 
 def _write(path: Path, octets: bytes) -> None:

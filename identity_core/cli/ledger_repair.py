@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.options import of_installation, refuse_absent
-from identity_core.cli.output import as_json, fail, prints_json, show
-from identity_core.domain.merkle.audit import LogFault
+from identity_core.cli.output import Command, agreed, fail, show
+from identity_core.domain.ledger.audit import LogFault
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings
 
@@ -52,11 +52,10 @@ async def _compared(settings: Settings, advance: Callable[[], None]) -> tuple[in
     return count, findings
 
 
-@click.command(name="repair")
+@click.command(name="repair", cls=Command)
 @click.argument("dids", nargs=-1, metavar="[DID]...")
 @click.option("--all", "every", is_flag=True, help="Every DID that the service withholds.")
 @of_installation
-@as_json
 def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
     """Write the index of DIDs anew from the ledger, where every signature of their logs holds. A service may run meanwhile.
 
@@ -67,8 +66,7 @@ def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
         raise click.UsageError("name the DIDs, or say --all")
     refuse_absent(settings, "name the one of the service with --data-dir")
     repaired, failed = asyncio.run(_repaired(settings, dids))
-    body = {"repaired": repaired, "failed": failed}
-    show(body, text=lambda _: _text(repaired, failed))
+    show({"repaired": repaired, "failed": failed}, text=lambda _: _text(repaired, failed))
     if failed:
         raise SystemExit(1)
 
@@ -87,8 +85,7 @@ async def _repaired(settings: Settings, dids: Sequence[str]) -> tuple[list[dict[
                 failed.append({"did": did, "code": error.code, "reason": str(error)})
                 continue
             repaired.append({"did": did, "versions": versions})
-            details = {"versions": versions}
-            row = AuditRow(datetime.now(UTC), "-", "repairDid", None, None, did, "done", details)
+            row = AuditRow(datetime.now(UTC), "-", "repairDid", None, None, did, "done", {"versions": versions})
             await tools.store.audit.write(row, durable=True)
     return repaired, failed
 
@@ -104,37 +101,31 @@ def _text(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) 
     lines = [f"repaired  {one['did']}: {one['versions']} versions from the ledger" for one in repaired]
     lines += [f"not       {one['did']}: {one['reason']}" for one in failed]
     if failed:
-        lines.append(
-            "do: restore the ledger from a backup that a kept checkpoint agrees with (`identity ledger audit --held`)"
-        )
+        remedy = "restore the ledger from a backup that a kept checkpoint agrees with (`identity ledger audit --held`)"
+        lines.append(f"do: {remedy}")
     return "\n".join(lines) or "nothing is withheld"
 
 
-@click.command(name="accept-rollback")
+@click.command(name="accept-rollback", cls=Command)
 @of_installation
 @click.option("--yes", is_flag=True, help="Accept the loss without being asked.")
-@as_json
 def accept_rollback(settings: Settings, yes: bool) -> None:
     """Go on from databases that are older than they were. Stop the service first.
 
     What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
-    revoked keys, credentials and delegations are valid again; used tokens can be used again. Whoever kept a later checkpoint
+    revoked keys, credentials and delegations are valid again; used tokens can be used again. Anyone who kept a later checkpoint
     of the log sees a fork.
     """
     refuse_absent(settings, "name the installation with --data-dir")
     from identity_core.bootstrap.rollback import accept_rollback as accept
 
-    accepted = True
-
-    def agreed(found: Rollback) -> bool:
-        nonlocal accepted
+    def accepted(found: Rollback) -> bool:
         click.echo(_lost(found), err=True)
-        accepted = yes or (not prints_json() and click.confirm("Go on from what is there?", err=True))
-        return accepted
+        if not agreed(yes, "Go on from what is there?"):
+            fail("nothing was changed", str(settings.data_dir), "say --yes to go on from the databases as they are")
+        return True
 
-    found = asyncio.run(accept(settings, agreed))
-    if not accepted:
-        fail("nothing was changed", str(settings.data_dir), "say --yes to go on from the databases as they are")
+    found = asyncio.run(accept(settings, accepted))
     body = {"accepted": True, **dataclasses.asdict(found)}
     show(body, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
 

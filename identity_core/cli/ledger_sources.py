@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option, opened_part
+from identity_core.cli.options import (
+    FILE_THERE,
+    all_of,
+    config_option,
+    configured,
+    data_dir_option,
+    database_url_option,
+    opened_part,
+)
 from identity_core.cli.output import fail
 from identity_core.cli.remote import session
 from identity_core.client import Client, ServiceError
-from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
-from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint, open_checkpoint
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.refusals import Malformed, Refuted
-from identity_core.domain.merkle.tiles import WIDTH, Tile, bundled
-from identity_core.domain.merkle.tree import HASH_BYTES
+from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
+from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled
+from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -43,6 +50,12 @@ cosignatures_option = click.option(
     "--cosignatures", type=click.IntRange(min=0), default=0, help="How many of these witnesses must have cosigned."
 )
 url_option = click.option("--url", envvar="IDENTITY_URL", show_envvar=True, help="A running service.")
+_kept = functools.partial(click.option, type=FILE_THERE, multiple=True)
+held_option = _kept("--held", help="A checkpoint that you kept from earlier; the log must have grown from it.")
+anchored_option = _kept(
+    "--anchored",
+    help="The same of a checkpoint that is anchored, as `identity anchor checkpoint` gives it; look for its root yourself.",
+)
 folder_option = click.option(
     "--dir",
     "folder",
@@ -53,23 +66,6 @@ folder_option = click.option(
 
 class Missing(Exception):
     """The source does not have a tile that its checkpoint needs."""
-
-
-class LogSource(Protocol):
-    """A log to be read."""
-
-    @property
-    def place(self) -> str:
-        """Where it is, for people."""
-        ...
-
-    def note(self) -> bytes:
-        """The signed checkpoint."""
-        ...
-
-    def tile(self, tile: Tile) -> bytes:
-        """The octets of a tile or of a bundle. Raises ``Missing``."""
-        ...
 
 
 class UrlSource:
@@ -128,12 +124,12 @@ class LocalSource:
         self._run(self._log.follower.now())
 
     def stored(self) -> Checkpoint:
-        """The tree as it is stored, signed by nobody."""
+        """The tree as it is stored, signed by no one."""
         frontier = self._run(self._log.tree.frontier())
         return Checkpoint(self.key.name, frontier.size, frontier.root)
 
     def tile(self, tile: Tile) -> bytes:
-        octets = self._run(self._bundle(tile) if tile.level is None else self._tile(tile.level, tile))
+        octets = self._run(self._bundle(tile) if tile.level is None else self._hashes(tile.level, tile))
         if octets is None:
             raise Missing("the database does not have it")
         return octets
@@ -141,7 +137,7 @@ class LocalSource:
     async def _signed(self) -> bytes:
         return await self._log.signer.signed(await self._log.follower.now())
 
-    async def _tile(self, level: int, tile: Tile) -> bytes | None:
+    async def _hashes(self, level: int, tile: Tile) -> bytes | None:
         found = (await self._log.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
         size = tile.width * HASH_BYTES
         return found[:size] if len(found) >= size else None
@@ -153,11 +149,13 @@ class LocalSource:
         return bundled([leaf_of(line).encode() for line in lines]) if lines else None
 
 
-def source_options(command: Any) -> Any:
-    """The options that ``opened`` takes."""
-    for option in (config_option, database_url_option, data_dir_option, url_option, folder_option):
-        command = option(command)
-    return command
+LogSource = UrlSource | FolderSource | LocalSource
+"""A log to be read, at a ``place``: its signed checkpoint is ``note()``, the octets of a tile or of a bundle ``tile(tile)``, which raises
+``Missing``."""
+
+
+source_options = all_of(folder_option, url_option, data_dir_option, database_url_option, config_option)
+"""The options that ``opened`` takes."""
 
 
 @contextlib.contextmanager
@@ -175,9 +173,8 @@ def opened(
 
         settings = settings_of(config=config, data_dir=data_dir, database_url=database_url)
         if not settings.data_dir.is_dir():
-            fail(
-                "there is no installation", str(settings.data_dir), "name one with --data-dir, or a service with --url"
-            )
+            remedy = "name one with --data-dir, or a service with --url"
+            fail("there is no installation", str(settings.data_dir), remedy)
         with opened_part(bootstrap.transparency_log(settings)) as (runner, log):
             yield LocalSource(runner, log)
 
@@ -190,14 +187,23 @@ def settings_of(*, config: Path | None, data_dir: Path | None, database_url: str
 def verifier_key(text: str | None) -> VerifierKey:
     """The key that the option holds or names. Ends the command without one."""
     if not text:
-        fail(
-            "the log's key is missing", "--key", "`identity ledger key --url …` shows it; better, get it from elsewhere"
-        )
+        remedy = "`identity ledger key --url …` shows it; better, get it from elsewhere"
+        fail("the log's key is missing", "--key", remedy)
     try:
         named = Path(text)
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
     except (Malformed, OSError, UnicodeDecodeError) as error:
         fail(f"this is no verifier key: {error}", text, "it has the form name+id+key, see `identity ledger key`")
+
+
+def trusted_key(source: LogSource, text: str | None) -> VerifierKey:
+    """The key of the option; without it this installation's own. Ends the command without one."""
+    return source.key if isinstance(source, LocalSource) and not text else verifier_key(text)
+
+
+def unverified(note: bytes) -> Checkpoint:
+    """What a note says, no matter who signed it. Raises ``Malformed``."""
+    return Checkpoint.parse(note.decode().rpartition("\n\n")[0] + "\n")
 
 
 def opened_checkpoint(
@@ -209,20 +215,6 @@ def opened_checkpoint(
         return open_checkpoint(octets, key, keys, cosignatures=cosignatures)
     except (Malformed, Refuted) as error:
         fail(f"the checkpoint is not valid: {error}", where, "do not trust this log until you know why")
-
-
-held_option = click.option(
-    "--held",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    multiple=True,
-    help="A checkpoint that you kept from earlier; the log must have grown from it.",
-)
-anchored_option = click.option(
-    "--anchored",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    multiple=True,
-    help="The same of a checkpoint that is anchored, as `identity anchor checkpoint` gives it; look for its root yourself.",
-)
 
 
 def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], key: VerifierKey) -> list[Checkpoint]:
@@ -238,7 +230,7 @@ def _anchored(path: Path, key: VerifierKey) -> Checkpoint:
         if found.checkpoint.origin != key.name:
             raise Refuted(f"the checkpoint is of another log, {found.checkpoint.origin}")
     except (Malformed, Refuted) as error:
-        fail(f"the anchored checkpoint is not valid: {error}", str(path), "fetch it anew from whoever runs the log")
+        fail(f"the anchored checkpoint is not valid: {error}", str(path), "fetch it anew from the operator of the log")
     transaction = f", transaction {found.tx_hash} in block {found.block_number}"
     click.echo(f"{path}: on {found.path.ledger} there must be the root {found.path.root.hex()}{transaction}", err=True)
     return found.checkpoint

@@ -22,25 +22,33 @@ import click
 import httpx
 
 from identity_core.cli.ledger_sources import (
-    LocalSource,
     LogSource,
     Missing,
     key_option,
     opened,
     opened_checkpoint,
     source_options,
+    trusted_key,
     verifier_key,
 )
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import FILE
+from identity_core.cli.output import Command, fail, show
 from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto import ed25519
+from identity_core.crypto.ed25519 import Ed25519KeyPair
 from identity_core.database.files import durable_draft
-from identity_core.domain.merkle.checkpoint import Checkpoint, cosignature_line, cosignature_message
-from identity_core.domain.merkle.note import MAX_NOTE, WITNESS, VerifierKey
-from identity_core.domain.merkle.proofs import consistency_spans, span_hash
-from identity_core.domain.merkle.refusals import Malformed, Refuted
-from identity_core.domain.merkle.tiles import needed, node_from, tile_at
-from identity_core.domain.merkle.witness import NotSigned, Stale, Submission, UnknownLog, accept
+from identity_core.domain.ledger.note import (
+    MAX_NOTE,
+    WITNESS,
+    Checkpoint,
+    VerifierKey,
+    cosignature_line,
+    cosignature_message,
+)
+from identity_core.domain.ledger.proofs import consistency_spans, span_hash
+from identity_core.domain.ledger.tiles import needed, node_from, tile_at
+from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.domain.ledger.witness import NotSigned, Stale, Submission, UnknownLog, accept
 
 STATUS: dict[type[Exception], int] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
 INCONSISTENT = 422
@@ -52,9 +60,7 @@ _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
 class WitnessServer:
     """Watches ``logs`` and remembers in ``state`` what it cosigned last."""
 
-    def __init__(
-        self, key: VerifierKey, pair: ed25519.Ed25519KeyPair, logs: Sequence[VerifierKey], state: Path
-    ) -> None:
+    def __init__(self, key: VerifierKey, pair: Ed25519KeyPair, logs: Sequence[VerifierKey], state: Path) -> None:
         self.key = key
         self._pair, self._logs, self._state = pair, logs, state
         self._turn = threading.Lock()
@@ -84,9 +90,8 @@ class Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if self.path != "/add-checkpoint" or not _LENGTH.fullmatch(length) or int(length) > 2 * MAX_NOTE:
             self.close_connection = True
-            self._answer(
-                404 if self.path != "/add-checkpoint" else 400, "text/plain", "POST a checkpoint to /add-checkpoint\n"
-            )
+            status = 404 if self.path != "/add-checkpoint" else 400
+            self._answer(status, "text/plain", "POST a checkpoint to /add-checkpoint\n")
             return
         try:
             line = self.witness.add_checkpoint(self.rfile.read(int(length)))
@@ -113,7 +118,7 @@ class Handler(BaseHTTPRequestHandler):
         """Nothing: what remains to be logged are a stranger's own words."""
 
 
-@click.command(name="witness")
+@click.command(name="witness", cls=Command)
 @click.option(
     "--log", "logs", multiple=True, required=True, help="The verifier key of a log to watch, or a file with it."
 )
@@ -123,9 +128,8 @@ class Handler(BaseHTTPRequestHandler):
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
-@as_json
 def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int) -> None:
-    """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), whoever signed it."""
+    """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), no matter who signed it."""
     watched = [verifier_key(text) for text in logs]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pair = _own_key(folder / "witness.key")
@@ -141,7 +145,7 @@ def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int) 
         fail(f"cannot listen: {error.strerror}", f"{host}:{port}", "choose another --port or --host")
     url = f"http://{host}:{server.server_address[1]}"
     body = {"url": url, "verifierKey": str(key), "logs": [one.name for one in watched], "process": os.getpid()}
-    show(body, text=lambda _: f"Witness at {url}\nKey {key}")
+    show(body, text="Witness at {url}\nKey {verifierKey}")
     with server:
         try:
             server.serve_forever()
@@ -154,13 +158,11 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
 
     Raises ``Refuted`` when the witness does not cosign.
     """
-    old = 0
+    place, old = f"{url.rstrip('/')}/add-checkpoint", 0
     for _ in range(3):
         body = Submission(old, tuple(prove(old)), note).encode()
         try:
-            answer = httpx.post(
-                f"{url.rstrip('/')}/add-checkpoint", content=body, timeout=SOCKET_SECONDS, trust_env=False
-            )
+            answer = httpx.post(place, content=body, timeout=SOCKET_SECONDS, trust_env=False)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             fail(f"the witness does not answer: {error}", url, "start it with `identity ledger witness`")
         if answer.status_code == 200:
@@ -173,7 +175,7 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
     raise Refuted("the log grows faster than the witness cosigns; try again")
 
 
-def _own_key(path: Path) -> ed25519.Ed25519KeyPair:
+def _own_key(path: Path) -> Ed25519KeyPair:
     """The witness's own key, made at the first start."""
     if not path.exists():
         # A link fails where another process was first; then its key holds.
@@ -202,31 +204,25 @@ def _write_state(path: Path, latest: dict[str, Checkpoint]) -> None:
         draft.replace(path)
 
 
-@click.command(name="checkpoint")
+@click.command(name="checkpoint", cls=Command)
 @source_options
 @key_option
 @click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Keep it, for a later --held.")
-@as_json
+@click.option("--save", type=FILE, help="Keep it, for a later --held.")
 def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None, **where: Any) -> None:
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
     with opened(**where) as source:
-        trusted = source.key if isinstance(source, LocalSource) and not key_text else verifier_key(key_text)
         note = source.note()
-        found = opened_checkpoint(note, trusted, source.place).checkpoint
+        found = opened_checkpoint(note, trusted_key(source, key_text), source.place).checkpoint
         try:
             for url in witnesses:
                 note = cosigned(url, note, found, lambda old: _grown_from(source, old, found.size))
         except (Refuted, Malformed, Missing) as error:
-            fail(str(error), source.place, "compare the checkpoints: whoever signed both has forked the log")
+            fail(str(error), source.place, "compare the checkpoints: the signer of both has forked the log")
     if save is not None:
         save.write_bytes(note)
-    body = {
-        "origin": found.origin,
-        "treeSize": found.size,
-        "rootHash": base64url_encode(found.root),
-        "checkpoint": note.decode(),
-    }
+    root = base64url_encode(found.root)
+    body = {"origin": found.origin, "treeSize": found.size, "rootHash": root, "checkpoint": note.decode()}
     show(body, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
 
 

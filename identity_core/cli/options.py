@@ -9,28 +9,35 @@ import asyncio
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
 
-from identity_core.cli.output import fail, fail_start
+from identity_core.cli.output import fail
 from identity_core.codec import strict_json
 from identity_core.errors import JsonValue
-from identity_core.settings import Settings, SettingsError, load, shown_hosts
+from identity_core.settings import Settings, load, shown_hosts
 
 if TYPE_CHECKING:
     from identity_core.plugin import BuildContext
+    from identity_core.plugin.manager import PluginManager
 
 MAX_FILE_OCTETS = 1 << 20
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+P = TypeVar("P")
 
+NONE = "none"
+FILE = click.Path(path_type=Path, dir_okay=False)
+FILE_THERE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+input_argument = click.argument("file", type=click.File("rb"))
 config_option = click.option(
     "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     envvar="IDENTITY_CONFIG",
     help="Settings file (TOML).  [env var: IDENTITY_CONFIG; default: ./identity.toml if it is there]",
 )
@@ -40,12 +47,49 @@ data_dir_option = click.option(
 database_url_option = click.option("--database-url", help="A PostgreSQL server instead of SQLite files.")
 
 
+class Number(click.FloatRange):
+    """A range that holds no NaN, which compares as if it were in every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        return self.fail(f"{value} is no number.", param, ctx) if number != number else number
+
+
+class OrNone(click.ParamType[Any]):
+    """A value of another type, or ``none``: no limit."""
+
+    name = f"N|{NONE}"
+
+    def __init__(self, kind: click.ParamType[Any]) -> None:
+        self._kind = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value if value == NONE else self._kind.convert(value, param, ctx)
+
+
 def configured(config: Path | None, overrides: Mapping[str, object] | None = None) -> Settings:
-    """The settings in force; a wrong configuration ends the command."""
-    try:
-        return load(file=config, overrides=overrides)
-    except SettingsError as error:
-        fail_start(error, "settings")
+    """The settings in force. Raises ``SettingsError``, which ends the command with place and remedy."""
+    return load(file=config, overrides=overrides)
+
+
+def several(flag: str, words: str, says: str, *, into: str | None = None) -> Callable[[F], F]:
+    """An option that may be given several times, each time with a value for each of the ``words``."""
+    names = [flag] if into is None else [flag, into]
+    return click.option(*names, nargs=len(words.split()), multiple=True, metavar=words, help=says)
+
+
+def all_of(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one decorator, in their order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+installation_options = all_of(config_option, data_dir_option, database_url_option)
 
 
 def of_installation(decorated: F) -> F:
@@ -55,13 +99,27 @@ def of_installation(decorated: F) -> F:
     def wrapped(config: Path | None, data_dir: Path | None, database_url: str | None, **rest: Any) -> None:
         decorated(configured(config, {"data_dir": data_dir, "database_url": database_url}), **rest)
 
-    return config_option(data_dir_option(database_url_option(wrapped)))  # type: ignore[return-value]
+    return installation_options(wrapped)  # type: ignore[return-value]
 
 
 def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
     """Ends the command where its installation is not there. Opening it would make a new one, which knows nothing, at a misspelt name."""
     if settings.database_url is None and not settings.data_dir.is_dir():
         fail("there is no such data directory", str(settings.data_dir), remedy, status=status)
+
+
+def run_on(
+    settings: Settings,
+    opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[P]],
+    job: Callable[[P], Coroutine[Any, Any, T]],
+) -> T:
+    """Runs ``job`` on the part of the installation that ``opening`` opens."""
+
+    async def run() -> T:
+        async with opening(settings) as part:
+            return await job(part)
+
+    return asyncio.run(run())
 
 
 @contextlib.contextmanager
@@ -73,6 +131,14 @@ def opened_part(opening: contextlib.AbstractAsyncContextManager[T]) -> Iterator[
             yield runner, part
         finally:
             runner.run(opening.__aexit__(None, None, None))
+
+
+def installed_plugins(settings: Settings) -> PluginManager:
+    """The plugins that are installed, none of them built. Raises ``StartError`` for what stops every start, such as a misspelt hook."""
+    from identity_core.bootstrap import SystemClock
+    from identity_core.plugin.manager import PluginManager
+
+    return PluginManager.load(settings, clock=SystemClock(), logger=logging.getLogger("identity"))
 
 
 def plugin_context(settings: Settings) -> BuildContext:
@@ -126,16 +192,26 @@ def predicate_value(text: str) -> JsonValue:
     return value
 
 
+def name_of(file: Any) -> str:
+    """What an open file is called in an error."""
+    return str(getattr(file, "name", "standard input"))
+
+
+def load_json(file: Any, most: int = MAX_FILE_OCTETS) -> JsonValue:
+    """The JSON value in an open file. Raises ``ValueError`` for anything else, and for more than ``most`` octets."""
+    octets = file.read(most + 1)
+    if len(octets) > most:
+        raise ValueError(f"it has more than {most} octets")
+    value: JsonValue = strict_json.loads(octets)
+    return value
+
+
 def read_json(file: Any) -> dict[str, Any]:
     """The JSON object in an open file; anything else ends the command."""
-    name = getattr(file, "name", "standard input")
-    octets = file.read(MAX_FILE_OCTETS + 1)
     try:
-        if len(octets) > MAX_FILE_OCTETS:
-            raise strict_json.JsonRefused(f"has more than {MAX_FILE_OCTETS} octets")
-        value = strict_json.loads(octets)
-    except strict_json.JsonRefused as refused:
-        fail(f"the file cannot be read: {refused}", name, "give a file of JSON", status=2)
+        value = load_json(file)
+    except ValueError as error:
+        fail(f"the file cannot be read: {error}", name_of(file), "give a file of JSON", status=2)
     if not isinstance(value, dict):
-        fail("the file holds no JSON object", name, "see the help of this command", status=2)
+        fail("the file holds no JSON object", name_of(file), "see the help of this command", status=2)
     return value

@@ -12,18 +12,20 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 import orjson
 
-from identity_core.database import DatabaseError
-from identity_core.errors import IdentityError
-from identity_core.settings import SettingsError, StartError
+if TYPE_CHECKING:
+    from identity_core.settings import StartError
 
 INTERRUPTED = 130
 # Called without a command, a group shows its help; click has a class for that since 8.2.
 _NO_ARGUMENTS: tuple[type[Exception], ...] = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
+
+Text = str | Callable[[Any], str]
+"""How a value is shown to people: a format string over its members, or a function."""
 
 _JSON = "identity.json"
 as_json = click.option(
@@ -35,17 +37,30 @@ as_json = click.option(
 )
 
 
+class Command(click.Command):
+    """A command of the core; every one of them can print JSON."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        as_json(self)
+
+
 def prints_json() -> bool:
     """Whether the command was asked for JSON (``as_json``)."""
     return bool(click.get_current_context().meta.get(_JSON))
 
 
-def show(value: Any, text: Callable[[Any], str] | None = None) -> None:
+def show(value: Any, text: Text | None = None) -> None:
     """Prints ``value`` as ``text`` renders it; as JSON where that was asked for, or where there is no ``text``."""
     if text is None or prints_json():
         click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
     else:
-        click.echo(text(value))
+        click.echo(text.format_map(value) if isinstance(text, str) else text(value))
+
+
+def agreed(yes: bool, question: str) -> bool:
+    """Whether a person agrees, by option (``yes``) or when asked; a program, which wants JSON, is not asked."""
+    return yes or (not prints_json() and click.confirm(question, err=True))
 
 
 def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
@@ -55,13 +70,20 @@ def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
     sys.exit(status)
 
 
+def misused(what: str, remedy: str) -> NoReturn:
+    """Ends a command that was called wrongly."""
+    fail(what, click.get_current_context().command_path, remedy, status=2)
+
+
 def fail_start(
     error: StartError, where: str, remedy: str = "put it right and start again", *, status: int = 1
 ) -> NoReturn:
     """Ends the command for what keeps an installation from starting; most of it knows its place and remedy itself."""
-    if isinstance(error, SettingsError):
-        status = 2
-    fail(error.what, error.where or where, error.fix or remedy, status=status)
+    from identity_core.settings import SettingsError
+
+    fail(
+        error.what, error.where or where, error.fix or remedy, status=2 if isinstance(error, SettingsError) else status
+    )
 
 
 def _flat(text: str) -> str:
@@ -79,17 +101,27 @@ def reported() -> Iterator[None]:
         _misused(error)
     except click.Abort:
         raise SystemExit(INTERRUPTED) from None
-    except StartError as error:
-        fail_start(error, "start-up")
-    except DatabaseError as error:
-        fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
-    except IdentityError as error:
-        fail(f"{error.code}: {error}", str(dict(error.details)) if error.details else "the request", "see the code")
-    except OSError as error:
-        where = str(error.filename) if error.filename else "the operating system"
-        fail(error.strerror or str(error), where, "check that the place exists and that you may use it")
     except Exception as error:  # noqa: BLE001  (the edge)
-        _unexpected(error)
+        _failed(error)
+
+
+def _failed(error: Exception) -> NoReturn:
+    # Imported here, because help has no use for them.
+    from identity_core.database import DatabaseError
+    from identity_core.errors import IdentityError
+    from identity_core.settings import StartError
+
+    match error:
+        case StartError():
+            fail_start(error, "start-up")
+        case DatabaseError():
+            fail(f"the database cannot be used: {error.reason}", "the database", "see `identity doctor`")
+        case IdentityError():
+            fail(f"{error.code}: {error}", str(dict(error.details)) if error.details else "the request", "see the code")
+        case OSError():
+            where = str(error.filename) if error.filename else "the operating system"
+            fail(error.strerror or str(error), where, "check that the place exists and that you may use it")
+    _unexpected(error)
 
 
 def _misused(error: click.ClickException) -> NoReturn:
@@ -112,25 +144,10 @@ def _unexpected(error: Exception) -> NoReturn:
     )
 
 
-class _Silent:
-    """Progress that nobody watches: a log file or another program would only get noise."""
-
-    def __init__(self, items: Collection[Any]) -> None:
-        self._items = items
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._items)
-
-    def update(self, count: int) -> None:
-        """See ``click.progressbar``."""
-
-
 @contextlib.contextmanager
 def progress(items: Collection[Any], label: str) -> Iterator[Any]:
     """A bar on stderr where that is a terminal: iterate over it, or call ``update``."""
-    if not sys.stderr.isatty():
-        yield _Silent(items)
-        return
-    bar: Any = click.progressbar
-    with bar(items, label=label, file=sys.stderr) as shown:
-        yield shown
+    # Into a log file, or to another program, a bar would only be noise.
+    with contextlib.ExitStack() as stack:
+        file = sys.stderr if sys.stderr.isatty() else stack.enter_context(open(os.devnull, "w"))
+        yield stack.enter_context(click.progressbar(items, label=label, file=file))

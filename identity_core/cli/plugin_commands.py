@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from identity_core.cli.output import Command, fail
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -19,6 +21,8 @@ ENTRY_POINTS = "identity.commands"
 
 class OpenGroup(click.Group):
     """A group to which plugins can add commands, at ``place``: the words that lead to it, with dots between them."""
+
+    command_class = Command
 
     def __init__(self, *arguments: Any, place: str | None = None, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -66,8 +70,6 @@ class OpenGroup(click.Group):
 
 
 def _loaded(place: str, found: list[EntryPoint]) -> click.Command:
-    from identity_core.cli.output import fail
-
     words = f"identity {place.replace('.', ' ')}"
     if len(found) > 1:
         fail(f"several plugins bring this command: {_distributions(found)}", words, "uninstall all of them but one")

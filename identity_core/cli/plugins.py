@@ -10,26 +10,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import logging
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from identity_core.cli.options import config_option, configured
-from identity_core.cli.output import as_json, fail, fail_start, show
+from identity_core.cli.options import config_option, configured, installed_plugins
+from identity_core.cli.output import fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.plugins_new import command as new_command
 from identity_core.cli.remote import api_key_option, session
 from identity_core.client import Exchange, ServiceError
-from identity_core.plugin.inventory import InstalledPlugin
+from identity_core.plugin.choose import InstalledPlugin
 from identity_core.plugin.sockets import BEARER_HOOK, PROVIDE_HOOKS
 from identity_core.settings import Settings, StartError
 
-log = logging.getLogger("identity")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +39,15 @@ class PluginCheck:
     problems: list[StartError]
 
 
-def list_plugins(settings: Settings) -> list[InstalledPlugin]:
-    """What is installed. Raises ``StartError`` for what stops every start, such as a misspelt hook."""
-    from identity_core.bootstrap import SystemClock
-    from identity_core.plugin.manager import PluginManager
-
-    return PluginManager.load(settings, clock=SystemClock(), logger=log).installed()
-
-
 def check_plugins(settings: Settings) -> PluginCheck:
-    """Builds everything that the settings choose. Raises ``StartError`` like ``list_plugins``."""
+    """Builds everything that the settings choose. Raises ``StartError`` like ``installed_plugins``."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_check(settings, Path(folder)))
 
 
 async def _check(settings: Settings, scratch: Path) -> PluginCheck:
     from identity_core.bootstrap.look import looking_plugins
-    from identity_core.plugin.look_only import LookOnly
+    from identity_core.plugin.build import LookOnly
 
     manager = looking_plugins(settings, LookOnly(scratch))
     choices: tuple[Callable[[], object], ...] = (
@@ -89,13 +80,9 @@ command.add_command(new_command)
 @config_option
 @click.option("--url", help="A running service, whose states are shown.")
 @api_key_option
-@as_json
 def list_command(config: Path | None, url: str | None, api_key: str | None) -> None:
     """Show what is installed, what the settings choose, and what failed; with --url, how it does in a running service."""
-    try:
-        plugins = list_plugins(configured(config))
-    except StartError as error:
-        fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+    plugins = _told(installed_plugins, config).installed()
     if url is not None:
         plugins = as_running(plugins, conditions(url, api_key))
     show([dataclasses.asdict(one) for one in plugins], text=lambda _: as_table(plugins))
@@ -103,13 +90,9 @@ def list_command(config: Path | None, url: str | None, api_key: str | None) -> N
 
 @command.command(name="check")
 @config_option
-@as_json
 def check_command(config: Path | None) -> None:
     """Build what the settings choose, as a start would, and say what is wrong."""
-    try:
-        check = check_plugins(configured(config))
-    except StartError as error:
-        fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+    check = _told(check_plugins, config)
     body = {
         "plugins": [dataclasses.asdict(one) for one in check.plugins],
         "problems": [" ".join(str(problem).split()) for problem in check.problems],
@@ -119,6 +102,14 @@ def check_command(config: Path | None) -> None:
         raise SystemExit(1)
 
 
+def _told(look: Callable[[Settings], T], config: Path | None) -> T:
+    """What ``look`` finds; what stops every start ends the command."""
+    try:
+        return look(configured(config))
+    except StartError as error:
+        fail_start(error, "plugins", "uninstall it, put it right, or name it in plugins.disabled")
+
+
 def _report(check: PluginCheck) -> str:
     problems = "\n".join(f"problem: {_problem(problem)}" for problem in check.problems)
     return f"{as_table(check.plugins)}\n\n{problems or 'Everything that the settings choose can be had.'}"
@@ -126,9 +117,7 @@ def _report(check: PluginCheck) -> str:
 
 def _problem(problem: StartError) -> str:
     """A wrong setting knows its place and remedy."""
-    if problem.where:
-        return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}"
-    return str(problem)
+    return f"{problem.what}\n  at: {problem.where}\n  do: {problem.fix}" if problem.where else str(problem)
 
 
 def as_table(plugins: list[InstalledPlugin]) -> str:
@@ -137,11 +126,8 @@ def as_table(plugins: list[InstalledPlugin]) -> str:
     for one in plugins:
         kind = one.hook.removeprefix("identity_").removeprefix("provide_").replace("_", " ")
         rows.append((one.name, kind, one.state, f"{one.distribution} {one.version}".strip(), one.reason or one.summary))
-    widths = [max(len(row[place]) for row in rows) for place in range(4)]
-    lines = (
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]) for row in rows
-    )
-    return "\n".join(line.rstrip() for line in lines)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 HOOKS = {kind: hook for hook, kind in PROVIDE_HOOKS.items()} | {"bearer": BEARER_HOOK}

@@ -16,7 +16,8 @@ from typing import Final
 import click
 
 import identity_core
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.output import Command, show
+from identity_core.settings import StartError
 
 KINDS: Final = {
     "did-method": "did",
@@ -32,12 +33,8 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", re.ASCII)
 _METHOD: Final = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
 
 
-class CannotMake(Exception):
+class CannotMake(StartError):
     """The plugin was not made: what is wrong, where, and what to do about it."""
-
-    def __init__(self, what: str, where: str, remedy: str) -> None:
-        super().__init__(what)
-        self.what, self.where, self.remedy = what, where, remedy
 
 
 def new_plugin(kind: str, name: str, into: Path) -> Path:
@@ -54,11 +51,8 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
     try:
         from copier import run_copy
     except ImportError as error:
-        raise CannotMake(
-            "copier is not installed, and the template is written in it",
-            "identity plugins new",
-            "pip install 'identity-service[template]'",
-        ) from error
+        what = "copier is not installed, and the template is written in it"
+        raise CannotMake(what, "identity plugins new", "pip install 'identity-service[template]'") from error
     answers = {
         "kind": kind,
         "name": name,
@@ -77,16 +71,14 @@ def new_plugin(kind: str, name: str, into: Path) -> Path:
 def _check_name(kind: str, name: str) -> None:
     from identity_core.settings.tree import Plugins
 
-    what = None
     # A method name has no hyphen (DID Core §3.1).
     form = _METHOD if kind == "did-method" else _NAME
     if len(name) > MOST_CHARACTERS or form.fullmatch(name) is None:
         hyphens = "" if form is _METHOD else " and single hyphens"
         what = f"a name is at most {MOST_CHARACTERS} lower-case letters, digits{hyphens}, a letter first"
-    elif name in {field.name for field in dataclasses.fields(Plugins)}:
-        what = f"[plugins] {name} is a setting of the service itself"
-    if what is not None:
         raise CannotMake(what, name[:64], "choose another name")
+    if name in {field.name for field in dataclasses.fields(Plugins)}:
+        raise CannotMake(f"[plugins] {name} is a setting of the service itself", name, "choose another name")
 
 
 def _refuse_installed(distribution: str) -> None:
@@ -98,7 +90,7 @@ def _refuse_installed(distribution: str) -> None:
     raise CannotMake(f"{distribution} {version} is installed already", distribution, "choose another name")
 
 
-@click.command(name="new")
+@click.command(name="new", cls=Command)
 @click.option("--kind", type=click.Choice(list(KINDS)), required=True, help="What the plugin provides.")
 @click.option(
     "--into",
@@ -107,13 +99,9 @@ def _refuse_installed(distribution: str) -> None:
     help="Where its folder goes.  [default: .]",
 )
 @click.argument("name")
-@as_json
 def command(kind: str, into: Path, name: str) -> None:
     """Make a plugin that works, to be changed into yours. NAME is what operators will write, such as vault."""
-    try:
-        folder = new_plugin(kind, name, into)
-    except CannotMake as refused:
-        fail(refused.what, refused.where, refused.remedy)
+    folder = new_plugin(kind, name, into)
     install = f"pip install -e {shlex.quote(f'{folder}[test]')}"
     commands = [install, f"python -m pytest {shlex.quote(str(folder))}", "identity plugins list"]
     show(

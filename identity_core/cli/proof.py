@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from identity_core.cli.anchor import with_anchoring
-from identity_core.cli.options import of_installation, predicate_value, shown
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import MAX_FILE_OCTETS, input_argument, name_of, of_installation, predicate_value, shown
+from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.proof_verify import verify
 from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
 from identity_core.cli.secret_input import secret_option
 from identity_core.codec import strict_json
-from identity_core.domain.proof_record import NotARecord, ProofRecord
+from identity_core.domain.proofs.stored import SALT_OCTETS, NotARecord, StoredProof
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import AnchorAdministration
-
-MAX_LINE_OCTETS = 1 << 20
 
 
 @click.group(name="proof", cls=OpenGroup)
@@ -42,75 +41,69 @@ command.add_command(verify)
 @click.option("--sync-wait-ms", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor.")
 @secret_option("--token", "IDENTITY_TOKEN", what="access token", parameter="bearer")
 @with_caller
-@as_json
 def request(
     caller: RemoteCaller,
     token: Any,
     credential: str,
     value: str | None,
-    challenge: str | None,
-    domain: str | None,
     anchor: bool,
     sync_wait_ms: int,
     bearer: str | None,
+    **verifier: str | None,
 ) -> None:
     """Ask for a proof and print it. Who is proved about, by whom, and which predicate, the token says.
 
     Sending the same again gets the same proof; a token serves no other request.
     """
     from identity_core.client import ibct
-    from identity_core.codec import strict_json
 
-    more: dict[str, Any] = {"value": None if value is None else predicate_value(value)}
-    more |= {"challenge": challenge, "domain": domain}
-    more = {name: one for name, one in more.items() if one is not None}
+    more = named(caller, value=None if value is None else predicate_value(value), **verifier)
     if anchor:
         more |= {"anchor": True, "syncWaitMs": sync_wait_ms}
     try:
         body = ibct.proof_request(strict_json.loads(token.read()), credential, **more)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
-        fail(f"this is no token: {reason}", getattr(token, "name", "--ibct"), "`identity ibct issue` makes tokens")
-    made = caller.send("generateDelegatedProof", body=body, token=bearer)
-    show(made)
+        fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
+    show(caller.send("generateDelegatedProof", body=body, token=bearer))
 
 
 @command.command(name="import")
-@click.argument("file", type=click.File("rb"))
+@input_argument
 @of_installation
-@as_json
 def import_(settings: Settings, file: Any) -> None:
     """Bring in proofs that were made before proofs were anchored: FILE has one JSON object a line, as `identity proof get --json` prints
     it, without an anchor; `-` is standard input. All of them or none; what is there already stays as it is.
 
     They show the anchor status `pre-phase7`; `identity anchor backfill` has them anchored.
     """
-    from identity_core.use_cases.anchoring.import_proofs import ImportProofs
+    from identity_core.use_cases.anchoring.request import ImportProofs
+    from identity_core.use_cases.record import Record
 
     records = _records(file)
 
     async def job(anchoring: AnchorAdministration) -> int:
         from identity_core.bootstrap import SystemClock
 
-        bring_in = ImportProofs(anchoring.store.proofs, anchoring.store.audit, SystemClock(), secrets.token_bytes)
-        return await bring_in(records)
+        store = anchoring.store
+        return await ImportProofs(store.proofs, Record(store.activity), SystemClock())(records)
 
     body = {"given": len(records), "imported": with_anchoring(settings, job)}
-    show(body, text=lambda body: f"{body['imported']} of {body['given']} imported")
+    show(body, text="{imported} of {given} imported")
 
 
-def _records(file: Any) -> list[ProofRecord]:
+def _records(file: Any) -> list[StoredProof]:
     records = []
     for number, line in enumerate(file, 1):
         if not line.strip():
             continue
         try:
-            if len(line) > MAX_LINE_OCTETS:
+            if len(line) > MAX_FILE_OCTETS:
                 raise NotARecord("it is too long")
-            records.append(ProofRecord.parse(strict_json.loads(line.strip())))
+            records.append(StoredProof.of_record(strict_json.loads(line.strip()), secrets.token_bytes(SALT_OCTETS)))
         except (strict_json.JsonRefused, NotARecord) as error:
             remedy = "nothing was imported; correct the line and do it again"
-            fail(f"line {number} is no proof record: {error}", getattr(file, "name", "standard input"), remedy)
+            fail(f"line {number} is no proof record: {error}", name_of(file), remedy)
     return records
 
 
@@ -131,18 +124,15 @@ def _text(body: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+add = functools.partial(add_command, command, text=_text, whose="the holder or the agent")
 _PROOF = click.argument("proof_id")
-add_command(
-    command,
+add(
     "get",
     "getProof",
     "Print a stored proof and how its anchor has fared. Its `proof` member can be given to `identity proof verify`.",
     _PROOF,
-    text=_text,
-    whose="the holder or the agent",
 )
-add_command(
-    command,
+add(
     "revoke",
     "revokeProof",
     "Take a stored proof back. Doing it twice changes nothing.",
@@ -152,6 +142,4 @@ add_command(
         "--sync-wait-ms", "syncWaitMs", type=click.IntRange(min=0), default=0, help="How long to wait for the anchor."
     ),
     body=named,
-    text=_text,
-    whose="the holder or the agent",
 )

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from identity_core.cli.credential_offline import read_schema
 from identity_core.cli.options import (
-    config_option,
-    configured,
-    data_dir_option,
-    database_url_option,
+    MAX_FILE_OCTETS,
+    input_argument,
+    installed_plugins,
+    name_of,
+    of_installation,
     predicate_value,
     refuse_absent,
+    several,
     shown,
 )
-from identity_core.cli.output import as_json, fail, fail_start, show
+from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.cli.public_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
-from identity_core.domain.proof import Expectation
+from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import Prover
 from identity_core.settings import Settings, StartError
 
-MAX_FILE_OCTETS = 1 << 20
-_log = logging.getLogger("identity")
+SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
+    "issuer_key": lambda key, _: given(key),
+    "issuer_document": in_document,
+    "issuer_log": lambda log, now: in_log(log.read(), now),
+    "url": resolved_at,
+}
 
 
 def verify_octets(
@@ -45,12 +49,12 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_core.use_cases.proofs.verify import OfflineVerification, ReceivedProof
+    from identity_core.use_cases.proofs.check import ReceivedProof, check
 
     value = _read(octets)
     received = ReceivedProof.parse(value)
     raw = find_key(prover.read(received.proof).verification_method)
-    verified = OfflineVerification(prover)(received, issuer_key=raw, expectation=expectation, now=now)
+    verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
     anchor = check_anchor(value, ledger)
     presented = verified.presented
     return {
@@ -82,30 +86,25 @@ def _read(octets: bytes) -> JsonValue:
 
 def installed_prover(settings: Settings) -> Prover:
     """The prover that the settings choose, or the only one there is. Raises ``StartError``."""
-    from identity_core.bootstrap import SystemClock
-    from identity_core.plugin.manager import PluginManager
-
-    manager = PluginManager.load(settings, clock=SystemClock(), logger=_log)
-    prover = manager.prover(settings.prover.backend)
+    prover = installed_plugins(settings).prover(settings.prover.backend)
     if prover is None:
-        raise StartError(
-            "no prover is installed, and none can be checked without; `identity plugins list` shows what is"
-        )
+        what = "no prover is installed, and none can be checked without; `identity plugins list` shows what is"
+        raise StartError(what)
     return prover
 
 
-@click.command()
-@click.argument("file", type=click.File("rb"))
+@click.command(cls=Command)
+@input_argument
 @click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key.")
 @click.option(
     "--issuer-document", type=click.File("rb"), help="The issuer's DID document, or the answer of a resolution."
 )
 @click.option("--issuer-log", type=click.File("rb"), help="The log of the issuer's DID, which is verified too.")
 @click.option("--resolve", "url", metavar="URL", help="Let this service resolve the issuer's DID.")
-@click.option("--issuer", metavar="DID_URL", help="The verification method that the proof must name.")
 @click.option(
-    "--predicate", "predicates", nargs=3, multiple=True, metavar="ATTRIBUTE TYPE VALUE", help="What you asked."
+    "--issuer", "verification_method", metavar="DID_URL", help="The verification method that the proof must name."
 )
+@several("--predicate", "ATTRIBUTE TYPE VALUE", "What you asked.", into="predicates")
 @click.option("--audience", help="Whom the proof must be for: the domain of the request.")
 @click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
 @click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
@@ -120,23 +119,8 @@ def installed_prover(settings: Settings) -> Prover:
 @click.option(
     "--ledger", "on_ledger", is_flag=True, help="Ask the configured ledger for the root of the proof's anchor too."
 )
-@config_option
-@data_dir_option
-@database_url_option
-@as_json
-def verify(
-    file: Any,
-    issuer_key: str | None,
-    issuer_document: Any,
-    issuer_log: Any,
-    url: str | None,
-    at: str | None,
-    on_ledger: bool,
-    config: Path | None,
-    data_dir: Path | None,
-    database_url: str | None,
-    **expected: Any,
-) -> None:
+@of_installation
+def verify(settings: Settings, file: Any, at: str | None, on_ledger: bool, **expected: Any) -> None:
     """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
     standard input. The anchor in a record is followed to its root.
 
@@ -146,30 +130,29 @@ def verify(
 
     Ends with 0 for a proof that holds, 1 for one that does not, 2 when it could not be checked.
     """
-    from identity_core.domain.times import parse
+    from identity_core.codec.times import parse
 
+    if on_ledger:
+        refuse_absent(settings, "name the one of the service with --data-dir, or its server with --database-url")
+    sources = {name: expected.pop(name) for name in SOURCES}
     try:
-        expectation = _expectation(**expected)
         now = datetime.now(UTC) if at is None else parse(at)
-        find_key = _key_finder(issuer_key, issuer_document, issuer_log, url, now)
-        settings = configured(config, {"data_dir": data_dir, "database_url": database_url})
-        if on_ledger:
-            refuse_absent(settings, "name the one of the service with --data-dir, or its server with --database-url")
         body = verify_octets(
-            file.read(),
+            file.read(MAX_FILE_OCTETS + 1),
+            expectation=_expectation(**expected),
+            find_key=_key_finder(sources, now),
             prover=installed_prover(settings),
-            find_key=find_key,
-            expectation=expectation,
             now=now,
             ledger=settings if on_ledger else None,
         )
     except Unchecked as error:
-        fail(f"the proof could not be checked: {error}", str(url), "try again, or give --issuer-log", status=2)
+        fail(
+            f"the proof could not be checked: {error}", str(sources["url"]), "try again, or give --issuer-log", status=2
+        )
     except LedgerUnreachable as error:
         fail(f"the anchor could not be checked: {error}", "the ledger", "see `identity doctor`", status=2)
     except ProofInvalid as error:
-        reason = error.details.get("reason", error)
-        fail(f"the proof is not valid: {reason}", getattr(file, "name", "standard input"), "do not rely on it")
+        fail(f"the proof is not valid: {error.details.get('reason', error)}", name_of(file), "do not rely on it")
     except StartError as error:
         fail_start(error, "the installation", "see `identity plugins check`", status=2)
     except ValueError as error:
@@ -177,44 +160,32 @@ def verify(
     show(body, text=_text)
 
 
-def _key_finder(key: str | None, document: Any, log: Any, url: str | None, now: datetime) -> KeyFinder:
+def _key_finder(sources: Mapping[str, Any], now: datetime) -> KeyFinder:
     """The one source that was named. Raises ``ValueError`` for none, several, or one that is no good."""
-    finders: list[Callable[[], KeyFinder]] = []
-    if key is not None:
-        finders.append(lambda: given(key))
-    if document is not None:
-        finders.append(lambda: in_document(document.read(MAX_FILE_OCTETS), now))
-    if log is not None:
-        finders.append(lambda: in_log(log.read(), now))
-    if url is not None:
-        finders.append(lambda: resolved_at(url, now))
-    if len(finders) != 1:
+    named = [name for name, one in sources.items() if one is not None]
+    if len(named) != 1:
         raise ValueError("give one of --issuer-key, --issuer-document, --issuer-log and --resolve")
-    return finders[0]()
+    return SOURCES[named[0]](sources[named[0]], now)
 
 
 def _expectation(
-    issuer: str | None,
+    *,
     predicates: tuple[tuple[str, str, str], ...],
-    audience: str | None,
     challenge: str | None,
     nonce: str | None,
-    proof_id: str | None,
     max_age: int | None,
     schema: Any,
+    **expected: Any,
 ) -> Expectation:
     if challenge is not None and nonce is not None:
         raise ValueError("--challenge and --nonce say the same thing: give one")
     octets = None if challenge is None else challenge.encode()
     return Expectation(
-        verification_method=issuer,
         header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
         predicates=tuple(map(_predicate, predicates)) or None,
-        audience=audience,
         nonce=octets if nonce is None else multibase.base64url_decode(nonce),
-        proof_id=proof_id,
-        capability=None,
         max_age=None if max_age is None else timedelta(seconds=max_age),
+        **expected,
     )
 
 

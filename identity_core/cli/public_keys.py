@@ -11,10 +11,11 @@ from typing import Any
 
 import click
 
-from identity_core.codec import multikey, strict_json
-from identity_core.domain.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
-from identity_core.domain.times import parse
-from identity_core.errors import InvalidDid, ProofInvalid
+from identity_core.cli.options import load_json
+from identity_core.codec import multikey
+from identity_core.codec.times import parse
+from identity_core.domain.proofs.verification import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 
 KeyFinder = Callable[[str], bytes]
 """From the verification method that a proof names to the raw key. Raises ``ProofInvalid`` when that method is not to be relied on, and
@@ -27,24 +28,18 @@ class Unchecked(Exception):
 
 def given(text: str) -> KeyFinder:
     """The key of a ``Bls12381G2Key2020`` multikey, whatever the proof names. Raises ``ValueError`` for a text that is none."""
-    key_type, raw = multikey.decode_public(text)
-    if key_type != multikey.BLS12381G2:
-        raise ValueError("not a Bls12381G2Key2020 multikey")
+    raw = _raw(text, multikey.BLS12381G2)
     return lambda _: raw
 
 
-def in_document(octets: bytes, now: datetime) -> KeyFinder:
+def in_document(file: Any, now: datetime) -> KeyFinder:
     """Out of a DID document, bare or in the answer of a resolution. Raises ``ValueError`` for what is neither."""
-    try:
-        value = strict_json.loads(octets)
-    except strict_json.JsonRefused as refused:
-        raise ValueError(f"the issuer's document is no JSON: {refused}") from None
-    return _of_document(value, now)
+    return _of_document(_json(file), now)
 
 
 def in_log(octets: bytes, now: datetime) -> KeyFinder:
     """Out of the log of a DID, every entry of it verified. Raises ``ValueError`` for a log that is not valid."""
-    from identity_core.domain.log import LogInvalid, verify
+    from identity_core.domain.dids.log import LogInvalid, verify
 
     try:
         verified = verify(octets, now=now)
@@ -78,15 +73,10 @@ def resolved_at(url: str, now: datetime) -> KeyFinder:
 
 
 def _of_document(value: Any, now: datetime) -> KeyFinder:
-    if isinstance(value, dict) and isinstance(value.get("didDocument"), dict):
-        value = value["didDocument"]
-    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
-        raise ValueError("not a DID document, and not the answer of a resolution")
-    document = value
+    document = _document(value)
     if (count := signing_keys(document, now)) > MANY_KEYS:
-        click.echo(
-            f"warning: the issuer has {count} keys in force: one for each holder would tell holders apart", err=True
-        )
+        says = "one for each holder would tell holders apart"
+        click.echo(f"warning: the issuer has {count} keys in force: {says}", err=True)
 
     def find(method_id: str) -> bytes:
         try:
@@ -102,13 +92,9 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
     if sum((bool(keys), document is not None, url is not None)) != 1:
         raise ValueError("give one of --key, --document and --resolve")
     if keys:
-        return [_ed25519(key) for key in keys]
+        return [_raw(key, multikey.ED25519) for key in keys]
     if document is not None:
-        try:
-            value = strict_json.loads(document.read())
-        except strict_json.JsonRefused as refused:
-            raise ValueError(f"the DID document is no JSON: {refused}") from None
-        return authentication_keys(value, did, now)
+        return authentication_keys(_json(document), did, now)
     from identity_core.cli.remote import session
 
     with session(str(url)) as opened:
@@ -117,8 +103,8 @@ def holder_keys(did: str, now: datetime, *, keys: Sequence[str], document: Any, 
 
 def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
     """Of a DID document, bare or in a resolution. Raises ``ValueError`` for one of another DID, or that has no such key."""
-    document = value.get("didDocument", value) if isinstance(value, Mapping) else None
-    if not isinstance(document, Mapping) or document.get("id") != did:
+    document = _document(value)
+    if document["id"] != did:
         raise ValueError("it is not the DID document of the token's invoker")
     methods = [*document.get("verificationMethod", []), *document.get("authentication", [])]
     known = {method["id"]: method for method in methods if isinstance(method, Mapping) and "id" in method}
@@ -135,8 +121,24 @@ def authentication_keys(value: Any, did: str, now: datetime) -> list[bytes]:
     return found
 
 
-def _ed25519(text: str) -> bytes:
-    kind, raw = multikey.decode_public(text)
-    if kind != multikey.ED25519:
-        raise ValueError("not an Ed25519 multikey")
+def _raw(text: str, kind: str) -> bytes:
+    found, raw = multikey.decode_public(text)
+    if found != kind:
+        raise ValueError(f"not a multikey of the type {kind}")
     return raw
+
+
+def _json(file: Any) -> JsonValue:
+    try:
+        return load_json(file)
+    except ValueError as error:
+        raise ValueError(f"the DID document is no JSON: {error}") from None
+
+
+def _document(value: Any) -> dict[str, Any]:
+    """A DID document, bare or in the answer of a resolution."""
+    if isinstance(value, dict) and isinstance(value.get("didDocument"), dict):
+        value = value["didDocument"]
+    if not isinstance(value, dict) or not isinstance(value.get("id"), str):
+        raise ValueError("not a DID document, and not the answer of a resolution")
+    return value

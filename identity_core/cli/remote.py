@@ -19,7 +19,8 @@ from urllib.parse import quote
 import click
 import orjson
 
-from identity_core.cli.output import as_json, fail, show
+from identity_core.cli.options import FILE, all_of
+from identity_core.cli.output import Text, fail, show
 from identity_core.cli.remedies import as_options, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
@@ -37,28 +38,21 @@ url_option = click.option(
     help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.",
 )
 api_key_option = secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
-keys_option = click.option(
-    "--keys",
-    "wallet",
-    type=click.Path(path_type=Path, dir_okay=False),
+_keys = functools.partial(click.option, "--keys", "wallet", type=FILE, envvar="IDENTITY_KEYS", show_envvar=True)
+keys_option = _keys(
     required=True,
-    envvar="IDENTITY_KEYS",
-    show_envvar=True,
     help="File with the DID's keys, as `identity did create --keys FILE` wrote it; - reads it from standard input.",
 )
-
-wallet_option = click.option(
-    "--keys",
-    "wallet",
-    type=click.Path(path_type=Path, dir_okay=False),
-    envvar="IDENTITY_KEYS",
-    show_envvar=True,
-    help="Ask as the DID of this keys file (- for standard input); without it, with the API key.",
-)
+wallet_option = _keys(help="Ask as the DID of this keys file (- for standard input); without it, with the API key.")
 page_options = (
     click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="The most items."),
     click.option("--cursor", help="`nextCursor` of the page before."),
 )
+
+
+def did_option(flag: str, member: str, says: str, **more: Any) -> Option[Any]:
+    """An option that fills ``member`` of a request with a DID."""
+    return click.option(flag, member, metavar="DID", help=says, **more)
 
 
 @contextlib.contextmanager
@@ -105,12 +99,7 @@ class RemoteCaller:
         if self.signer is None or token is not None:
             headers = {} if token is None else {"Authorization": f"Bearer {token}"}
             return self.session.call(method, path, body=body, query=query, headers=headers)
-        purpose = PURPOSES[operation_id]
-        if body is not None:
-            return self.session.signed(method, path, body, self.signer, purpose)
-        text = self.session.challenge(self.signer.did, purpose=purpose, named=True)["challenge"]
-        header = self.signer.header(text, purpose=purpose, origin=self.session.origin, named=True)
-        return self.session.call(method, path, query=query, headers={"Authorization": header})
+        return self.session.signed(method, path, body, self.signer, PURPOSES[operation_id], query=query)
 
 
 @functools.cache
@@ -125,8 +114,8 @@ def _operations() -> dict[str, tuple[str, str]]:
     }
 
 
-def with_caller(decorated: F) -> F:
-    """The options that say which service and in whose name; the command gets its ``caller``."""
+def with_caller(decorated: F, *, anonymous: bool = False) -> F:
+    """The options that say which service and, unless ``anonymous``, in whose name; the command gets its ``caller``."""
 
     @functools.wraps(decorated)
     def wrapped(url: str, api_key: str | None = None, wallet: Path | None = None, **rest: Any) -> None:
@@ -134,7 +123,7 @@ def with_caller(decorated: F) -> F:
         with session(url, api_key) as opened:
             decorated(RemoteCaller(opened, signer, api_key is not None), **rest)
 
-    return url_option(api_key_option(wallet_option(wrapped)))  # type: ignore[return-value]
+    return url_option(wrapped if anonymous else api_key_option(wallet_option(wrapped)))  # type: ignore[return-value]
 
 
 @contextlib.contextmanager
@@ -152,7 +141,7 @@ def add_command(
     operation_id: str,
     says: str,
     *options: Option[Any],
-    text: Callable[[Any], str] | None = None,
+    text: Text | None = None,
     body: Callable[..., dict[str, Any]] | None = None,
     anonymous: bool = False,
     whose: str = "",
@@ -172,15 +161,7 @@ def add_command(
         sent = {} if body is None else {"body": body(caller, **given)}
         show(caller.send(operation_id, *places, **(sent or given)), text=text)
 
-    def run_anonymously(url: str, **given: Any) -> None:
-        with session(url) as opened:
-            run(RemoteCaller(opened, None), **given)
-
-    decorated: Any = run_anonymously if anonymous else run
-    for option in reversed((*options, as_json)):
-        decorated = option(decorated)
-    decorated = url_option(decorated) if anonymous else with_caller(decorated)
-    made = group.command(name=name, help=says)(decorated)
+    made = group.command(name=name, help=says)(with_caller(all_of(*options)(run), anonymous=anonymous))
     arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]
 
 
@@ -189,16 +170,12 @@ def named(_: RemoteCaller, **members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value not in (None, ())}
 
 
-def page(row: str) -> Callable[[Any], str]:
-    """The text of a page of records; ``row`` is the format of one."""
+def page(row: Text) -> Callable[[Any], str]:
+    """The text of a page of records, and how to get the next one; ``row`` is the text of one record."""
+    render = row.format_map if isinstance(row, str) else row
 
     def text(body: dict[str, Any]) -> str:
-        lines = [row.format_map(one) for one in body["items"]]
-        return "\n".join(more(lines, body)) or "none"
+        more = [f"more: --cursor {body['nextCursor']}"] if body.get("nextCursor") else []
+        return "\n".join([*map(render, body["items"]), *more]) or "none"
 
     return text
-
-
-def more(lines: list[str], body: dict[str, Any]) -> list[str]:
-    """``lines``, and one that says how to get the next page where there is one."""
-    return [*lines, f"more: --cursor {body['nextCursor']}"] if body.get("nextCursor") else lines

@@ -13,46 +13,29 @@ from pathlib import Path
 import click
 
 from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option, shown_database
-from identity_core.cli.output import as_json, fail, fail_start, show
-from identity_core.settings import Settings, SettingsError, StartError, require_extras
+from identity_core.cli.output import Command, fail, show
+from identity_core.settings import Settings, require_extras
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 log = logging.getLogger("identity")
 
 
-@click.command(name="serve")
+@click.command(name="serve", cls=Command)
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8080]")
 @data_dir_option
 @database_url_option
 @click.option("--workers", type=int, help="Server processes.  [default: 1]")
-@as_json
-def command(
-    config: Path | None,
-    host: str | None,
-    port: int | None,
-    data_dir: Path | None,
-    database_url: str | None,
-    workers: int | None,
-) -> None:
+def command(config: Path | None, data_dir: Path | None, database_url: str | None, **server: object) -> None:
     """Serve the API until SIGTERM or Ctrl-C.
 
     The embedded default needs no other server. At the first start an API key is made and printed, unless one is configured.
     """
-    overrides: dict[str, object] = {
-        "server.host": host,
-        "server.port": port,
-        "data_dir": data_dir,
-        "database_url": database_url,
-        "server.workers": workers,
-    }
-    settings = configured(config, overrides)
-    try:
-        require_extras(settings)
-    except SettingsError as error:
-        fail_start(error, "settings")
+    named = {f"server.{name}": value for name, value in server.items()}
+    settings = configured(config, {"data_dir": data_dir, "database_url": database_url, **named})
+    require_extras(settings)
     from identity_core.cli.log_lines import logging_config
 
     logging.config.dictConfig(logging_config(settings.log))
@@ -62,10 +45,7 @@ def command(
         # Imported after all that can go wrong at once.
         from identity_core.cli.serving import serve
 
-        try:
-            status = serve(settings, listening, lambda first_key: _announce(settings, first_key))
-        except StartError as error:
-            fail_start(error, "start-up")
+        status = serve(settings, listening, lambda first_key: _announce(settings, first_key))
     raise SystemExit(status)
 
 
@@ -115,11 +95,9 @@ def _announce(settings: Settings, first_key: str | None) -> None:
         "process": os.getpid(),
         "firstApiKey": first_key,
     }
-    lines = [f"Listening at {origin}  (document: {origin}/docs)", f"Data in {settings.data_dir}"]
-    if settings.database_url is not None:
-        lines[1] = f"Data in {shown_database(settings)}; files in {settings.data_dir}"
-    if first_key is not None:
-        lines.append(f"First API key, shown once: {first_key}")
-    show(body, text=lambda _: "\n".join(lines))
+    database = "" if settings.database_url is None else f"{shown_database(settings)}; files in "
+    key = "" if first_key is None else f"\nFirst API key, shown once: {first_key}"
+    text = f"Listening at {origin}  (document: {origin}/docs)\nData in {database}{settings.data_dir}{key}"
+    show(body, text=lambda _: text)
     processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
     log.info("serves at %s with %s, %s", origin, processes, shown_database(settings))

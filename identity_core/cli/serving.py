@@ -113,7 +113,7 @@ async def _checked(settings: Settings) -> str | None:
 
 
 def worker_application(settings: Settings) -> bootstrap.Asgi:
-    """What a worker runs. It leaves when its parent is gone, however that ended: nobody else would ever stop it."""
+    """What a worker runs. It leaves when its parent is gone, however that ended: no one else would ever stop it."""
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -149,7 +149,7 @@ class Workers(Multiprocess):
 
     def terminate_all(self) -> None:
         """Tells the workers to stop. Our own hold on the socket ends first: else new connections would wait in it for
-        nobody."""
+        no one."""
         for listening in self.sockets:
             listening.close()
         super().terminate_all()

@@ -7,11 +7,10 @@ import platform
 import click
 
 from identity_core import __version__
-from identity_core.cli.output import as_json, show
+from identity_core.cli.output import Command, show
 
 
-@click.command(name="version")
-@as_json
+@click.command(name="version", cls=Command)
 def command() -> None:
     """Show what is installed here."""
     versions = {"version": __version__, "interface": "1.0.0", "python": platform.python_version()}

@@ -26,7 +26,10 @@ from identity_core.database.files import durable_draft
 
 AUTHENTICATION, RECOVERY = "authentication", "recovery"
 STANDARD_INPUT = Path("-")
-_LISTS = ("additional", "retired")
+FiledKeys = list[tuple[list[str], dict[str, Any]]]
+"""(purposes, key as it is filed), the primary key first."""
+
+ADDITIONAL, RETIRED = "additional", "retired"
 
 
 @dataclass(slots=True)
@@ -85,40 +88,49 @@ class Wallet:
             else:
                 draft.replace(self.path)
 
-    def find(self, key_id: str) -> tuple[str, int | None] | None:
-        """Where the key with this id is filed: the purpose, and the place in it where that is a list."""
+    def places(self) -> Iterator[tuple[Any, Any]]:
+        """Where each key that serves is filed: ``keys``, or a list in it, and the place therein."""
         for purpose, filed in self.keys.items():
-            if isinstance(filed, dict) and filed.get("keyId") == key_id:
-                return purpose, None
-            if isinstance(filed, list) and purpose != "retired":
-                for place, one in enumerate(filed):
-                    if one.get("keyId") == key_id:
-                        return purpose, place
-        return None
+            if isinstance(filed, list) and purpose != RETIRED:
+                yield from ((filed, place) for place in range(len(filed)))
+            elif isinstance(filed, dict):
+                yield self.keys, purpose
+
+    def find(self, key_id: str) -> tuple[Any, Any] | None:
+        """Where the key with this id is filed."""
+        return next(((filed, place) for filed, place in self.places() if filed[place].get("keyId") == key_id), None)
+
+    def name(self, did: str) -> None:
+        """The DID is made: its keys have ids from now on."""
+        self.did = did
+        for filed, place in self.places():
+            filed[place] = {"keyId": f"{did}#{filed[place]['publicKey']}"} | filed[place]
 
     def replace_key(self, old_key_id: str, key: dict[str, Any]) -> None:
         """Files ``key`` where the old one was, and the old one under ``retired``; a key that is not filed is added."""
         where = self.find(old_key_id)
         if where is None:
-            self.keys.setdefault("additional", []).append(key)
+            self.keys.setdefault(ADDITIONAL, []).append(key)
             return
-        purpose, place = where
-        if place is None:
-            old, self.keys[purpose] = self.keys[purpose], key
-        else:
-            old, self.keys[purpose][place] = self.keys[purpose][place], key
-        self.retire(old)
+        filed, place = where
+        self.retire(filed[place])
+        filed[place] = key
 
     def file(self, purpose: str, key: dict[str, Any]) -> None:
         """Files a key under its purpose; the second one of a purpose goes to ``additional``."""
         if purpose in self.keys:
-            self.keys.setdefault("additional", []).append(key)
+            self.keys.setdefault(ADDITIONAL, []).append(key)
         else:
             self.keys[purpose] = key
 
+    def file_all(self, keys: FiledKeys) -> None:
+        """Files each key under the first of its purposes."""
+        for purposes, key in keys:
+            self.file(purposes[0], key)
+
     def retire(self, key: dict[str, Any]) -> None:
         """Keeps a key that serves no more: a private key is never thrown away by the program."""
-        self.keys.setdefault("retired", []).append(key)
+        self.keys.setdefault(RETIRED, []).append(key)
 
     @contextlib.contextmanager
     def sending(self, operation: str, fresh: dict[str, dict[str, Any]], **more: Any) -> Iterator[None]:
@@ -146,15 +158,13 @@ class Wallet:
         if pending.get("operation") == "rotate":
             self.replace_key(pending["oldKeyId"], fresh["new"])
         elif pending.get("operation") == "add":
-            for purpose, key in zip(pending["purposes"], fresh.values(), strict=True):
-                self.file(purpose, key)
+            self.file_all([([one], key) for one, key in zip(pending["purposes"], fresh.values(), strict=True)])
         elif pending.get("operation") == "recover":
-            spent = self.keys if pending["revokeAll"] else {one: self.keys[one] for one in fresh if one in self.keys}
-            for purpose, filed in list(spent.items()):
-                if purpose != "retired":
-                    for key in filed if purpose in _LISTS else [filed]:
-                        self.retire(key)
-                    del self.keys[purpose]
+            spent = [one for one in self.places() if pending["revokeAll"] or one[1] in fresh]
+            for filed, place in spent:
+                self.retire(filed[place])
+            if pending["revokeAll"]:
+                self.keys = {RETIRED: self.keys.get(RETIRED, [])}
             self.keys |= fresh
         self.pending = None
         self.save()
@@ -182,8 +192,13 @@ class Wallet:
 def make_key(kind: str, did: str | None = None) -> dict[str, Any]:
     """A new key pair from this machine's random source, as it is filed; without ``did`` its id is not known yet. Raises
     ``InvalidDocument`` for an unknown type."""
-    from identity_core.domain import keys
+    from identity_core.domain.dids import keys
 
     pair = keys.generate(kind, os.urandom)
     filed = {"type": pair.type, "publicKey": pair.public, "privateKey": pair.secret}
     return filed if did is None else {"keyId": f"{did}#{pair.public}"} | filed
+
+
+def public_half(key: dict[str, Any]) -> dict[str, Any]:
+    """A filed key as a request names it."""
+    return {"type": key["type"], "publicKeyMultibase": key["publicKey"]}

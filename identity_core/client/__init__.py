@@ -2,15 +2,15 @@
 
 Generated clients speak every operation; what no generator makes is the signature, and that is here::
 
-    from identity_core.client import Session, Signer
+    from identity_core.client import Client, Signer
 
-    session = Session("http://127.0.0.1:8080")
+    session = Client("http://127.0.0.1:8080")
     signer = Signer(did, secret_multikey)
     session.update(did, {"operation": "removeService", "serviceId": "agent"}, signer)
 """
 
 from identity_core.client.did_auth import ForeignOrigin, Signer
 from identity_core.client.session import Client, Exchange, ServiceError, ServiceUnreachable
-from identity_core.domain.challenge import hash_body
+from identity_core.domain.dids.challenge import hash_body
 
 __all__ = ["Client", "Exchange", "ForeignOrigin", "ServiceError", "ServiceUnreachable", "Signer", "hash_body"]

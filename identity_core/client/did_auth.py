@@ -1,4 +1,4 @@
-"""Signing challenges (contract §3): read what the text says, refuse what was not asked for, sign its UTF-8 bytes."""
+"""Signing challenges (openapi/DECISIONS.md §3.1): read what the text says, refuse what was not asked for, sign its UTF-8 bytes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.challenge import Challenge, build_header
-from identity_core.domain.evidence import DID_AUTH
+from identity_core.domain.dids.challenge import Challenge, build_header
+from identity_core.domain.dids.evidence import DID_AUTH
 
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class ForeignOrigin(ValueError):
-    """A service hands on a challenge of another one: whoever signs it signs in there. Holds the ``origin`` of the challenge."""
+    """A service hands on a challenge of another one: anyone who signs it signs in there. Holds the ``origin`` of the challenge."""
 
     def __init__(self, origin: str) -> None:
         super().__init__(f"the challenge is one of {origin}")
@@ -73,7 +73,7 @@ class Signer:
 
 
 def _place(origin: str) -> tuple[str, str | None, int | None]:
-    """What two origins are compared by. The names of this machine are one: nobody else listens there."""
+    """What two origins are compared by. The names of this machine are one: no one else listens there."""
     parts = urlsplit(origin)
     host = "localhost" if parts.hostname in _LOOPBACK else parts.hostname
     return parts.scheme, host, parts.port or {"http": 80, "https": 443}.get(parts.scheme)

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 from identity_core.client.did_auth import Signer
 from identity_core.codec import multibase, multikey
+from identity_core.codec.times import parse, printed
 from identity_core.crypto import ed25519
-from identity_core.domain.action import Action, pin_of
-from identity_core.domain.capability import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
-from identity_core.domain.did import Did
-from identity_core.domain.predicate import PredicateType
-from identity_core.domain.times import parse, printed
+from identity_core.domain.delegations.action import Action, pin_of
+from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.errors import JsonValue
 
 NONCE_OCTETS: Final = 16
@@ -78,7 +78,7 @@ def sign(token: Mapping[str, str], signer: Signer) -> dict[str, str]:
 
 
 def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
-    """A signed token as of now, with an id and a nonce of the operating system's dice."""
+    """A signed token as of now, with an id and a nonce from the operating system's random source."""
     nonce = multibase.base64url_encode(secrets.token_bytes(NONCE_OCTETS))
     token = build(signer.did, wish, now=datetime.now(UTC), id=f"urn:uuid:{uuid.uuid4()}", nonce=nonce)
     return sign(token, signer)

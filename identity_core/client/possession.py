@@ -1,6 +1,6 @@
-"""The proof of possession that a ``Bls12381G2Key2020`` key comes with, by whoever holds its private half.
+"""The proof of possession that a ``Bls12381G2Key2020`` key comes with, made by the holder of its private half.
 
-The key and its DID are all that it says (``domain/possession.py`` has the octets), so it can be made anywhere and sent by anybody::
+The key and its DID are all that it says (``domain/dids/changes.py`` has the octets), so it can be made anywhere and sent by anybody::
 
     method = {"type": "Bls12381G2Key2020", "publicKeyMultibase": public, "proofOfPossession": proof_of_possession(did, secret)}
 """
@@ -8,7 +8,7 @@ The key and its DID are all that it says (``domain/possession.py`` has the octet
 from __future__ import annotations
 
 from identity_core.codec import multibase, multikey
-from identity_core.domain import possession
+from identity_core.domain.dids import changes as possession
 
 
 def proof_of_possession(did: str, secret_multikey: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -12,8 +12,8 @@ import httpx
 import orjson
 
 from identity_core.client.did_auth import Signer
-from identity_core.domain.challenge import hash_body
-from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.domain.dids.challenge import hash_body
+from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 
 PREFIX = "/api/v1"
 
@@ -43,7 +43,7 @@ class ServiceError(Exception):
 
 
 class ServiceUnreachable(Exception):
-    """Nobody answers at the URL."""
+    """No one answers at the URL."""
 
 
 class Client:
@@ -61,7 +61,8 @@ class Client:
         origin: str | None = None,
     ) -> None:
         self.url = url.rstrip("/")
-        self._origin = origin or self.url
+        # Whose challenges are signed.
+        self.origin = origin or self.url
         self._on_exchange = on_exchange
         self._http = httpx.Client(base_url=self.url, timeout=timeout_seconds, trust_env=False)
         self._api_key = api_key
@@ -119,22 +120,26 @@ class Client:
         except (httpx.TransportError, httpx.InvalidURL) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
 
-    def signed(self, method: str, path: str, body: Any, signer: Signer, purpose: str, *, scheme: str = DID_AUTH) -> Any:
+    def signed(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        signer: Signer,
+        purpose: str,
+        *,
+        scheme: str = DID_AUTH,
+        query: Mapping[str, Any] | None = None,
+    ) -> Any:
         """One call under DIDAuth or RecoveryKey: fetches a challenge for exactly this purpose and body (None: no body), signs, sends.
         Raises ``ForeignOrigin`` for a challenge that the service had from another."""
         digest = None if body is None else hash_body(body)
         text = self.challenge(signer.did, purpose=purpose, digest=digest, named=True)["challenge"]
-        origin = self._origin
-        header = signer.header(text, purpose=purpose, digest=digest, scheme=scheme, origin=origin, named=True)
-        return self.call(method, path, body=body, headers={"Authorization": header})
-
-    @property
-    def origin(self) -> str:
-        """Whose challenges are signed."""
-        return self._origin
+        header = signer.header(text, purpose=purpose, digest=digest, scheme=scheme, origin=self.origin, named=True)
+        return self.call(method, path, body=body, query=query, headers={"Authorization": header})
 
     def challenge(self, did: str, *, purpose: str | None = None, digest: str | None = None, named: bool = False) -> Any:
-        """A challenge for ``did``. One that the header will name (``named``) is given to nobody else."""
+        """A challenge for ``did``. One that the header will name (``named``) is given to no one else."""
         query = {"did": did, "purpose": purpose, "bodyHash": digest, "named": named or None}
         return self.call("GET", "/auth/challenge", query=query, signed_in=False)
 
@@ -156,33 +161,45 @@ class Client:
 
     def resolve(self, did: str, **query: Any) -> Any:
         """resolveDid."""
-        return self.call("GET", f"/dids/{quote(did, safe='')}", query=query, signed_in=False)
+        return self.call("GET", _place(did), query=query, signed_in=False)
 
     def update(self, did: str, body: Any, signer: Signer) -> Any:
         """updateDid."""
-        return self.signed("PATCH", f"/dids/{quote(did, safe='')}", body, signer, "update")
+        return self.signed("PATCH", _place(did), body, signer, "update")
 
     def deactivate(self, did: str, body: Any, signer: Signer) -> Any:
         """deactivateDid."""
-        return self.signed("DELETE", f"/dids/{quote(did, safe='')}", body, signer, "deactivate")
+        return self.signed("DELETE", _place(did), body, signer, "deactivate")
 
     def rotate(self, did: str, body: Any, signer: Signer) -> Any:
         """rotateDidKey."""
-        return self.signed("POST", f"/dids/{quote(did, safe='')}/keys/rotate", body, signer, "rotate")
+        return self.signed("POST", f"{_place(did)}/keys/rotate", body, signer, "rotate")
 
     def recover(self, did: str, body: Any, signer: Signer) -> Any:
         """recoverDid; ``signer`` holds the recovery key."""
-        path = f"/dids/{quote(did, safe='')}/recover"
-        return self.signed("POST", path, body, signer, "recover", scheme=RECOVERY_KEY)
+        return self.signed("POST", f"{_place(did)}/recover", body, signer, "recover", scheme=RECOVERY_KEY)
 
     def history(self, did: str, **query: Any) -> Any:
         """listDidHistory."""
-        return self.call("GET", f"/dids/{quote(did, safe='')}/history", query=query, signed_in=False)
+        return self.call("GET", f"{_place(did)}/history", query=query, signed_in=False)
+
+    def whole_history(self, did: str) -> Iterator[Any]:
+        """The items of listDidHistory, page after page, oldest first."""
+        cursor = None
+        while True:
+            page = self.history(did, limit=200, cursor=cursor)
+            yield from page["items"]
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return
 
     def log(self, did: str) -> str:
         """getDidLog, as text of JSON lines."""
-        text: str = self.call("GET", f"/dids/{quote(did, safe='')}/log", signed_in=False)
-        return text
+        return str(self.call("GET", f"{_place(did)}/log", signed_in=False))
+
+
+def _place(did: str) -> str:
+    return f"/dids/{quote(did, safe='')}"
 
 
 def _value(answer: httpx.Response) -> Any:

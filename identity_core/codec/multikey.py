@@ -1,7 +1,7 @@
 """Multikeys (CID 1.0 §2.2.2): multibase base58btc of a multicodec prefix and the raw key.
 
 A key travels with its type inside, so a text of the wrong prefix or length is refused here; whether the point is weak
-is decided by ``domain.keys``. Secrets have the CID 1.0 form: prefix and 32 bytes. All errors are ``ValueError``.
+is decided by ``domain.dids.keys``. Secrets have the CID 1.0 form: prefix and 32 bytes. All errors are ``ValueError``.
 """
 
 from __future__ import annotations

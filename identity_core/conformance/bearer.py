@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from identity_core.domain.caller import Caller
+from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed
 from identity_core.ports.bearer import BearerVerifier
 
@@ -76,7 +76,7 @@ class BearerConformance:
             assert verify(token, tokens.at) is None, f"answered for a foreign token: {token[:40]!r}"
 
     def test_its_own_bad_tokens_are_refused(self, verify: BearerVerifier, tokens: Tokens) -> None:
-        """``AuthFailed``, not ``None``, for a token that is its own and wrong: nobody else may be asked."""
+        """``AuthFailed``, not ``None``, for a token that is its own and wrong: no one else may be asked."""
         assert tokens.bad, "give at least one bad token"
         for token in tokens.bad:
             with pytest.raises(AuthFailed):

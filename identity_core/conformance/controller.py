@@ -9,10 +9,12 @@ from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.domain import challenge, evidence, history, keys, possession
-from identity_core.domain.change import Authorization, Change, Create, NewKey
-from identity_core.domain.history import DidState
-from identity_core.domain.keys import KeyPair
+from identity_core.domain.dids import challenge, evidence, keys
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Authorization, Change, Create, NewKey
+from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.state import DidState
 from identity_core.ports.did_method import DidMethod, UnsignedEntry
 
 ORIGIN: Final = "https://id.example"

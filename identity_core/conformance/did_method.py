@@ -22,11 +22,12 @@ import pytest
 
 from identity_core.conformance.controller import BIRTH, Life, WalletSigner
 from identity_core.conformance.did_method_changes import ChangePromises
-from identity_core.domain import document as documents
-from identity_core.domain import evidence, history
-from identity_core.domain.change import Authorization, Deactivate, Expire
-from identity_core.domain.did import Did
-from identity_core.domain.history import LogInvalid
+from identity_core.domain.dids import document as documents
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Authorization, Deactivate, Expire
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 from identity_core.ports.did_method import DidMethod
 

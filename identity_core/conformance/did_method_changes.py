@@ -1,19 +1,24 @@
-"""The promises of a method whose DIDs change. They are part of ``DidMethodConformance``; immutable methods skip them."""
+"""A DID method under examination: whose DIDs it makes, who signs, and one DID that lives.
+
+The promises of a method whose DIDs change. They are part of ``DidMethodConformance``; immutable methods skip them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
 
 import pytest
 
-from identity_core.conformance.controller import Life
-from identity_core.conformance.did_method_examined import ExaminedDidMethod
-from identity_core.domain import evidence, history
-from identity_core.domain.change import (
+from identity_core.conformance.controller import Controller, Life, WalletSigner
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Authorization,
+    Create,
     Deactivate,
     Expire,
     NewService,
@@ -22,12 +27,52 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.history import LogInvalid
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, DidDeactivated, InvalidDocument
+from identity_core.ports.did_method import DidMethod
+
+
+class ExaminedDidMethod:
+    """The method that every group of promises is about."""
+
+    carries_evidence: ClassVar[bool] = True
+    """Whether entries hold the authorization of a change, so that ``apply`` checks it again and knows which challenges were used."""
+
+    step: ClassVar[timedelta] = timedelta(microseconds=1)
+    """The steps in which the method records times; a time between two steps is recorded as the earlier."""
+
+    def recorded(self, at: datetime) -> datetime:
+        """The time of a version that was drafted for ``at``, long after the version before it."""
+        return at - (at - datetime(1970, 1, 1, tzinfo=UTC)) % self.step
+
+    @pytest.fixture
+    def method(self) -> DidMethod:
+        """The method under test."""
+        raise NotImplementedError("give a fixture named method that returns the DID method under test")
+
+    @pytest.fixture
+    def controller(self) -> Controller:
+        """Whose DIDs they are: the source of all key material."""
+        return Controller("conformance")
+
+    @pytest.fixture
+    def signer(self) -> WalletSigner:
+        """Who signs the entries."""
+        return WalletSigner("conformance")
+
+    @pytest.fixture
+    def creation(self, method: DidMethod, controller: Controller, signer: WalletSigner) -> Create:
+        """How a DID of the method begins."""
+        return controller.creation(signer, recovery=method.mutable)
+
+    @pytest.fixture
+    def life(self, method: DidMethod, creation: Create, controller: Controller, signer: WalletSigner) -> Life:
+        """A DID that was created."""
+        return Life(method, creation, controller, signer)
 
 
 class ChangePromises(ExaminedDidMethod):
-    """A whole life: updates, grace periods, recovery, the end; and nobody but who may."""
+    """A whole life: updates, grace periods, recovery, the end; and no one but who may."""
 
     @pytest.fixture
     def changing(self, life: Life) -> Life:
@@ -134,7 +179,7 @@ class ChangePromises(ExaminedDidMethod):
             changing.entry(Recover(changing.controller.new_key(), True, changing.controller.key().public, again), later)
 
     def test_the_last_authentication_key_stays(self, changing: Life) -> None:
-        """Nobody locks himself out."""
+        """No one locks himself out."""
         at = changing.later()
         only = changing.state.document.related("authentication")[0]
         with pytest.raises(InvalidDocument):
@@ -154,7 +199,7 @@ class ChangePromises(ExaminedDidMethod):
 
     def test_a_bbs_key_proves_itself(self, changing: Life) -> None:
         """A ``Bls12381G2Key2020`` key joins with the proof of possession for this DID, and not without one or with that of another
-        DID or key: else whoever lists an issuer's key passes for the issuer."""
+        DID or key: else anyone who lists an issuer's key passes for the issuer."""
         key, other = (changing.controller.new_key("Bls12381G2Key2020") for _ in range(2))
         proof = key.possession
         assert callable(proof)

@@ -24,8 +24,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from identity_core.domain.caller import ApiKey
-from identity_core.domain.key_text import digest_of
+from identity_core.domain.callers import ApiKey, digest_of
 from identity_core.errors import ApiKeyNotFound, VersionConflict
 from identity_core.ports.key_store import KeyStore, WritableKeyStore
 

@@ -100,7 +100,7 @@ class LedgerConformance(ConcurrencyPromises):
         run(scenario())
 
     def test_the_same_append_again_is_a_conflict(self, ledger: LedgerBackend) -> None:
-        """Whoever lost an answer and asks again is told apart from whoever is first; nothing is recorded twice."""
+        """A writer that lost an answer and asks again is told apart from one that is first; nothing is recorded twice."""
 
         async def scenario() -> None:
             receipt = await ledger.append(DID, b"same", expected_version=0)

@@ -12,7 +12,7 @@ from identity_core.ports.ledger import LedgerBackend, Receipt
 
 
 class ConcurrencyPromises(ExaminedLedger):
-    """Nobody loses, sees or breaks anything because others are there too."""
+    """No one loses, sees or breaks anything because others are there too."""
 
     def test_a_conflict_fails_alone(self, ledger: LedgerBackend) -> None:
         """What is appended beside a conflict goes through, and the conflict leaves no gap."""

@@ -35,10 +35,9 @@ from identity_core.conformance.ledger_writers import (
     write_until_killed,
     write_until_told,
 )
-from identity_core.domain.merkle.audit import Audit, LogFault
-from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.domain.ledger.audit import Audit, LogFault
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 
@@ -75,7 +74,7 @@ class LedgerFaultConformance:
 
     @pytest.fixture
     def tamper(self) -> Tamper | None:
-        """Puts other octets in the place of a stored entry, behind the ledger's back; None where nobody can."""
+        """Puts other octets in the place of a stored entry, behind the ledger's back; None where no one can."""
         return None
 
     def test_a_killed_process_loses_nothing_that_it_acknowledged(self, ledger: LedgerBackend, reopen: Open) -> None:

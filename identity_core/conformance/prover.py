@@ -25,10 +25,25 @@ from typing import Any
 import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.conformance.credentials import HANA, ISSUED, IVO, NOW, SCHEMA, BbsIssuer, context, statement
-from identity_core.conformance.prover_cases import FAILS, HOLDS, UNSUPPORTED, Asked, runs, traces, views
-from identity_core.domain.proof import Context, Statement, WitnessInvalid, ZkProof
-from identity_core.domain.schema import Schema
+from identity_core.conformance.prover_cases import (
+    FAILS,
+    HANA,
+    HOLDS,
+    ISSUED,
+    IVO,
+    NOW,
+    SCHEMA,
+    UNSUPPORTED,
+    Asked,
+    BbsIssuer,
+    context,
+    runs,
+    statement,
+    traces,
+    views,
+)
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.proof import Context, Statement, WitnessInvalid, ZkProof
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.ports.prover import Prover
 
@@ -59,7 +74,7 @@ class ProverConformance:
         return prover.prove(asked, issuer.credential(SCHEMA, HANA), context=context())
 
     def test_it_is_a_prover(self, prover: Prover) -> None:
-        """It has the port's members and names predicates of the specification."""
+        """It has the port's members and names predicates of the document."""
         assert isinstance(prover, Prover)
         assert prover.suite
         assert prover.predicate_types <= {"gte", "gt", "lte", "lt", "eq", "set_member"}

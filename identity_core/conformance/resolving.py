@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import pytest
 
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
-from identity_core.domain import history
-from identity_core.domain.did import Did
-from identity_core.domain.history import LogInvalid
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.ports.did_method import ResolvingDidMethod
 
@@ -38,7 +38,7 @@ MANY = 20
 class Outside:
     """``document`` is what is published of ``did``. Of ``absent`` it is known that there is nothing; ``unreachable`` cannot be learnt
     about; in the place of ``borrowed`` stands a document of another DID; ``unfit`` are DIDs whose documents have a form that cannot be
-    shown (``domain.foreign``)."""
+    shown (``domain.dids.foreign``)."""
 
     method: ResolvingDidMethod
     did: Did
@@ -163,7 +163,7 @@ class ResolvingDidMethodConformance:
         asyncio.run(scenario())
 
     def test_many_at_once(self, outside: Opened) -> None:
-        """Many callers get the same answer, and one who goes away spoils it for nobody."""
+        """Many callers get the same answer, and one who goes away spoils it for no one."""
 
         async def scenario() -> None:
             async with outside() as world:

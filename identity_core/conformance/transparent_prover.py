@@ -22,9 +22,10 @@ from identity_core.crypto.bbs.octets import (
 from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
-from identity_core.domain.attributes import ValueRefused
-from identity_core.domain.predicate import Predicate, PredicateType, check_satisfied, normalise
-from identity_core.domain.proof import (
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import Predicate, PredicateType, check_satisfied, normalise
+from identity_core.domain.proofs.proof import (
     Context,
     PresentedProof,
     Statement,
@@ -33,7 +34,6 @@ from identity_core.domain.proof import (
     ZkProof,
     public_signals,
 )
-from identity_core.domain.schema import Schema
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 
 

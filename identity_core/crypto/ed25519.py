@@ -42,7 +42,7 @@ def generate(seed: bytes) -> Ed25519KeyPair:
 
 
 def sign(seed: bytes, message: bytes) -> bytes:
-    """The 64-byte signature of ``message`` by the key of ``seed``. Whoever signs often keeps the ``Ed25519KeyPair``."""
+    """The 64-byte signature of ``message`` by the key of ``seed``. Anyone who signs often keeps the ``Ed25519KeyPair``."""
     return generate(seed).sign(message)
 
 

@@ -44,7 +44,7 @@ class FileLock:
 
 @contextlib.contextmanager
 def durable_draft(path: Path, octets: bytes) -> Iterator[Path]:
-    """A file beside ``path`` (mode 0600) with these octets on disk. Whoever gives it its name, by ``replace`` or ``hardlink_to``, does
+    """A file beside ``path`` (mode 0600) with these octets on disk. The caller gives it its name, by ``replace`` or ``hardlink_to``, does
     so inside; the folder is on disk afterwards, and no draft is left."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

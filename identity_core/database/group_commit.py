@@ -52,7 +52,7 @@ class WriterThread:
 
 
 def run_together(transaction: Transaction, jobs: Sequence[Pending], *, fatal: type[Exception] | None = None) -> bool:
-    """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: nobody is told yet,
+    """Runs the jobs as if none would raise. False when one did, and what all of them did is to be undone: no one is told yet,
     each runs again by itself, and its caller gets what it raises then. What is ``fatal`` costs the whole group and is raised."""
     try:
         for pending in jobs:

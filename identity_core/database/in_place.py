@@ -1,8 +1,8 @@
 """Whether an SQLite file is still the one that was opened.
 
-Whoever moves another file to its name, or removes it, leaves the open connections with a file that nobody will find again: what
+Anyone who moves another file to its name, or removes it, leaves the open connections with a file that no one will find again: what
 they commit is lost at their end, acknowledged or not. The names are looked up before each commit: two ``stat``, two
-microseconds. Left out: a file that is written over in place; its content tells (``use_cases/ledger/watch_storage.py``).
+microseconds. Left out: a file that is written over in place; its content tells (``use_cases/ledger/storage.py``).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 
@@ -46,10 +47,13 @@ class Step:
         return [part for part in (part.strip() for part in re.split(r";[ \t]*(?:\n|\Z)", bare)) if part]
 
 
-def migrate(database: Database, package: str, prefix: str) -> None:
+def migrate(
+    database: Database, package: str, prefix: str, *, adopt: Callable[[Transaction], int] | None = None
+) -> None:
     """Runs what is new among the SQL files of ``package`` (a dotted name), in one transaction.
 
-    ``prefix`` is what the package's tables begin with, such as ``ledger_``. Several processes may call it at once. A database
+    ``prefix`` is what the package's tables begin with, such as ``ledger_``. ``adopt`` returns how many steps another runner of
+    migrations has made, and removes what that one remembers of them. Several processes may call it at once. A database
     that is read-only is compared with the files and not changed: ``DatabaseAbsent`` where there are no such tables,
     ``MigrationPending`` where some files have yet to run. Raises ``MigrationFailed``, ``DatabaseUnavailable``.
     """
@@ -59,7 +63,7 @@ def migrate(database: Database, package: str, prefix: str) -> None:
     if database.read_only:
         _compare(database, prefix, steps)
         return
-    database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps))
+    database.write_now(lambda transaction: _run(transaction, database.dialect, prefix, steps, adopt))
 
 
 def _steps(package: str, dialect: str) -> list[Step]:
@@ -99,18 +103,25 @@ def _missing(transaction: Transaction, table: str, steps: list[Step]) -> list[St
     return [step for step in steps if step.number not in done]
 
 
-def _run(transaction: Transaction, dialect: str, prefix: str, steps: list[Step]) -> None:
+def _run(
+    transaction: Transaction,
+    dialect: str,
+    prefix: str,
+    steps: list[Step],
+    adopt: Callable[[Transaction], int] | None,
+) -> None:
     if dialect == "postgresql":
         # CREATE TABLE IF NOT EXISTS races with itself there, so that the lock has to come first.
         transaction.execute(
             "SELECT pg_advisory_xact_lock(hashtext(:name))", {"name": f"identity {prefix}migrations"}
         ).fetchone()
     table = f"{prefix}migrations"
+    adopted = 0 if adopt is None else adopt(transaction)
     transaction.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER PRIMARY KEY, name TEXT NOT NULL, digest TEXT NOT NULL)"
     )
     for step in _missing(transaction, table, steps):
-        for statement in step.statements():
+        for statement in step.statements() if step.number > adopted else ():
             transaction.execute(statement)
         transaction.execute(
             f"INSERT INTO {table} (number, name, digest) VALUES (:number, :name, :digest)",  # noqa: S608

@@ -11,7 +11,6 @@ import asyncio
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,11 +20,10 @@ from identity_core.database.files import FileLock
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
 from identity_core.database.in_place import InPlace
 from identity_core.database.interface import Dialect, Job, T
-from identity_core.database.sqlite_connection import open_reader, open_writer, primary_code, translated
+from identity_core.database.sqlite_connection import open_reader, open_writer, patiently, primary_code, translated
 from identity_core.database.sqlite_jobs import run_jobs
 
 PATIENCE_SECONDS = 5.0
-POLL_SECONDS = 0.002
 # About 1,000 pages of 4 KiB in the write-ahead log, which is SQLite's own default between two checkpoints.
 ROWS_BETWEEN_CHECKPOINTS = 400
 
@@ -46,7 +44,7 @@ class SqliteDatabase:
             raise DatabaseUnavailable(f"cannot open {path}: {error.strerror}") from error
         self._lock.acquire()
         try:
-            self._writer = open_writer(path)
+            self._writer = open_writer(path, patience_seconds=PATIENCE_SECONDS)
             self._reader = open_reader(path)
         except sqlite3.Error as error:
             self._lock.close()
@@ -78,7 +76,7 @@ class SqliteDatabase:
             raise translated(error) from error
 
     def foreign_changes(self) -> int:
-        """See ``Database.foreign_changes``. While our commit is on its way nobody else can write: the last value holds."""
+        """See ``Database.foreign_changes``. While our commit is on its way no one else can write: the last value holds."""
         if not self._committing:
             try:
                 self._foreign = self._writer.execute("PRAGMA data_version").fetchone()[0]
@@ -108,7 +106,7 @@ class SqliteDatabase:
         return result
 
     def _perform(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop: begins at once when nobody is in the way, else on the thread."""
+        """On the loop: begins at once when no one is in the way, else on the thread."""
         if not self._polite and self._lock.try_acquire():
             try:
                 self._begin(group)
@@ -123,7 +121,7 @@ class SqliteDatabase:
         self._worker.submit(lambda: self._wait_for_turn(loop, group))
 
     def _lose_patience(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
-        """On the loop, again and again while the thread waits: nobody's job hangs because somebody else's process does."""
+        """On the loop, again and again while the thread waits: no one's job hangs because somebody else's process does."""
         self._queue.give_up(group, DatabaseUnavailable("another process holds the write lock"))
         self._deadline = loop.call_later(PATIENCE_SECONDS, self._lose_patience, loop, group)
 
@@ -154,17 +152,8 @@ class SqliteDatabase:
         self._writer.group += 1
 
     def _begin_patiently(self) -> None:
-        give_up_at = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                self._writer.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
-                    raise
-                time.sleep(POLL_SECONDS)
-            else:
-                self._writer.group += 1
-                return
+        patiently(lambda: self._writer.execute("BEGIN IMMEDIATE"), PATIENCE_SECONDS)
+        self._writer.group += 1
 
     def _set_synchronous(self, durable: bool) -> None:
         if durable != self._synchronous:

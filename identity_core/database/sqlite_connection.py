@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from identity_core.database.errors import ConstraintViolated, DatabaseDamaged, DatabaseError, DatabaseUnavailable
+
+POLL_SECONDS = 0.002
 
 _READER = """
 PRAGMA query_only=ON; PRAGMA mmap_size=2147418112; PRAGMA cache_size=-16384; PRAGMA wal_autocheckpoint=0;
@@ -22,12 +26,31 @@ class Connection(sqlite3.Connection):
     group: int = 0
 
 
-def open_writer(path: Path) -> Connection:
-    """The one writing connection. It never waits by itself, because it is used on the event loop."""
+def open_writer(path: Path, *, patience_seconds: float) -> Connection:
+    """The one writing connection. It never waits by itself, because it is used on the event loop; only to be opened it waits for
+    processes that end without our lock: the last connection to a file closes with the whole file to itself."""
     connection = _connect(path, seconds=0.0)
-    connection.execute("PRAGMA journal_mode=WAL").fetchall()
-    connection.executescript(_WRITER)
+    try:
+        patiently(lambda: connection.execute("PRAGMA journal_mode=WAL").fetchall(), patience_seconds)
+        connection.executescript(_WRITER)
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
+
+
+def patiently(step: Callable[[], object], seconds: float) -> None:
+    """Tries ``step`` again while the file is locked. SQLite's own waiting leaves out a change of the journal, and sleeps too long."""
+    give_up_at = time.monotonic() + seconds
+    while True:
+        try:
+            step()
+        except sqlite3.OperationalError as error:
+            if primary_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                raise
+            time.sleep(POLL_SECONDS)
+        else:
+            return
 
 
 def open_reader(path: Path) -> Connection:

@@ -34,7 +34,7 @@ def _run_apart(writer: Connection, jobs: Sequence[Pending]) -> None:
 
 
 def _undo_to(writer: Connection, savepoint: str) -> None:
-    """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: nobody's work is left then."""
+    """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: no one's work is left then."""
     if not writer.in_transaction:
         raise DatabaseUnavailable("the transaction was undone: is the disk full?")
     writer.execute(f"ROLLBACK TO {savepoint}")

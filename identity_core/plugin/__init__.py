@@ -11,8 +11,15 @@ hook implementations. A hook hands over one frozen ``Provider``; after start-up 
         return Provider("vault", build=lambda settings, context: VaultKeys(settings.url), settings=VaultSettings)
 """
 
-from identity_core.plugin.errors import NotConfigured, PluginError
-from identity_core.plugin.provider import BuildContext, NoSettings, Provider, hookimpl, in_threads
+from identity_core.plugin.provider import (
+    BuildContext,
+    NoSettings,
+    NotConfigured,
+    PluginError,
+    Provider,
+    hookimpl,
+    in_threads,
+)
 from identity_core.settings import setting
 
 __all__ = [

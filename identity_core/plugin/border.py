@@ -1,78 +1,171 @@
-"""The border between the core and a plugin's plain object: DID methods, provers, bearer verifiers.
+"""The border between the core and what plugins provide: deadline, bound, circuit, conversion of errors, check of results.
 
-Plain code runs on the caller's thread, so there is nothing to time or to bound: what is left of the bulkhead is that a
-foreign exception or a result of another type becomes ``PluginUnavailable``, is counted and is logged. Where such an object has a
-coroutine beside its plain methods (``ResolvingDidMethod``), that one stands behind the whole bulkhead.
+``guard`` returns an object of the same port. A call of it ends in one of these ways, whatever the plugin does:
+
+- what the port promises: its result, of the promised type, or one of the errors of its contract;
+- ``PluginTimeout``: no answer within the deadline (the work may still have been done);
+- ``PluginUnavailable`` (a ledger: ``LedgerUnavailable``): it raised something else, or returned something else;
+- ``PluginUnavailable`` with ``retryAfter``: this method has failed too often in a row and is shut off for a while;
+- ``Overloaded``: more calls are unfinished than the bulkhead takes.
+
+Plain members run on the caller's thread, so there is nothing to time or to bound: of these ways they have the first and the third.
+
+An error of the port's contract is an answer: a ledger that says that it is unavailable says so at once and is believed
+each time; it does not open the circuit. What is no ``Exception`` (``SystemExit``, a panic in a library that is
+written in Rust) is a failure of the plugin like any other.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
+import asyncio
+import logging
+import traceback
 from collections.abc import Callable
-from typing import Any, TypeVar, cast, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
-from identity_core.plugin.bulkhead import Bulkhead, guarded_method, protocol_members
-from identity_core.plugin.results import Check, check_for
+from identity_core.errors import IdentityError, Overloaded, PluginTimeout, PluginUnavailable
+from identity_core.plugin.conformity import Check, Member, members
+from identity_core.plugin.limits import Circuit, Deadline, DeadlineExceeded, Limits, State, rest
+from identity_core.ports.clock import Clock
 
 T = TypeVar("T")
 
-
-def bordered(thing: T, protocol: type[Any], bulkhead: Bulkhead) -> T:
-    """``thing`` behind the border. Results that are Protocols themselves (a drafted entry) stand behind it too."""
-    border_class = _border_class(protocol, bulkhead)
-    for name, member in protocol_members(protocol):
-        if inspect.iscoroutinefunction(member):
-            check = check_for(get_type_hints(member).get("return"))
-            setattr(border_class, name, guarded_method(getattr(thing, name), name, check, bulkhead))
-    return cast(T, border_class(thing))
+BLOCKING_SECONDS = 0.25
 
 
-def _border_class(protocol: type[Any], bulkhead: Bulkhead) -> type[Any]:
-    members: dict[str, Any] = {
+class Fault(Exception):
+    """A plugin's failure that was put into words where it happened, in words that hold no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a port lets through: ``errors`` are its own, ``otherwise`` makes the error that stands for any other
+    exception. ``secretive`` ports handle secrets, so the text of a foreign exception is not logged."""
+
+    errors: tuple[type[IdentityError], ...]
+    otherwise: type[IdentityError] = PluginUnavailable
+    secretive: bool = False
+
+
+@dataclass(slots=True)
+class Bulkhead:
+    """The counters of one plugin, for ``/ready``, ``identity plugins list`` and metrics. ``calls`` counts those that
+    were let in."""
+
+    name: str
+    limits: Limits
+    contract: Contract
+    clock: Clock
+    logger: logging.Logger
+    calls: int = 0
+    failures: int = 0
+    timeouts: int = 0
+    refused: int = 0
+    in_flight: int = 0
+    last_failure: str = ""
+    circuits: dict[str, Circuit] = field(default_factory=dict)
+
+    @property
+    def state(self) -> State:
+        """The worst state of its methods."""
+        states = {circuit.state for circuit in self.circuits.values()}
+        return "open" if "open" in states else "probing" if "probing" in states else "closed"
+
+    def circuit(self, method: str) -> Circuit:
+        """The circuit of one method: a ledger whose appends fail can still be read."""
+        limits = self.limits
+        return self.circuits.setdefault(
+            method,
+            Circuit(self.clock, failures_to_open=limits.failures_to_open, retry_seconds=limits.retry_seconds),
+        )
+
+    def admit(self, circuit: Circuit) -> None:
+        """Raises ``Overloaded``, and ``PluginUnavailable`` while the circuit is open."""
+        try:
+            if self.in_flight >= self.limits.calls_in_flight:
+                raise Overloaded(details={"plugin": self.name, "retryAfter": 1})
+            if circuit.tripped:
+                circuit.admit(self.name)
+        except IdentityError:
+            self.refused += 1
+            raise
+
+    def failed(
+        self, method: str, reason: str, *, circuit: Circuit | None = None, error: BaseException | None = None
+    ) -> IdentityError:
+        """Counts and logs a failure, and returns what the caller gets. Of a foreign ``error`` the log says where it came from; its text
+        is logged, and the error the cause of what is raised, only where it cannot hold a secret."""
+        self.failures += 1
+        self.last_failure = f"{method}: {reason}"
+        more = "; shut off for now" if circuit is not None and circuit.failed() else ""
+        if error is not None:
+            text = "" if self.contract.secretive else f": {str(error)[:500]}"
+            more = f"{text} at {whence(error)}{more}"
+        self.logger.error("plugin %s: %s %s%s", self.name, method, reason, more)
+        stand_in = self.contract.otherwise(details={"plugin": self.name})
+        stand_in.__cause__ = None if self.contract.secretive else error
+        return stand_in
+
+    def returned(self, method: str, result: object, circuit: Circuit | None = None) -> IdentityError:
+        """As ``failed``, for a result of another type."""
+        return self.failed(
+            method, f"returned a {type(result).__name__} that the port does not promise", circuit=circuit
+        )
+
+    def blocked(self, method: str, seconds: float, circuit: Circuit) -> None:
+        """A coroutine ran for so long without awaiting that every other request stood still; no one can stop it, but it
+        shows. Past the deadline it counts as a failure."""
+        reason = f"blocked the event loop for {seconds:.2f} s; synchronous code belongs into in_threads"
+        if seconds >= self.limits.deadline_seconds:
+            self.failed(method, reason, circuit=circuit)
+        else:
+            self.logger.warning("plugin %s: %s %s", self.name, method, reason)
+
+
+def guard(thing: T, protocol: type[Any], bulkhead: Bulkhead) -> T:
+    """``thing`` behind the border, as a ``protocol``."""
+    return cast(T, _guarded_class(protocol, bulkhead)(thing))
+
+
+def _guarded_class(protocol: type[Any], bulkhead: Bulkhead) -> type[Any]:
+    content: dict[str, Any] = {
         "__doc__": f"{protocol.__name__} behind the border.",
         "__slots__": ("_thing",),
         "__init__": _keep,
     }
-    for name, member in protocol_members(protocol):
-        is_property = isinstance(member, property)
-        hint = get_type_hints(member.fget if is_property else member).get("return")
-        wrap = _border_class(hint, bulkhead) if hint is not None and getattr(hint, "_is_protocol", False) else None
-        if is_property:
-            members[name] = property(_bordered_read(name, check_for(hint), bulkhead))
-        else:
-            members[name] = _bordered_call(name, check_for(hint), wrap, bulkhead)
-    return type(f"Bordered{protocol.__name__}", (), members)
+    for member in members(protocol):
+        content[member.name] = (_awaited if member.is_coroutine else _plain)(member, bulkhead)
+    return type(f"Guarded{protocol.__name__}", (), content)
 
 
 def _keep(self: Any, thing: Any) -> None:
     self._thing = thing
 
 
-def _bordered_read(name: str, check: Check, bulkhead: Bulkhead) -> Callable[[Any], Any]:
-    perform = border(lambda thing: getattr(thing, name), name, check, bulkhead)
-    return lambda self: perform(self._thing)
+def _plain(member: Member, bulkhead: Bulkhead) -> Any:
+    name, is_property = member.name, member.is_property
+    wrap = None if member.result is None else _guarded_class(member.result, bulkhead)
 
+    def perform(thing: Any, *args: Any, **kwargs: Any) -> Any:
+        own = getattr(thing, name)
+        return own if is_property else own(*args, **kwargs)
 
-def _bordered_call(name: str, check: Check, wrap: type[Any] | None, bulkhead: Bulkhead) -> Callable[..., Any]:
-    def method(thing: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(thing, name)(*args, **kwargs)
-
-    perform = border(method, name, check, bulkhead)
+    checked = guard_function(perform, name, member.check, bulkhead)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = perform(self._thing, *args, **kwargs)
+        result = checked(self._thing, *args, **kwargs)
         return result if wrap is None else wrap(result)
 
     call.__name__ = name
-    return call
+    return property(call) if is_property else call
 
 
-def border(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:
-    """One function behind the border."""
-    let_through = bulkhead.let_through
+def guard_function(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhead) -> Callable[..., T]:
+    """One plain function behind the border."""
+    # An interrupt from the keyboard is no one's fault.
+    let_through: tuple[type[BaseException], ...] = (*bulkhead.contract.errors, KeyboardInterrupt)
 
-    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> T:
         bulkhead.calls += 1
         try:
@@ -80,11 +173,76 @@ def border(function: Callable[..., T], name: str, check: Check, bulkhead: Bulkhe
         except let_through:
             raise
         except BaseException as error:  # noqa: BLE001  (the plugin border)
-            bulkhead.failed(name, f"raised {type(error).__name__}", error=error)
-            raise bulkhead.stand_in() from bulkhead.cause(error)
+            raise bulkhead.failed(name, f"raised {type(error).__name__}", error=error)  # noqa: B904  (it knows its cause)
         if not check(result):
-            bulkhead.failed(name, f"returned a {type(result).__name__} that the port does not promise")
-            raise bulkhead.stand_in()
+            raise bulkhead.returned(name, result)
         return result
 
     return call
+
+
+def _awaited(member: Member, bulkhead: Bulkhead) -> Any:
+    name, check = member.name, member.check
+    circuit = bulkhead.circuit(name)
+    deadline = Deadline(bulkhead.limits.deadline_seconds)
+    calls_in_flight = bulkhead.limits.calls_in_flight
+    contract_errors = bulkhead.contract.errors
+    now = bulkhead.clock.monotonic
+
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if circuit.tripped or bulkhead.in_flight >= calls_in_flight:
+            bulkhead.admit(circuit)
+        bulkhead.calls += 1
+        bulkhead.in_flight += 1
+        began = now()
+        took = 0.0
+        try:
+            coroutine = getattr(self._thing, name)(*args, **kwargs)
+            try:
+                waits_for = coroutine.send(None)
+            except StopIteration as done:
+                result = done.value
+                took = now() - began
+            else:
+                took = now() - began
+                result = await rest(coroutine, waits_for, deadline)
+        except contract_errors:
+            circuit.succeeded()
+            raise
+        except DeadlineExceeded:
+            bulkhead.timeouts += 1
+            bulkhead.failed(name, f"gave no answer within {deadline.seconds:g} s", circuit=circuit)
+            raise PluginTimeout(details={"plugin": bulkhead.name}) from None
+        except Fault as fault:
+            raise bulkhead.failed(name, str(fault), circuit=circuit) from None
+        except BaseException as error:
+            if _from_outside(error):
+                circuit.undecided()
+                raise
+            raise bulkhead.failed(name, f"raised {type(error).__name__}", circuit=circuit, error=error)  # noqa: B904
+        finally:
+            bulkhead.in_flight -= 1
+        if not check(result):
+            raise bulkhead.returned(name, result, circuit)
+        if took > BLOCKING_SECONDS:
+            bulkhead.blocked(name, took, circuit)
+        elif circuit.failures:
+            circuit.succeeded()
+        return result
+
+    call.__name__ = name
+    return call
+
+
+def _from_outside(error: BaseException) -> bool:
+    """Whether a call ended because its caller goes away or somebody interrupts the process, and not by the plugin's fault."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, GeneratorExit | KeyboardInterrupt)
+
+
+def whence(error: BaseException) -> str:
+    """The last places that ``error`` came through, which hold no values."""
+    places = traceback.extract_tb(error.__traceback__)[-3:]
+    return " < ".join(f"{one.filename}:{one.lineno} {one.name}" for one in reversed(places))

@@ -1,23 +1,26 @@
-"""One offer becomes one object behind its border: settings, ``build``, the Protocol, the bulkhead."""
+"""From offers to objects behind the border: settings, ``build``, the Protocol, the bulkhead."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import logging
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from identity_core.plugin.border import bordered
-from identity_core.plugin.bulkhead import Bulkhead, guarded, protocol_members
-from identity_core.plugin.collect import Offer
-from identity_core.plugin.conformity import misfit
-from identity_core.plugin.errors import NotConfigured
-from identity_core.plugin.provider import BuildContext
-from identity_core.plugin.sockets import Socket
-from identity_core.plugin.sources import described
+from identity_core.database import DatabaseAbsent, MigrationPending
+from identity_core.domain.callers import Caller
+from identity_core.errors import PluginUnavailable
+from identity_core.plugin.border import Bulkhead, guard, guard_function
+from identity_core.plugin.conformity import check_for, members, misfit
+from identity_core.plugin.limits import Limits
+from identity_core.plugin.load import BearerOffer, Offer, described
+from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
+from identity_core.plugin.sockets import BEARER_CONTRACT, BEARER_HOOK, BEARER_RESULT, Socket
+from identity_core.ports.clock import Clock
 from identity_core.settings import PluginTables, SettingsError, StartError
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ class Built:
     processes: ProverProcesses | None = None
 
 
-def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:
+def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead) -> Built:
     """Builds what ``offer`` provides. Raises ``PluginError``, and ``SettingsError`` for its table."""
     provider = offer.provider
     try:
@@ -57,9 +60,7 @@ def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildCont
         fault = misfit(thing, protocol)
         if fault is not None:
             raise offer.source.error(f"the {socket.kind} {provider.name} does not fit its port: {fault}")
-        members = [member for _, member in protocol_members(protocol)]
-        is_plain = any(inspect.isfunction(one) and not inspect.iscoroutinefunction(one) for one in members)
-        port = (bordered if is_plain else guarded)(thing, protocol, bulkhead)
+        port = guard(thing, protocol, bulkhead)
     except (StartError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -68,7 +69,7 @@ def build(offer: Offer, socket: Socket, tables: PluginTables, context: BuildCont
 
 
 def _has_all(thing: object, protocol: type[Any]) -> bool:
-    return all(hasattr(thing, name) for name, _ in protocol_members(protocol))
+    return all(hasattr(thing, member.name) for member in members(protocol))
 
 
 @contextlib.contextmanager
@@ -81,3 +82,80 @@ def _said_when_slow(plugin: str, logger: logging.Logger) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class LookOnly:
+    """What can look is built over the installation, read-only; all else, and what is not there yet, in ``scratch``, a temporary
+    directory. ``pending`` is what waits for a start to bring it up to date, ``blind`` the hooks of what cannot look."""
+
+    scratch: Path
+    pending: list[str] = field(default_factory=list)
+    blind: set[str] = field(default_factory=set)
+
+    def build(
+        self, offer: Offer, socket: Socket[Any], tables: PluginTables, context: BuildContext, bulkhead: Bulkhead
+    ) -> Built:
+        try:
+            if offer.provider.looks:
+                return build(offer, socket, tables, replace(context, read_only=True), bulkhead)
+            self.blind.add(offer.hook)
+        except PluginError as error:
+            # What is not there yet, or waits for a start, says nothing about the plugin.
+            if not isinstance(error.__cause__, DatabaseAbsent | MigrationPending):
+                raise
+            if isinstance(error.__cause__, MigrationPending):
+                self.pending.append(str(error.__cause__))
+        apart = replace(context, data_dir=self.scratch, database_url=None)
+        return build(offer, socket, tables, apart, bulkhead)
+
+
+Verifier = Callable[[str, datetime], Caller | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BearerChain:
+    """The plugins that verify bearer tokens, asked one after the other, in order of their names, until one answers."""
+
+    verifiers: tuple[Verifier, ...]
+    bulkheads: tuple[Bulkhead, ...]
+
+    @classmethod
+    def of(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
+        """The chain of all implementations of the hook, each behind the border."""
+        verifiers, bulkheads = [], []
+        for offer in offers:
+            bulkhead = Bulkhead(f"bearer:{offer.source.name}", limits, BEARER_CONTRACT, clock, logger)
+            bulkheads.append(bulkhead)
+            verifiers.append(
+                guard_function(_with_its_arguments(offer), BEARER_HOOK, check_for(BEARER_RESULT), bulkhead)
+            )
+        return cls(tuple(verifiers), tuple(bulkheads))
+
+    def __call__(self, token: str, now: datetime) -> Caller | None:
+        """The caller of a bearer token, or None when no plugin knows it.
+
+        Raises ``AuthFailed`` when the plugin that knows it refuses it. A plugin that breaks is passed over, so that it
+        cannot hide a good one; only when no other answers, ``PluginUnavailable``: the token may have been good.
+        """
+        broken: PluginUnavailable | None = None
+        for verify in self.verifiers:
+            try:
+                caller = verify(token, now)
+            except PluginUnavailable as error:
+                broken = error
+                continue
+            if caller is not None:
+                return caller
+        if broken is not None:
+            raise broken
+        return None
+
+
+def _with_its_arguments(offer: BearerOffer) -> Verifier:
+    def verify(token: str, now: datetime) -> Caller | None:
+        given = {"token": token, "now": now}
+        caller: Caller | None = offer.function(*[given[argument] for argument in offer.arguments])
+        return caller
+
+    return verify

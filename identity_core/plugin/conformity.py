@@ -1,41 +1,89 @@
-"""Whether a built object has the form of its port: members, coroutines, parameters. Said before the first request, in
-words."""
+"""Whether an object has the form of its port, and whether what it returns is what the port says.
+
+Members, coroutines and parameters are compared before the first request. Results are checked at each call, by checks that are made once
+from the port's annotations: they look at the type, at the members of a sequence and at the fields of the ports' small dataclasses, not
+at what the values mean; meaning is the conformance kit's. A value that passes cannot raise an ``AttributeError`` or ``TypeError`` deeper
+inside.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from typing import Any
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from identity_core.plugin.bulkhead import protocol_members
+Check = Callable[[Any], bool]
+
+# Dataclasses with more fields than a record of a port are the domain's: their type is evidence enough.
+_MOST_FIELDS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A public member of a port. ``result`` is the Protocol of what a call returns, if it is one (a drafted entry)."""
+
+    name: str
+    declared: Any
+    check: Check
+    result: type[Any] | None
+
+    @property
+    def is_property(self) -> bool:
+        return isinstance(self.declared, property)
+
+    @property
+    def is_coroutine(self) -> bool:
+        return inspect.iscoroutinefunction(self.declared)
+
+
+_MEMBERS: dict[type[Any], list[Member]] = {}
+
+
+def members(protocol: type[Any]) -> list[Member]:
+    """The public members of a Protocol, inherited ones too."""
+    if protocol not in _MEMBERS:
+        found = [(name, getattr(protocol, name)) for name in dir(protocol) if not name.startswith("_")]
+        _MEMBERS[protocol] = [_member(name, declared) for name, declared in found]
+    return _MEMBERS[protocol]
+
+
+def _member(name: str, declared: Any) -> Member:
+    hint = get_type_hints(declared.fget if isinstance(declared, property) else declared).get("return")
+    return Member(name, declared, check_for(hint), hint if getattr(hint, "_is_protocol", False) else None)
 
 
 def misfit(thing: object, protocol: type[Any]) -> str | None:
-    """What keeps ``thing`` from being a ``protocol``, or None."""
-    for name, member in protocol_members(protocol):
+    """What keeps ``thing`` from being a ``protocol``, said in words before the first request, or None."""
+    for member in members(protocol):
+        name = member.name
         try:
             own = getattr(thing, name)
         except AttributeError:
             return f"{type(thing).__name__} has no {name}, which {protocol.__name__} needs"
-        if isinstance(member, property):
+        if member.is_property:
             continue
         if not callable(own):
             return f"{name} of {type(thing).__name__} is no method"
-        if inspect.iscoroutinefunction(member) and not inspect.iscoroutinefunction(own):
+        is_coroutine = inspect.iscoroutinefunction(own)
+        if member.is_coroutine and not is_coroutine:
             return f"{name} is not async; write async def, or hand over in_threads(…, workers=n)"
-        if not inspect.iscoroutinefunction(member) and inspect.iscoroutinefunction(own):
+        if is_coroutine and not member.is_coroutine:
             return f"{name} is async, but {protocol.__name__} is a plain port"
-        fault = _parameter_fault(member, own)
+        fault = _parameter_fault(member.declared, own)
         if fault is not None:
             return f"{name} {fault}"
     return None
 
 
-def _parameter_fault(member: Any, own: Any) -> str | None:
+def _parameter_fault(declared: Any, own: Any) -> str | None:
     try:
         signature = inspect.signature(own)
     except (TypeError, ValueError):
         return None  # Some callables of C do not tell; the first call will.
-    wanted = list(inspect.signature(member).parameters.values())[1:]
+    wanted = list(inspect.signature(declared).parameters.values())[1:]
     by_position = [one for one in wanted if one.kind is not one.KEYWORD_ONLY]
     by_name = {one.name: None for one in wanted if one.kind is one.KEYWORD_ONLY}
     try:
@@ -45,3 +93,87 @@ def _parameter_fault(member: Any, own: Any) -> str | None:
     except TypeError as error:
         return f"does not take ({', '.join(one.name for one in wanted)}): {error}"
     return None
+
+
+def check_for(hint: Any) -> Check:
+    """The check of one annotation. What it does not understand it lets pass."""
+    if hint is Any or isinstance(hint, TypeVar):
+        return lambda value: True
+    if hint is None or hint is type(None):
+        # Ports raise where something is wrong. An author who returns False means "no", and must not be heard as "yes".
+        return lambda value: value is None
+    if get_origin(hint) in (Union, types.UnionType):
+        # None first, which costs least to tell.
+        return _either([check_for(one) for one in sorted(get_args(hint), key=lambda one: one is not type(None))])
+    origin = get_origin(hint) or hint
+    if origin in (Sequence, tuple, list):
+        return _many((list, tuple), get_args(hint))
+    if origin in (frozenset, set):
+        return _many((frozenset, set), get_args(hint))
+    if not isinstance(origin, type):
+        return lambda value: True
+    if getattr(origin, "_is_protocol", False):
+        return _protocol(origin)
+    if dataclasses.is_dataclass(origin):
+        return _record(origin)
+    if origin is int:
+        return lambda value: isinstance(value, int) and not isinstance(value, bool)
+    return lambda value: isinstance(value, origin)
+
+
+def _either(checks: Sequence[Check]) -> Check:
+    def check(value: Any) -> bool:
+        for one in checks:  # noqa: SIM110  (a generator costs more than the check)
+            if one(value):
+                return True
+        return False
+
+    return check
+
+
+def _many(kinds: tuple[type[Any], ...], members: Sequence[Any]) -> Check:
+    check = check_for(members[0] if members else Any)
+    return lambda value: isinstance(value, kinds) and all(map(check, value))
+
+
+def _record(record: type[Any]) -> Check:
+    hints = get_type_hints(record)
+    names = [one.name for one in dataclasses.fields(record)]
+    if len(names) > _MOST_FIELDS:
+        return lambda value: isinstance(value, record)
+    nested = {name: check_for(hints[name]) for name in names if dataclasses.is_dataclass(hints[name])}
+    fields = [(name, _plain_types(hints[name]), nested.get(name)) for name in names]
+
+    def check(value: Any) -> bool:
+        if not isinstance(value, record):
+            return False
+        for name, kinds, inner in fields:
+            part = getattr(value, name)
+            if not isinstance(part, kinds) or (inner is not None and not inner(part)):
+                return False
+        return True
+
+    return check
+
+
+def _plain_types(hint: Any) -> tuple[type, ...]:
+    """The types of an annotation that ``isinstance`` alone can check; any object, where it cannot."""
+    if get_origin(hint) in (Union, types.UnionType):
+        return tuple(one for part in get_args(hint) for one in _plain_types(part))
+    origin = get_origin(hint) or (type(None) if hint is None else hint)
+    return (origin,) if isinstance(origin, type) else (object,)
+
+
+def _protocol(protocol: type[Any]) -> Check:
+    names = [name for name in dir(protocol) if not name.startswith("_")]
+    seen: set[type] = set()
+
+    def check(value: Any) -> bool:
+        # Looking an attribute up may run a property; once a class is enough.
+        if type(value) not in seen:
+            if not all(hasattr(value, name) for name in names):
+                return False
+            seen.add(type(value))
+        return True
+
+    return check

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from identity_core.domain.caller import Caller
+    from identity_core.domain.callers import Caller
     from identity_core.plugin.provider import Provider
     from identity_core.ports.custodian import Custodian
     from identity_core.ports.did_method import DidMethod

@@ -2,7 +2,7 @@
 
 Block disabled → load → find misspelt hooks → collect → refuse duplicates → validate settings → build → check the object
 against its Protocol → put it behind its bulkhead. Settings choose by name; registration order never does. A choice that
-cannot be had ends the start-up naming plugin, distribution and version, or where the name stands that nobody provides;
+cannot be had ends the start-up naming plugin, distribution and version, or where the name stands that no plugin provides;
 a failed plugin that nothing chosen needs is shown as failed and does no harm.
 """
 
@@ -12,23 +12,31 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from identity_core.domain.caller import Caller
+from identity_core.domain.callers import Caller
 from identity_core.plugin import sockets
-from identity_core.plugin.bearers import BearerChain
-from identity_core.plugin.build import Built, build
-from identity_core.plugin.bulkhead import Bulkhead, Limits
-from identity_core.plugin.choice import chosen, chosen_or_lone, missing, offers_of
-from identity_core.plugin.collect import Collection, Offer, collect
-from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
-from identity_core.plugin.errors import NotConfigured, PluginError
-from identity_core.plugin.inventory import ANONYMOUS_VERIFIER, PROOF_WORKERS, InstalledPlugin, InUse, in_use, inventory
-from identity_core.plugin.look_only import LookOnly
-from identity_core.plugin.provider import BuildContext
+from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.build import BearerChain, Built, LookOnly, build
+from identity_core.plugin.choose import (
+    ANONYMOUS_VERIFIER,
+    PROOF_WORKERS,
+    InstalledPlugin,
+    InUse,
+    Key,
+    chosen,
+    chosen_or_lone,
+    in_use,
+    inventory,
+    missing,
+    offers_of,
+)
+from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
+from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
+from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
 from identity_core.plugin.sockets import PROVER_HOOK, Socket
-from identity_core.plugin.sources import PluginSource, installed_sources, module_source
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
@@ -39,31 +47,27 @@ from identity_core.settings import Settings
 if TYPE_CHECKING:
     from identity_core.ports.prover import ProofWorkers, Prover
 
+T = TypeVar("T")
+
 CLOSE_SECONDS = 5.0
 
 
+@dataclass(slots=True)
 class PluginManager:
     """The plugins of one process. ``load`` makes it; each accessor builds what it is asked for, once."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        collection: Collection,
-        *,
-        clock: Clock,
-        logger: logging.Logger,
-        look: LookOnly | None = None,
-    ) -> None:
-        self._look = look
-        self._settings = settings
-        self._collection = collection
-        self._clock = clock
-        self._logger = logger
-        self._built: dict[tuple[str, str], Built] = {}
-        self._failures: dict[tuple[str, str], str] = {}
-        self._waiting: dict[tuple[str, str], str] = {}
-        limits = self._limits(settings.plugins.deadline_seconds)
-        self._bearers = BearerChain.of(collection.bearers, limits, clock, logger)
+    settings: Settings
+    collection: Collection
+    clock: Clock
+    logger: logging.Logger
+    look: LookOnly | None = None
+    _built: dict[Key, Built] = field(default_factory=dict)
+    _failures: dict[Key, PluginError] = field(default_factory=dict)
+    _bearers: BearerChain = field(init=False)
+
+    def __post_init__(self) -> None:
+        limits = self._limits(self.settings.plugins.deadline_seconds)
+        self._bearers = BearerChain.of(self.collection.bearers, limits, self.clock, self.logger)
 
     @classmethod
     def load(
@@ -79,7 +83,7 @@ class PluginManager:
 
         ``sources`` are the installed entry points when None; the modules of the setting ``plugins.modules`` come on
         top. With ``look`` the installation is only looked at. Raises ``PluginError`` for a misspelt hook, an argument that a hook does not
-        have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that nobody has. A plugin that fails to
+        have and two providers of one name, ``SettingsError`` for a key in ``[plugins.…]`` that no one has. A plugin that fails to
         import is logged and listed as failed.
         """
         found = [*(installed_sources() if sources is None else sources)]
@@ -87,114 +91,79 @@ class PluginManager:
         collection = collect(found, settings)
         for source, _, reason in collection.failed:
             logger.error("%s failed: %s", source, reason)
-        known: dict[str, list[type[Any]]] = {}
-        for offer in collection.offers:
-            known.setdefault(offer.provider.name, []).append(offer.provider.settings)
+        manager = cls(settings, collection, clock, logger, look)
         all_loaded = not collection.failed and not collection.disabled
-        settings.plugins.tables.refuse_unknown(known, all_loaded=all_loaded)
-        return cls(settings, collection, clock=clock, logger=logger, look=look)
+        settings.plugins.tables.refuse_unknown(manager.settings_tables(), all_loaded=all_loaded)
+        return manager
 
     def did_methods(self) -> Mapping[str, DidMethod]:
         """Every installed DID method by its method name. One that fails is listed as failed, unless it is
         ``did.method``."""
         methods: dict[str, DidMethod] = {}
         owners: dict[str, Offer] = {}
-        own = self._settings.did.method
+        own = self.settings.did.method
         for offer in self._offers(sockets.DID_METHOD):
             try:
-                method: DidMethod = self._build(sockets.DID_METHOD, offer)
+                method = self._build(sockets.DID_METHOD, offer)
             except PluginError as error:
                 if offer.provider.name == own:
                     raise
-                if isinstance(error, NotConfigured):
-                    continue
-                self._logger.error("%s", error)
+                if not isinstance(error, NotConfigured):
+                    self.logger.error("%s", error)
                 continue
             name = method.name
             if name in methods:
                 raise offer.source.error(f"is a second DID method {name}, beside that of {owners[name].source}")
             methods[name], owners[name] = method, offer
         if own not in methods:
-            raise missing(self._collection, sockets.DID_METHOD.hook, own, "did.method", self._settings, methods)
+            raise missing(self.collection, sockets.DID_METHOD.hook, own, "did.method", self.settings, methods)
         return methods
 
     def ledger(self, name: str) -> LedgerBackend:
-        """The ledger of this name. Raises ``PluginError``, and ``SettingsError`` for a name that nobody provides, as the other accessors
+        """The ledger of this name. Raises ``PluginError``, and ``SettingsError`` for a name that no plugin provides, as the other accessors
         do."""
-        ledger: LedgerBackend = self._chosen(sockets.LEDGER, name, "ledger.backend")
-        return ledger
+        return self._chosen(sockets.LEDGER, name, "ledger.backend")
 
     def custodian(self, name: str) -> Custodian:
         """The custodian of this name."""
-        custodian: Custodian = self._chosen(sockets.CUSTODIAN, name, "custodian.backend")
-        return custodian
+        return self._chosen(sockets.CUSTODIAN, name, "custodian.backend")
 
     def key_stores(self, names: Sequence[str]) -> tuple[KeyStore, ...]:
-        """The stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. While nobody has set
+        """The stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. While no one has set
         ``key_stores``, those of the default that are not installed are left out."""
         installed = {offer.provider.name for offer in self._offers(sockets.KEY_STORE)}
-        if self._settings.origin("key_stores").kind == "default":
+        if self.settings.origin("key_stores").kind == "default":
             names = [name for name in names if name in installed] or names
         return tuple(self._chosen(sockets.KEY_STORE, name, "key_stores") for name in names)
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
         offer = self._prover_offer(name)
-        prover: Prover | None = None if offer is None else self._build(sockets.prover_socket(), offer)
-        return prover
+        return None if offer is None else self._build(sockets.prover_socket(), offer)
 
     def proof_workers(self, name: str | None, *, workers: int, deadline_seconds: float) -> ProofWorkers | None:
         """The prover of this name in ``workers`` processes of its own, for the event loop that runs now; None as for ``prover``. They
         start in the background: ``proof_workers_settled`` waits."""
-        offer = self._prover_offer(name)
-        if offer is None:
-            return None
-        from identity_core.plugin.processes.start import start_workers
-
-        key = (PROOF_WORKERS, offer.provider.name)
-        if key not in self._built:
-            self._built[key] = start_workers(
-                offer,
-                self._settings,
-                workers=workers,
-                deadline_seconds=deadline_seconds,
-                clock=self._clock,
-                logger=self._logger,
-            )
-        port: ProofWorkers = self._built[key].port
-        return port
+        return self._in_processes(PROOF_WORKERS, name, workers, deadline_seconds)
 
     def anonymous_verifier(self, name: str | None, *, deadline_seconds: float) -> ProofWorkers | None:
         """The prover of this name in a process for what strangers have verified, which starts with the first of them; None as for
         ``prover``."""
-        offer = self._prover_offer(name)
-        if offer is None:
-            return None
-        from identity_core.plugin.processes.start import start_anonymous_workers
-
-        key = (ANONYMOUS_VERIFIER, offer.provider.name)
-        if key not in self._built:
-            self._built[key] = start_anonymous_workers(
-                offer, self._settings, deadline_seconds=deadline_seconds, clock=self._clock, logger=self._logger
-            )
-        port: ProofWorkers = self._built[key].port
-        return port
+        return self._in_processes(ANONYMOUS_VERIFIER, name, 1, deadline_seconds)
 
     async def proof_workers_settled(self) -> None:
         """Returns when it is known whether the prover can be had, soon in any case unless ``prover.backend`` names it. Raises
         ``PluginError`` when that one cannot."""
         for built in self._built.values():
             if built.processes is not None:
-                from identity_core.plugin.processes.start import settle
-
-                await settle(built.processes, named=self._settings.prover.backend is not None, logger=self._logger)
+                await built.processes.settled(named=self.settings.prover.backend is not None)
 
     def verify_bearer(self, token: str, now: datetime) -> Caller | None:
         return self._bearers(token, now)
 
     def installed(self) -> list[InstalledPlugin]:
         """What is installed and how it is."""
-        return inventory(self._collection, self._settings, self._built, self._failures, self._waiting)
+        return inventory(self.collection, self.settings, self._built, self._failures)
 
     def in_use(self) -> Mapping[str, InUse]:
         """How everything does that the core calls, by ``kind:name``, for readiness and metrics."""
@@ -203,7 +172,7 @@ class PluginManager:
     def settings_tables(self) -> dict[str, list[type[Any]]]:
         """The settings dataclasses of the plugins by name, for ``identity config show``."""
         tables: dict[str, list[type[Any]]] = {}
-        for offer in self._collection.offers:
+        for offer in self.collection.offers:
             tables.setdefault(offer.provider.name, []).append(offer.provider.settings)
         return tables
 
@@ -220,52 +189,66 @@ class PluginManager:
                 if inspect.iscoroutine(result):
                     await _in_time(result)
             except DeadlineExceeded:
-                self._logger.error("%s did not close within %g s", built.offer.source, CLOSE_SECONDS)
+                self.logger.error("%s did not close within %g s", built.offer.source, CLOSE_SECONDS)
             except (asyncio.CancelledError, KeyboardInterrupt):
                 raise
             except BaseException as error:  # noqa: BLE001  (the plugin border)
-                self._logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
+                self.logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
+
+    def _in_processes(self, use: str, name: str | None, workers: int, deadline_seconds: float) -> ProofWorkers | None:
+        offer = self._prover_offer(name)
+        if offer is None:
+            return None
+        key = (use, offer.provider.name)
+        if key not in self._built:
+            from identity_core.plugin.processes.prover import in_processes
+
+            self._built[key] = in_processes(
+                offer,
+                self.settings,
+                anonymous=use == ANONYMOUS_VERIFIER,
+                workers=workers,
+                deadline_seconds=deadline_seconds,
+                clock=self.clock,
+                logger=self.logger,
+            )
+        port: ProofWorkers = self._built[key].port
+        return port
 
     def _prover_offer(self, name: str | None) -> Offer | None:
-        return chosen_or_lone(self._collection, PROVER_HOOK, name, "prover.backend", self._settings)
+        return chosen_or_lone(self.collection, PROVER_HOOK, name, "prover.backend", self.settings)
 
-    def _offers(self, socket: Socket) -> list[Offer]:
-        return offers_of(self._collection, socket.hook)
+    def _offers(self, socket: Socket[Any]) -> list[Offer]:
+        return offers_of(self.collection, socket.hook)
 
-    def _chosen(self, socket: Socket, name: str, key: str) -> Any:
-        return self._build(socket, chosen(self._collection, socket.hook, name, key, self._settings))
+    def _chosen(self, socket: Socket[T], name: str, key: str) -> T:
+        return self._build(socket, chosen(self.collection, socket.hook, name, key, self.settings))
 
-    def _build(self, socket: Socket, offer: Offer) -> Any:
+    def _build(self, socket: Socket[T], offer: Offer) -> T:
         key = (offer.hook, offer.provider.name)
         if key not in self._built:
-            settings = self._settings
+            settings = self.settings
             context = BuildContext(
-                clock=self._clock,
-                logger=self._logger.getChild(offer.provider.name),
+                clock=self.clock,
+                logger=self.logger.getChild(offer.provider.name),
                 data_dir=settings.data_dir,
                 database_url=settings.database_url,
                 workers=settings.server.workers,
             )
-            bulkhead = self._bulkhead(f"{socket.kind}:{offer.provider.name}", socket)
-            make = build if self._look is None else self._look.build
+            limits = self._limits(getattr(settings, socket.table).deadline_seconds)
+            name = f"{socket.kind}:{offer.provider.name}"
+            bulkhead = Bulkhead(name, limits, socket.contract, self.clock, self.logger)
+            make = build if self.look is None else self.look.build
             try:
                 self._built[key] = make(offer, socket, settings.plugins.tables, context, bulkhead)
             except PluginError as error:
-                (self._waiting if isinstance(error, NotConfigured) else self._failures)[key] = str(error)
+                self._failures[key] = error
                 raise
-        return self._built[key].port
-
-    def _bulkhead(self, name: str, socket: Socket) -> Bulkhead:
-        settings = self._settings
-        deadlines = {
-            sockets.LEDGER.hook: settings.ledger.deadline_seconds,
-            sockets.CUSTODIAN.hook: settings.custodian.deadline_seconds,
-        }
-        limits = self._limits(deadlines.get(socket.hook, settings.plugins.deadline_seconds))
-        return Bulkhead(name, limits, socket.contract, self._clock, self._logger)
+        port: T = self._built[key].port
+        return port
 
     def _limits(self, deadline_seconds: float) -> Limits:
-        plugins = self._settings.plugins
+        plugins = self.settings.plugins
         return Limits(deadline_seconds, plugins.calls_in_flight, plugins.failures_to_open, plugins.retry_seconds)
 
 

@@ -1,4 +1,5 @@
-"""What a hook hands over, and what a plugin gets in return."""
+"""What a hook hands over, what a plugin gets in return, and why one cannot be used: in one line that names the plugin, its distribution
+and version."""
 
 from __future__ import annotations
 
@@ -11,10 +12,21 @@ from typing import Any, Generic, TypeVar
 import pluggy
 
 from identity_core.ports.clock import Clock
+from identity_core.settings import StartError
 
 hookimpl = pluggy.HookimplMarker("identity")
 
 T = TypeVar("T")
+
+
+class PluginError(StartError):
+    """A plugin that the start-up cannot go on with. ``build`` raises it with a reason for the operator, such as a wrong
+    passphrase; the manager adds whose it is."""
+
+
+class NotConfigured(PluginError):
+    """A plugin that is installed and waits for settings that no one can guess. Unless something chosen needs it, that is no fault:
+    it is listed with what to set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +57,8 @@ class BuildContext:
 class Provider(Generic[T]):
     """A thing that a plugin provides. ``build(settings, context)`` makes it, once; ``settings`` is a frozen dataclass
     whose fields are the keys of the plugin's own table. If the thing has ``close()``, it is called at shutdown (awaited
-    when async). ``looks`` promises that ``build`` obeys ``context.read_only``; without it, whoever looks at an installation builds
-    the thing in a temporary directory instead."""
+    when async). ``looks`` promises that ``build`` obeys ``context.read_only``; without it, a command that only looks at an
+    installation builds the thing in a temporary directory instead."""
 
     name: str
     build: Callable[[Any, BuildContext], T]
@@ -59,7 +71,7 @@ def in_threads(thing: T, *, workers: int) -> T:
     """``thing``, whose methods are synchronous, as an object whose methods are coroutines.
 
     Each call runs on one of at most ``workers`` threads that belong to this object alone; so a call that hangs takes a
-    thread of its own plugin and nobody else's. ``close()`` is awaited like any method and ends the threads. Properties
+    thread of its own plugin and no one else's. ``close()`` is awaited like any method and ends the threads. Properties
     are read on the event loop and must not block. Raises ``TypeError`` when a method is a coroutine already.
     """
     from identity_core.plugin.threads import threaded

@@ -6,11 +6,10 @@ A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from identity_core.domain.caller import Caller
-from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_core.domain.history import LogInvalid
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
@@ -28,39 +27,46 @@ from identity_core.errors import (
     StorageMismatch,
     VersionConflict,
 )
-from identity_core.plugin.bulkhead import Contract
-from identity_core.ports.custodian import Custodian
+from identity_core.plugin.border import Contract
+from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend, NewestAnchoringLedger, NewestLedger
+
+if TYPE_CHECKING:
+    from identity_core.ports.prover import Prover
 
 PROVER_HOOK = "identity_provide_prover"
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
-class Socket:
-    """``hook`` hands over what fills it. ``protocols`` are the forms of the port, the richest first; the last is
-    required."""
+class Socket(Generic[T]):
+    """``hook`` hands over what fills it. ``protocols`` are the forms of the port, the richest first; the last is required. ``table`` is
+    the settings' table that holds its deadline."""
 
     hook: str
     kind: str
-    protocols: tuple[type[Any], ...]
+    protocols: tuple[type[T], ...]
     contract: Contract
+    table: str = "plugins"
 
     @property
-    def port(self) -> type[Any]:
+    def port(self) -> type[T]:
         """The Protocol that every tenant must meet."""
         return self.protocols[-1]
 
 
-DID_METHOD = Socket(
+DID_METHOD: Socket[DidMethod] = Socket(
     "identity_provide_did_method",
     "DID method",
     (ResolvingDidMethod, DidMethod),
     Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)),
 )
-LEDGER = Socket(
+LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",
     "ledger",
     (NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
@@ -68,24 +74,26 @@ LEDGER = Socket(
     Contract(
         (VersionConflict, LedgerUnavailable, StorageMismatch, *_AWAY), otherwise=LedgerUnavailable, secretive=True
     ),
+    table="ledger",
 )
-KEY_STORE = Socket(
+KEY_STORE: Socket[KeyStore] = Socket(
     "identity_provide_key_store",
     "key store",
     (WritableKeyStore, PreparedKeyStore, KeyStore),
     Contract((ApiKeyNotFound, VersionConflict, *_AWAY), secretive=True),
 )
-CUSTODIAN = Socket(
+CUSTODIAN: Socket[Custodian] = Socket(
     "identity_provide_custodian",
     "custodian",
     (Custodian,),
     Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
+    table="custodian",
 )
 
 
-def prover_socket() -> Socket:
+def prover_socket() -> Socket[Prover]:
     """The prover's socket; its port is imported only where a prover is used."""
-    from identity_core.domain.proof import WitnessInvalid
+    from identity_core.domain.proofs.proof import WitnessInvalid
     from identity_core.ports.prover import Prover
 
     errors = (ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY)

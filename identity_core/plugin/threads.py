@@ -8,6 +8,7 @@ job leaves the queue, and a hung call occupies its thread and nothing else, so t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import threading
 from collections import deque
@@ -20,17 +21,11 @@ from identity_core.ports.ledger import LedgerBackend
 
 T = TypeVar("T")
 
+Outcome = tuple[Any, Exception | None]
+"""What a call returned, or what it raised."""
+
 # Jobs that may wait for each thread. The bulkhead outside bounds them too; this bounds a pool that stands alone.
 _WAITING_PER_WORKER = 64
-
-
-class _Task:
-    __slots__ = ("call", "future", "loop")
-
-    def __init__(self, call: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
-        self.call = call
-        self.loop = loop
-        self.future: asyncio.Future[Any] = loop.create_future()
 
 
 class Threads:
@@ -42,7 +37,7 @@ class Threads:
         self._workers = workers
         self._name = name
         self._away = away
-        self._jobs: deque[_Task] = deque()
+        self._jobs: deque[tuple[asyncio.Future[Outcome], Callable[[], Any]]] = deque()
         self._changed = threading.Condition(threading.Lock())
         self._started = 0
         self._idle = 0
@@ -51,25 +46,27 @@ class Threads:
     async def run(self, call: Callable[[], T]) -> T:
         """What ``call`` returns or raises on a thread of the pool. Raises ``Overloaded`` when too many jobs wait; a job
         whose caller is cancelled before it began never begins. After ``close`` raises what the port says of a plugin that is away."""
-        job = _Task(call, asyncio.get_running_loop())
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self._closed:
                 raise self._away(f"{self._name} is closed.")
             if len(self._jobs) >= self._workers * _WAITING_PER_WORKER:
                 raise Overloaded(details={"retryAfter": 1})
-            self._jobs.append(job)
+            self._jobs.append((future, call))
             if self._idle < len(self._jobs) and self._started < self._workers:
                 self._started += 1
                 threading.Thread(target=self._work, name=f"{self._name}-{self._started}", daemon=True).start()
             self._changed.notify()
         try:
-            result: T = await job.future
-            return result
+            result, error = await future
         except asyncio.CancelledError:
-            with self._changed:
-                if job in self._jobs:
-                    self._jobs.remove(job)
+            with self._changed, contextlib.suppress(ValueError):
+                self._jobs.remove((future, call))
             raise
+        if error is not None:
+            raise error
+        returned: T = result
+        return returned
 
     @property
     def closed(self) -> bool:
@@ -91,35 +88,25 @@ class Threads:
                 self._idle -= 1
                 if not self._jobs:
                     return
-                job = self._jobs.popleft()
-            _perform(job)
-            del job  # else the last result lives until the next job
+                future, call = self._jobs.popleft()
+            with contextlib.suppress(RuntimeError):
+                # A closed loop has no one who waits.
+                future.get_loop().call_soon_threadsafe(_settle, future, _outcome(call))
+            del future, call  # else the last result lives until the next job
 
 
-def _perform(job: _Task) -> None:
+def _settle(future: asyncio.Future[Outcome], outcome: Outcome) -> None:
+    if not future.done():
+        future.set_result(outcome)
+
+
+def _outcome(call: Callable[[], Any]) -> Outcome:
     try:
-        outcome = partial(_finish, job.future, job.call(), None)
-    except BaseException as error:  # noqa: BLE001  (whatever a thread raises belongs to its caller)
-        outcome = partial(_finish, job.future, None, error)
-    try:
-        job.loop.call_soon_threadsafe(outcome)
-    except RuntimeError:
-        return  # The loop is closed: nobody waits any more.
-
-
-def _finish(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(result)
-    elif isinstance(error, StopIteration | StopAsyncIteration | GeneratorExit | asyncio.CancelledError):
-        # A future refuses some of these, and the others would end the caller's task instead of its call.
-        future.set_exception(RuntimeError(f"raised {type(error).__name__}"))
-    elif isinstance(error, Exception):
-        future.set_exception(error)
-    else:
-        # SystemExit and KeyboardInterrupt in a plugin's thread must not end the server.
-        future.set_exception(RuntimeError(f"raised {type(error).__name__}"))
+        return call(), None
+    except Exception as error:  # noqa: BLE001  (what a thread raises belongs to its caller)
+        return None, error
+    except BaseException as error:  # noqa: BLE001  (a plugin's thread must end neither the server nor the caller's task)
+        return None, RuntimeError(f"raised {type(error).__name__}")
 
 
 def threaded(thing: Any, workers: int) -> Any:

@@ -1,1 +1,1 @@
-"""The sockets: Protocols only. What plugs in is chosen by settings, never by import."""
+"""Protocols only: what plugins and the store promise. An implementation is chosen by settings, never by import."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from identity_core.domain.caller import Caller
+from identity_core.domain.callers import Caller
 
 
 @runtime_checkable

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.credential_schema import CredentialSchema
+from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
+from identity_core.domain.credentials.credential_schema import CredentialSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Credentials(Protocol):
         ...
 
     async def status_list(self, list_id: str, purpose: StatusPurpose) -> StatusList | None:
-        """The bits of a list, or None for a list that nobody began."""
+        """The bits of a list, or None for a list that no one began."""
         ...
 
     async def status_list_version(self, list_id: str) -> int | None:

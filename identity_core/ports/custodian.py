@@ -1,6 +1,8 @@
 """The socket for private keys that the service holds: issuers' keys, its own log and token keys.
 
 A private key goes in or is made inside; it never comes out.
+
+Refusals of the custodian port.
 """
 
 from __future__ import annotations
@@ -8,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from identity_core.errors import IdentityError
+
 
 @runtime_checkable
 class Custodian(Protocol):
     """Holds keys under names. Names, DIDs and purposes are printable ASCII; a name has at most 200 characters, a DID
     512, a purpose 64.
 
-    Raises ``KeyNotHeld`` (``domain.custody``) for an unknown name, ``KeyRefused`` for what it cannot take or do,
+    Raises ``KeyNotHeld`` for an unknown name, ``KeyRefused`` for what it cannot take or do,
     ``PluginUnavailable`` when it is sealed or away.
     """
 
@@ -49,10 +53,28 @@ class Custodian(Protocol):
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         """The 80-byte BBS signature (BLS12-381-SHA-256). Octet messages are mapped as the draft says, integers are
         scalars as they are. Raises ``KeyRefused`` for a key of another type, for messages that the suite does not
-        take, and for a header that begins with ``domain.possession.TAG``: whoever could have one signed would list the key as his
+        take, and for a header that begins with ``domain.dids.changes.TAG``: anyone who could have one signed would list the key as his
         own."""
         ...
 
     async def destroy(self, name: str) -> None:
         """Forgets the key for good, durably; an unknown name is no error. The name may be used again."""
         ...
+
+
+class KeyNotHeld(IdentityError):
+    """The custodian holds no key under this name."""
+
+    message = "The custodian holds no such key."
+
+
+class KeyNameTaken(IdentityError):
+    """Another key lives under this name."""
+
+    message = "The custodian holds another key under this name."
+
+
+class KeyRefused(IdentityError):
+    """The custodian does not hold keys of this type, or the secret or the name is not one that it can take."""
+
+    message = "The custodian does not take this key."

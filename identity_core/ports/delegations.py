@@ -1,6 +1,6 @@
 """Where delegations and revocations of IBCTs are kept. Every write is durable on return.
 
-Uses, refusals and thresholds are counted by who consumes them, in the transaction that consumes (``ports/invocations.py``).
+Uses, refusals and thresholds are counted by who consumes them, in the transaction that consumes (``ports/proofs.py``).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from identity_core.domain.delegation import Delegation
-from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.did import Did
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.delegation import Delegation
+from identity_core.domain.dids.did import Did
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Delegations(Protocol):
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
     ) -> datetime:
-        """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that nobody can
+        """Remembers it until ``keep_until`` at the least, and returns when it was first revoked. Forgets some that no one can
         use any more."""
         ...
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from identity_core.domain.change import Change
-from identity_core.domain.did import Did
-from identity_core.domain.history import DidState
+from identity_core.domain.dids.changes import Change
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
 
 
 class UnsignedEntry(Protocol):
@@ -73,7 +73,7 @@ class DidMethod(Protocol):
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after ``entry``. Checks hash chain, signature, evidence, order and rules.
 
-        Raises ``LogInvalid`` (``domain.history``) when anything is wrong.
+        Raises ``LogInvalid`` (``domain.dids.state``) when anything is wrong.
         """
         ...
 
@@ -88,7 +88,7 @@ class ResolvingDidMethod(DidMethod, Protocol):
     no one signs in with what it finds."""
 
     async def resolve(self, did: Did) -> DidState | None:
-        """What is published of ``did`` now (``domain.foreign.found`` makes it), or None when there is nothing.
+        """What is published of ``did`` now (``domain.dids.foreign.found`` makes it), or None when there is nothing.
 
         Raises ``PluginUnavailable`` when that could not be learnt, ``InvalidDocument`` for a document that cannot be shown.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 
 
 @runtime_checkable

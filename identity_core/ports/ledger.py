@@ -73,7 +73,7 @@ class LedgerBackend(Protocol):
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         """The entries of ``did`` behind version ``after``, oldest first, at most ``limit`` of them; empty when there is none.
 
-        Nothing stays open or locked on return: whoever passes a long log on reads it page by page, as slowly as he likes.
+        Nothing stays open or locked on return: anyone who passes a long log on reads it page by page, as slowly as he likes.
         """
         ...
 

@@ -1,64 +1,26 @@
 """The proofs that this service made, as they are kept: what was proven, for whom and under which delegation.
 
-The row of a proof is written in the transaction that ends its invocation (``ports/invocations.py``), so that no proof is
+The row of a proof is written in the transaction that ends its invocation (``Invocations``), so that no proof is
 known that an IBCT does not stand behind. No attribute value is in it: the predicate is the question, not the answer.
+
+What an IBCT may be used for once: the store that decides between parallel requests (openapi/DECISIONS.md §4.3, §4.4).
+
+``consume`` is one transaction: nonce and id are taken, revocations read anew, the limits of uses and of disclosure looked at, and only
+then the credential opened and the predicate evaluated. So a limit refuses alike whatever the answer would have been, and of
+parallel questions each meets what those before it have counted. ``refuse`` keeps every other refusal of a genuine token. Nothing is
+held while a proof is made; ``finish`` reads revocations once more and stores the proof with its answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.anchor import Anchor
-from identity_core.domain.proof import ZkProof
-from identity_core.errors import JsonValue
-
-
-@dataclass(frozen=True, slots=True)
-class ProofRevocation:
-    """Who took a proof back, when and why. ``by`` is ``Caller.identity``."""
-
-    at: datetime
-    by: str
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredProof:
-    """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
-
-    ``predicate`` is the canonical ``ZKPredicate``; ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those
-    alone who may see the proof; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the
-    request had none (the proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored;
-    ``anchor_details`` is the JSON of its ``AnchorPath``, None while it is in no batch.
-    """
-
-    proof: ZkProof
-    delegation_id: str
-    holder: str
-    agent: str
-    credential_id: str
-    issuer: str
-    schema_id: str
-    predicate: Mapping[str, JsonValue]
-    salt: bytes = field(repr=False)
-    ibct_id: str
-    nonce: str
-    created_at: datetime
-    expires_at: datetime
-    caller: str
-    challenge: str | None
-    domain: str | None
-    revocation: ProofRevocation | None = None
-    anchor: Anchor | None = None
-    anchor_details: bytes | None = None
-
-    @property
-    def id(self) -> str:
-        """The proof's id, a uuid."""
-        return self.proof.proof_id
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
+from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
 
 
 class Proofs(Protocol):
@@ -86,4 +48,128 @@ class Proofs(Protocol):
 
     async def bring_in(self, proofs: Sequence[StoredProof]) -> int:
         """Adds proofs that were made elsewhere, all or none, except those whose id is there; how many were added. Durable on return."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """An IBCT in one request. Digests are SHA-256: of nonce, id, and the JCS of the whole body. Nothing of it may be forgotten
+    before ``delete_after``."""
+
+    invoker: str
+    nonce_digest: bytes
+    id_digest: bytes
+    request_digest: bytes
+    delete_after: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
+    different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None."""
+
+    attribute: str
+    digest: bytes
+    most: int
+    since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``question`` is None where a pin fixed
+    the value, which limits nothing more."""
+
+    delegations: tuple[str, ...]
+    credential_id: str
+    question: Disclosure | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to make the proof of an invocation, for about a minute; ``token`` tells it from the one that took over."""
+
+    invocation: Invocation
+    spending: Consumption
+    token: bytes
+
+
+Holds = Callable[[bytes], bool]
+"""Opens the sealed values of the credential and says whether the predicate holds. It takes the same time for both answers, does no
+I/O, and may be called again when the database runs the transaction again."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedInvocation:
+    """A refusal that spent the IBCT: the code, message and details of the first answer."""
+
+    code: str
+    message: str
+    details: Mapping[str, JsonValue]
+
+    @classmethod
+    def of(cls, error: IdentityError) -> RefusedInvocation:
+        """The refusal that ``error`` is."""
+        return cls(error.code, str(error), error.details)
+
+    def error(self) -> IdentityError:
+        """The refusal, to be raised."""
+        return CODES.get(self.code, InternalError)(self.message, details=self.details)
+
+
+Outcome = DelegatedProof | RefusedInvocation
+"""How an invocation ended: what an identical request gets again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """The outcome of an identical request that was faster."""
+
+    outcome: Outcome
+
+
+class Invocations(Protocol):
+    """The uses of IBCTs. All writes are durable on return unless said otherwise."""
+
+    async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
+        """The outcome of the identical request, or None when this one may go on: none came before, or the one that came died.
+
+        Raises ``IbctReplayed`` when nonce or id belong to another request, ``RequestInProgress`` while the identical one runs.
+        """
+        ...
+
+    async def consume(
+        self, invocation: Invocation, spending: Consumption, holds: Holds, now: datetime
+    ) -> Lease | RefusedInvocation | Earlier:
+        """Spends the IBCT. Where no limit refuses, opens the credential, counts the use and its answer; both answers cost the same
+        work and are durable.
+
+        A lease where the predicate holds; else ``RefusedInvocation``: ``PredicateNotSatisfied``, ``DelegationExhausted``,
+        ``DelegationSuspended``, ``DelegationNotActive``, ``DisclosureLimit``, ``DelegationRevoked``, ``IbctRevoked``,
+        ``CredentialRevoked``. Only the first of these is a use and counts as one. A lease that ended is taken over
+        without asking or counting again. Raises what ``find`` raises.
+        """
+        ...
+
+    async def refuse(
+        self, invocation: Invocation, refused: RefusedInvocation, now: datetime
+    ) -> RefusedInvocation | Earlier:
+        """Spends the IBCT of a request that is refused before it could be a use; durable. ``Earlier`` is the refusal that the
+        identical request got before. Raises what ``find`` raises.
+        """
+        ...
+
+    async def finish(self, lease: Lease, proof: StoredProof) -> None:
+        """Stores proof and answer.
+
+        Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked`` when that happened meanwhile; the proof is then not
+        stored, the refusal is, and the use stays counted. Raises ``RequestInProgress`` when the lease was taken over.
+        """
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Ends a lease without a proof, so that the identical request may go on at once. Need not be durable."""
+        ...
+
+    async def amend(self, lease: Lease, anchor: Anchor) -> None:
+        """Remembers the receipt that the answer will carry. Need not be durable."""
         ...

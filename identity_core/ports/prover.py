@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 
 @runtime_checkable

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from identity_core.domain.audit_chain import ChainedLine, KeyedHead
-from identity_core.domain.history import DidState
+from identity_core.domain.activity import ChainedLine, KeyedHead
+from identity_core.domain.dids.state import DidState
 from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
 
@@ -148,7 +148,7 @@ class ChallengeUseRow:
 
 
 class SpentChallenges(Protocol):
-    """What makes a challenge one-use. Those that were only handed out stand nowhere (``domain/challenge_mac.py``)."""
+    """What makes a challenge one-use. Those that were only handed out stand nowhere (``domain/dids/challenge.py``)."""
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
         """The highest ``limit`` spent numbers of each saying, in the order of ``sayings``."""
@@ -233,7 +233,7 @@ class AuditLog(Protocol):
         ...
 
     async def chain(self, *, after: int, limit: int) -> Sequence[ChainedLine]:
-        """The same lines as they were hashed, each with its link, for whoever checks the chain."""
+        """The same lines as they were hashed, each with its link, for anyone who checks the chain."""
         ...
 
     async def head(self) -> KeyedHead | None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class StartError(Exception):
-    """The start-up stops here. The text is complete: the command line prints it as it is, without a traceback. Whoever knows place
+    """The start-up stops here. The text is complete: the command line prints it as it is, without a traceback. Anyone who knows place
     and remedy gives them too: what is wrong, where it stands, what to do."""
 
     def __init__(self, what: str, where: str = "", fix: str = "") -> None:
@@ -254,5 +254,5 @@ def variable(key: str) -> str:
 
 
 def places_of(key: str) -> str:
-    """Where a setting can be set that nobody has set."""
+    """Where a setting can be set that no one has set."""
     return f"{key} in the settings file, or the environment variable {variable(key)}"

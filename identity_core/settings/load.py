@@ -24,7 +24,7 @@ from identity_core.settings.tree import Settings
 
 DEFAULT_FILE = "identity.toml"
 
-# Variables with names of their own, and the keys that they set. The specification names the first.
+# Variables with names of their own, and the keys that they set. ``API_KEY`` is the first.
 ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}
 
 

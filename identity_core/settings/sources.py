@@ -181,7 +181,7 @@ class PluginTables:
     def refuse_unknown(self, known: Mapping[str, Iterable[type[Any]]], *, all_loaded: bool = True) -> None:
         """Raises ``SettingsError`` for the first key that no plugin has. ``known`` maps each plugin's name to its
         dataclasses: several plugins of different kinds may share a name, and each takes its own keys from the one
-        table. Unless all plugins are loaded, a table or variable that nobody claims may belong to one of the others and
+        table. Unless all plugins are loaded, a table or variable that no one claims may belong to one of the others and
         is let be."""
         keys = {
             name: {key for table in tables for key in keys_of(table, f"plugins.{name}")}

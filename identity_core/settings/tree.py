@@ -1,8 +1,7 @@
 """The tables of the settings file, with their defaults, limits and meanings.
 
 A key's dotted name is its name everywhere: ``[server] port`` in TOML, ``IDENTITY_SERVER_PORT`` in the environment.
-Units are in the names. The defaults start a service that works on one machine without any other server (contract.md
-§6).
+Units are in the names. The defaults start a service that works on one machine without any other server (openapi/DECISIONS.md §6.1).
 """
 
 from __future__ import annotations

@@ -12,24 +12,19 @@ from typing import Final
 
 from identity_core.database import Database, open_database
 from identity_core.store import schema
+from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
-from identity_core.store.credential_schemas import StoredCredentialSchemas
-from identity_core.store.credentials import StoredCredentials
+from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
-from identity_core.store.idempotency import StoredIdempotencyKeys
 from identity_core.store.index_rows import StoredIndexRows
 from identity_core.store.invocations import StoredInvocations
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
-from identity_core.store.spent_challenges import StoredSpentChallenges
-from identity_core.store.timeline import StoredTimeline
+from identity_core.store.requests import StoredIdempotencyKeys, StoredSpentChallenges, StoredUsage
 from identity_core.store.transparency import TransparencyTree
-from identity_core.store.usage import StoredUsage
-from identity_core.store.verifications import StoredVerifications
-from identity_core.store.verifier_challenges import StoredVerifierChallenges
 
 __all__ = ["Store"]
 
@@ -59,6 +54,7 @@ class Store:
     proofs: StoredProofs
     outbox: StoredOutbox
     api_key_tags: ApiKeyTags
+    activity: StoredActivity
 
     @classmethod
     def open(
@@ -73,13 +69,13 @@ class Store:
         """Opens ``data_dir / identity.sqlite`` or the server, and brings the tables up to date; with ``read_only`` it changes nothing.
 
         ``secret``: what the tags of rows follow from. Without one they are such as anybody can make, so what serves or writes an
-        installation gives it that of its custodian; a database that nobody else knows of needs none.
+        installation gives it that of its custodian; a database that no one else knows of needs none.
         Raises ``DatabaseUnavailable``, ``MigrationFailed``.
         """
         path = data_dir / "identity.sqlite"
         database = open_database(database_url, path, processes=processes, read_only=read_only)
-        schema.bring_up(database, database_url, path)
-        quarantine = QuarantinedDids(database)
+        schema.bring_up(database)
+        quarantine, audit = QuarantinedDids(database), AuditLines(database, secret)
         return cls(
             database,
             Documents(database, secret, quarantine),
@@ -88,18 +84,19 @@ class Store:
             StoredSpentChallenges(database),
             StoredUsage(database),
             StoredIdempotencyKeys(database),
-            AuditLines(database, secret),
+            audit,
             TransparencyTree(database),
-            StoredTimeline(database, secrets.token_bytes),
+            StoredTimeline(database),
             StoredCredentialSchemas(database),
             StoredCredentials(database),
-            StoredVerifications(database, secrets.token_bytes),
+            StoredVerifications(database),
             StoredVerifierChallenges(database),
             StoredDelegations(database),
             StoredInvocations(database, secrets.token_bytes),
             StoredProofs(database),
             StoredOutbox(database, secrets.token_bytes),
             ApiKeyTags(database, secret, secrets.token_bytes),
+            StoredActivity(database, audit, secrets.token_bytes),
         )
 
     async def is_new(self) -> bool:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from identity_core.database import Transaction
-from identity_core.domain.anchor import AnchorStatus
-from identity_core.domain.anchoring import Batch, BatchState, LeafState
-from identity_core.ports.outbox import AnchorLeaf, LeaseLost, RevokedLeaf
+from identity_core.domain.ledger.anchoring import AnchorStatus, Batch, BatchState, LeafState
+from identity_core.ports.anchoring import AnchorLeaf, LeaseLost, RevokedLeaf
 
 REVOKING: Final = """
 FROM anchor_leaves JOIN anchor_batches ON id = batch_id

@@ -12,17 +12,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from identity_core.codec.times import micros
 from identity_core.database import Database, Job, Transaction
-from identity_core.domain.caller import ApiKey
-from identity_core.ports.key_tags import PendingTag
+from identity_core.domain.callers import ApiKey
+from identity_core.ports.api_keys import PendingTag
 from identity_core.store.row_mac import RowMac
-from identity_core.store.times import micros
 
 _NUMBER_BYTES: Final = 16
 
 _TAGS = "SELECT tag FROM api_key_tags WHERE key_id = :key_id"
 _KNOWN = "SELECT DISTINCT key_id FROM api_key_tags WHERE pending_since IS NULL"
-_ANY = "SELECT 1 FROM api_key_tags LIMIT 1"
 _CLEAR = "DELETE FROM api_key_tags"
 _ADD = """
 INSERT INTO api_key_tags (key_id, number, tag, pending_since) VALUES (:key_id, :number, :tag, :pending_since)
@@ -45,7 +44,6 @@ class ApiKeyTags:
         self._random = random
 
     async def holds(self, key: ApiKey) -> bool:
-        """See ``KeyTags.holds``."""
         try:
             octets = key_octets(key)
         except (TypeError, ValueError, AttributeError, OverflowError):
@@ -54,15 +52,12 @@ class ApiKeyTags:
         return any(self._mac.holds(octets, row[0]) for row in await self._read(_TAGS, {"key_id": key.id}))
 
     async def announce(self, key: ApiKey, now: datetime) -> PendingTag:
-        """See ``KeyTags.announce``."""
         pending = PendingTag(key.id, self._random(_NUMBER_BYTES))
         row = self._row(key, micros(now)) | _place(pending)
         await self._write(lambda transaction: transaction.execute(_ADD, row).rowcount)
         return pending
 
     async def settle(self, pending: PendingTag, replaced: ApiKey | None) -> None:
-        """See ``KeyTags.settle``."""
-
         def settle(transaction: Transaction) -> int:
             if replaced is not None:
                 transaction.execute(_FORGET, self._row(replaced, None))
@@ -71,24 +66,18 @@ class ApiKeyTags:
         await self._write(settle)
 
     async def withdraw(self, pending: PendingTag) -> None:
-        """See ``KeyTags.withdraw``."""
         await self._write(lambda transaction: transaction.execute(_WITHDRAW, _place(pending)).rowcount)
 
-    async def adopt(self, keys: Sequence[ApiKey], *, instead: bool) -> None:
-        """See ``KeyTags.adopt``."""
+    async def accept(self, keys: Sequence[ApiKey]) -> None:
         rows = [self._row(key, None) for key in keys]
 
-        def adopt(transaction: Transaction) -> int:
-            if instead:
-                transaction.execute(_CLEAR)
-            elif transaction.execute(_ANY).fetchone() is not None:
-                return 0
+        def accept(transaction: Transaction) -> int:
+            transaction.execute(_CLEAR)
             return sum(transaction.execute(_ADD, row).rowcount for row in rows)
 
-        await self._write(adopt)
+        await self._write(accept)
 
     async def keep_only(self, key: ApiKey, before: datetime) -> None:
-        """See ``KeyTags.keep_only``."""
         row = self._row(key, None) | {"before": micros(before)}
 
         def keep(transaction: Transaction) -> int:
@@ -100,7 +89,6 @@ class ApiKeyTags:
             await self._write(keep)
 
     async def known(self) -> frozenset[str]:
-        """See ``KeyTags.known``."""
         return frozenset(str(row[0]) for row in await self._read(_KNOWN, {}))
 
     def _row(self, key: ApiKey, pending_since: int | None) -> dict[str, object]:

@@ -1,5 +1,5 @@
 """The audit log: lines of JSON, each chained to the one before by a hash, so that a removed or edited line shows
-(``domain/audit_chain.py``).
+(``domain/activity.py``).
 
 How far the chain reaches stands in ``audit_head``, with a tag that only the service can make (``row_mac.py``). A line is chained to
 that head and not to whatever is the last line: where somebody cut the end off, a gap stays for ever. Where the head is not ours, or
@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
+from identity_core.codec.times import parse, printed_exactly
 from identity_core.database import Database, Transaction
-from identity_core.domain.audit_chain import ChainedLine, ChainHead, KeyedHead, next_link
-from identity_core.domain.times import parse, printed_exactly
+from identity_core.domain.activity import ChainedLine, ChainHead, KeyedHead, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.store.row_mac import RowMac
 
@@ -36,6 +36,15 @@ _APPEND = {
     "postgresql": (f"WITH moved AS ({_MOVE_HEAD} RETURNING id) {_INSERT}",),
 }
 _READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after ORDER BY sequence LIMIT :limit"
+# A commit without a change would not reach the disk, and lines before it are not durable by themselves.
+_TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
+_CUT = (
+    "DELETE FROM did_versions WHERE sequence > :sequence",
+    "DELETE FROM projections WHERE name = 'documents' AND sequence > :sequence",
+    "DELETE FROM transparency_tiles",
+    "DELETE FROM transparency_places",
+)
+_BARE_TREE = "UPDATE transparency_head SET size = 0, peaks = :peaks WHERE id = 1"
 
 
 class AuditLines:
@@ -50,9 +59,10 @@ class AuditLines:
         self._last, self._is_ours = KeyedHead(ChainHead(), 1), False
 
     def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
-        return self._database.write(lambda transaction: self._append(transaction, row), durable=durable)
+        return self._database.write(lambda transaction: self.append(transaction, row), durable=durable)
 
-    def _append(self, transaction: Transaction, row: AuditRow) -> None:
+    def append(self, transaction: Transaction, row: AuditRow) -> None:
+        """Adds the next line of the chain within ``transaction``."""
         if self._group != transaction.group:
             self._last, self._is_ours = self._found(transaction)
             self._group = transaction.group
@@ -159,3 +169,34 @@ def from_line(line: bytes) -> AuditRow:
 
 def _time(text: str) -> datetime:
     return parse(text).astimezone(UTC)
+
+
+class StoredAuditEnd:
+    """The port ``AuditEnd`` on the tables of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def settled(self) -> tuple[int, bytes]:
+        return await self._database.write(_settle)
+
+    def require_in_place(self) -> None:
+        self._database.require_in_place()
+
+
+async def drop_projections(database: Database, sequence: int) -> None:
+    """Drops what was projected from ledger entries after ``sequence``, and the whole tree, which is made again. The ledger must
+    have been rolled back to it, and an operator have accepted that."""
+
+    def cut(transaction: Transaction) -> None:
+        for statement in _CUT:
+            transaction.execute(statement, {"sequence": sequence} if ":sequence" in statement else {})
+        transaction.execute(_BARE_TREE, {"peaks": b""})
+
+    await database.write(cut)
+
+
+def _settle(transaction: Transaction) -> tuple[int, bytes]:
+    transaction.execute(_TOUCH)
+    last = _last_of(transaction)
+    return last.sequence, last.link

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.database.files import durable_draft
-from identity_core.domain.merkle.refusals import Malformed
-from identity_core.domain.remembered import Remembered
+from identity_core.domain.ledger.tree import Malformed
+from identity_core.domain.ledger.witness import Remembered
 
 # Two kilobytes are usual; whatever has more is another file.
 MOST_BYTES = 65_536

@@ -1,4 +1,4 @@
-"""Credentials in the store, and the status lists that follow from them.
+"""Credentials and their schemas in the store, and the status lists that follow from them.
 
 A list is no table of bits: it is made from the rows that are revoked or suspended, and its ``version`` says when that must be
 done again. README.md has how a place is found.
@@ -8,34 +8,99 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any, Final
 
+import orjson
+
+from identity_core.cache import BoundedCache
+from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
-from identity_core.domain import status_list
-from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.did import Did
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
+from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.errors import Overloaded
-from identity_core.ports.credentials import CredentialFilter, CredentialPosition, StatusList
-from identity_core.store.credential_schemas import definition
-from identity_core.store.times import micros, moment
+from identity_core.ports.credentials import (
+    CredentialFilter,
+    CredentialPosition,
+    RegisteredSchema,
+    SchemaPage,
+    StatusList,
+)
+from identity_core.store.records import Table
+
+_SCHEMAS = Table("credential_schemas", RegisteredSchema, extra=("id", "attributes"), omit=("definition",))
+_ADD_SCHEMA = f"{_SCHEMAS.insert} ON CONFLICT DO NOTHING"
+_SELECT_SCHEMA = f"SELECT id, attributes, {_SCHEMAS.columns} FROM credential_schemas"  # noqa: S608 - made of constants
+_GET_SCHEMA = f"{_SELECT_SCHEMA} WHERE id = :id"
+_SCHEMA_SIZES = """
+SELECT id, length(attributes) FROM credential_schemas WHERE id > :after ORDER BY id LIMIT :limit + 1
+"""
+_SCHEMA_PAGE = f"{_SELECT_SCHEMA} WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit"
+
+
+SCHEMAS_KEPT: Final = 1024
+
+
+class StoredCredentialSchemas:
+    """The port ``CredentialSchemas`` on the tables of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: BoundedCache[str, RegisteredSchema] = BoundedCache(SCHEMAS_KEPT)
+
+    async def get(self, schema_id: str) -> RegisteredSchema | None:
+        known = self._known.get(schema_id)
+        if known is not None:
+            return known
+        # PostgreSQL has no NUL in texts; no schema has such an id either.
+        parameters = {"id": schema_id.replace("\0", "\1")}
+        row = await self._database.read(lambda transaction: transaction.execute(_GET_SCHEMA, parameters).fetchone())
+        return None if row is None else self._known.put(schema_id, _registered(row))
+
+    async def add(self, schema: RegisteredSchema) -> bool:
+        attributes = orjson.dumps(schema_json.to_json(schema.definition)["attributes"])
+        parameters = _SCHEMAS.write(schema, id=schema.definition.schema.id, attributes=attributes)
+        return await self._database.write(lambda transaction: transaction.execute(_ADD_SCHEMA, parameters).rowcount) > 0
+
+    async def list(self, *, after: str | None, limit: int, octets: int) -> SchemaPage:
+        start = {"after": (after or "").replace("\0", "\1"), "limit": limit}
+
+        def page(transaction: Transaction) -> SchemaPage:
+            # Sizes first, which cost nothing: a page of the largest schemas is never read only to be cut.
+            sizes = transaction.execute(_SCHEMA_SIZES, start).fetchall()
+            taken = max(1, sum(total <= octets for total in accumulate(size for _, size in sizes[:limit])))
+            if not sizes:
+                return SchemaPage((), is_last=True)
+            rows = transaction.execute(_SCHEMA_PAGE, {**start, "last": sizes[taken - 1][0]}).fetchall()
+            return SchemaPage(list(map(_registered, rows)), is_last=taken >= len(sizes))
+
+        return await self._database.read(page)
+
+
+@lru_cache(maxsize=1024)
+def definition(schema_id: str, attributes: bytes) -> CredentialSchema:
+    """The schema of a stored row."""
+    return schema_json.read(schema_id, orjson.loads(attributes))
+
+
+def _registered(row: Any) -> RegisteredSchema:
+    return _SCHEMAS.read(row[2:], definition=definition(row[0], bytes(row[1])))
+
 
 TRIES: Final = 64
 """Random places that are tried. Half of them are free at worst, so that all are taken once in 2^64 times."""
 
-_COLUMNS = """
-SELECT c.id, c.issuer, c.holder, s.id, s.attributes, c.verification_method, c.issuer_public_key, c.valid_from, c.valid_until,
-c.status, c.status_reason, c.status_index, c.version, c.created_at, c.created_by
-FROM credentials AS c JOIN credential_schemas AS s ON s.id = c.schema_id
-"""
+_TABLE = Table("credentials", Credential, extra=("schema_id", "sealed"), omit=("schema",), alias="c")
+_COLUMNS = f"""
+SELECT s.id, s.attributes, {_TABLE.columns} FROM credentials AS c JOIN credential_schemas AS s ON s.id = c.schema_id
+"""  # noqa: S608 - made of constants
 _GET = f"{_COLUMNS} WHERE c.id = :id"
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
 _TAKEN = "SELECT 1 FROM credentials WHERE id = :id"
-_INSERT = """
-INSERT INTO credentials (id, issuer, holder, schema_id, verification_method, issuer_public_key, valid_from, valid_until, status,
-status_reason, status_index, version, created_at, created_by, sealed) VALUES (:id, :issuer, :holder, :schema_id,
-:verification_method, :issuer_public_key, :valid_from, :valid_until, :status, :status_reason, :status_index, :version,
-:created_at, :created_by, :sealed) ON CONFLICT DO NOTHING
-"""
+_INSERT = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
 _OPEN_LIST = "SELECT id, number FROM status_lists WHERE issuer = :issuer AND issued < :full ORDER BY number LIMIT 1"
 _NEXT_NUMBER = "SELECT count(*) FROM status_lists WHERE issuer = :issuer"
 _NEW_LIST = """
@@ -73,7 +138,7 @@ class StoredCredentials:
 
     async def add(self, credential: Credential, sealed: bytes, *, random: Callable[[int], bytes]) -> Credential | None:
         """See ``Credentials.add``. Raises ``Overloaded`` in the case that never happens."""
-        row = {**_row(credential), "sealed": sealed}
+        row = _TABLE.write(credential, schema_id=credential.schema.id, sealed=sealed)
         thrown = random(4 * TRIES)
         places = [int.from_bytes(thrown[at : at + 4], "big") % status_list.ENTRIES for at in range(0, len(thrown), 4)]
         return await self._database.write(lambda transaction: _add(transaction, credential, row, places))
@@ -176,41 +241,8 @@ def _page(wanted: CredentialFilter, after: CredentialPosition | None) -> tuple[s
     return f"{_COLUMNS} {where} ORDER BY c.created_at DESC, c.id DESC LIMIT :limit", parameters
 
 
-def _row(credential: Credential) -> dict[str, object]:
-    return {
-        "id": credential.id,
-        "issuer": str(credential.issuer),
-        "holder": str(credential.holder),
-        "schema_id": credential.schema.id,
-        "verification_method": credential.verification_method,
-        "issuer_public_key": credential.issuer_public_key,
-        "valid_from": micros(credential.valid_from),
-        "valid_until": None if credential.valid_until is None else micros(credential.valid_until),
-        "status": credential.status.value,
-        "status_reason": credential.status_reason,
-        "version": credential.version,
-        "created_at": micros(credential.created_at),
-        "created_by": credential.created_by,
-    }
-
-
 def _credential(row: Any) -> Credential:
-    return Credential(
-        id=row[0],
-        issuer=Did.parse(row[1]),
-        holder=Did.parse(row[2]),
-        schema=definition(row[3], bytes(row[4])).schema,
-        verification_method=row[5],
-        issuer_public_key=bytes(row[6]),
-        valid_from=moment(row[7]),
-        valid_until=None if row[8] is None else moment(row[8]),
-        status=CredentialStatus(row[9]),
-        status_reason=row[10],
-        status_index=row[11],
-        version=row[12],
-        created_at=moment(row[13]),
-        created_by=row[14],
-    )
+    return _TABLE.read(row[2:], schema=definition(row[0], bytes(row[1])).schema)
 
 
 def _text(text: str) -> str:

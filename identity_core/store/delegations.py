@@ -7,24 +7,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-import orjson
-
+from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Job, Transaction
-from identity_core.domain.action import Grant
-from identity_core.domain.delegation import Delegation, Suspension
-from identity_core.domain.delegation_chain import MAX_CHAIN, DelegationChain
-from identity_core.domain.did import Did
+from identity_core.domain.delegations.chain import MAX_CHAIN, DelegationChain
+from identity_core.domain.delegations.delegation import Delegation
+from identity_core.domain.dids.did import Did
 from identity_core.ports.delegations import DelegationFilter, DelegationPosition, IbctMember
-from identity_core.store.times import micros, moment
+from identity_core.store.records import Table
 
 PRUNED_AT_ONCE = 8
 
-_COLUMNS = """
-d.id, d.holder, d.agent, d.grantor, d.parent_id, d.record, d.not_before, d.expires_at, d.max_uses, d.uses,
-d.max_refusals, d.refusals, d.max_thresholds, d.suspended_reason, d.revoked_at, d.revoked_by, d.revocation_reason,
-d.version, d.created_at, d.created_by,
-(SELECT count(*) FROM delegation_thresholds AS t WHERE t.delegation_id = d.id)
-"""
+# What never changes and is not searched shares one column.
+_RECORD = (
+    *("grants", "credential_ids", "schema_ids", "verifiers", "autonomy_level", "max_depth", "purpose", "predicates"),
+    *("holder_proof", "signed_request"),
+)
+_TABLE = Table("delegations", Delegation, document=("record", _RECORD), omit=("thresholds",), alias="d")
+_COLUMNS = f"(SELECT count(*) FROM delegation_thresholds AS t WHERE t.delegation_id = d.id), {_TABLE.columns}"  # noqa: S608
 # One hop more than a chain may have, so that a circle shows as a chain that is too long.
 _CHAIN = f"""
 WITH RECURSIVE chain (id, hop) AS (
@@ -34,12 +33,6 @@ SELECT d.parent_id, chain.hop + 1 FROM chain JOIN delegations AS d ON d.id = cha
 WHERE d.parent_id IS NOT NULL AND chain.hop < :hops)
 SELECT {_COLUMNS} FROM chain JOIN delegations AS d ON d.id = chain.id ORDER BY chain.hop
 """  # noqa: S608 - made of constants
-_INSERT = """
-INSERT INTO delegations (id, holder, agent, grantor, parent_id, record, not_before, expires_at, max_uses, uses,
-max_refusals, refusals, max_thresholds, version, created_at, created_by)
-VALUES (:id, :holder, :agent, :grantor, :parent_id, :record, :not_before, :expires_at, :max_uses, 0,
-:max_refusals, 0, :max_thresholds, 1, :created_at, :created_by)
-"""
 _REVOKE = """
 UPDATE delegations SET revoked_at = :now, revoked_by = :by, revocation_reason = :reason, version = version + 1
 WHERE id = :id AND revoked_at IS NULL RETURNING version
@@ -84,8 +77,8 @@ class StoredDelegations:
         return await self._database.read(lambda transaction: read_chain(transaction, delegation_id))
 
     async def add(self, delegation: Delegation) -> None:
-        row = _row(delegation)
-        await self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount)
+        row = _TABLE.write(delegation)
+        await self._database.write(lambda transaction: transaction.execute(_TABLE.insert, row).rowcount)
 
     async def list(
         self, wanted: DelegationFilter, *, after: DelegationPosition | None, limit: int
@@ -162,7 +155,7 @@ def is_ibct_revoked(transaction: Transaction, invoker: str, id: str, nonce: str)
 
 
 def ibct_digest(value: str) -> bytes:
-    """How an id or a nonce is stored: whoever reads the table learns none that could be presented."""
+    """How an id or a nonce is stored: anyone who reads the table learns none that could be presented."""
     return hashlib.sha256(value.encode()).digest()
 
 
@@ -192,72 +185,5 @@ def _page(wanted: DelegationFilter, after: DelegationPosition | None, limit: int
     return f"SELECT {_COLUMNS} FROM delegations AS d WHERE {where} {order}", parameters  # noqa: S608
 
 
-def _row(delegation: Delegation) -> dict[str, object]:
-    record = {
-        "grants": [str(grant) for grant in delegation.grants],
-        "credentialIds": delegation.credential_ids,
-        "schemaIds": delegation.schema_ids,
-        "verifiers": delegation.verifiers,
-        "autonomyLevel": delegation.autonomy_level,
-        "maxDepth": delegation.max_depth,
-        "purpose": delegation.purpose,
-        "predicates": [dict(predicate) for predicate in delegation.predicates],
-        "holderProof": delegation.holder_proof,
-        "signedRequest": delegation.signed_request,
-    }
-    return {
-        "id": delegation.id,
-        "holder": str(delegation.holder),
-        "agent": str(delegation.agent),
-        "grantor": str(delegation.grantor),
-        "parent_id": delegation.parent_id,
-        "record": orjson.dumps(record),
-        "not_before": micros(delegation.not_before),
-        "expires_at": micros(delegation.expires_at),
-        "max_uses": delegation.max_uses,
-        "max_refusals": delegation.max_refusals,
-        "max_thresholds": delegation.max_thresholds,
-        "created_at": micros(delegation.created_at),
-        "created_by": delegation.created_by,
-    }
-
-
 def _delegation(row: Any) -> Delegation:
-    """The record of a row in the order of ``_COLUMNS``."""
-    record = orjson.loads(bytes(row[5]))
-    return Delegation(
-        id=row[0],
-        holder=Did.parse(row[1]),
-        agent=Did.parse(row[2]),
-        grantor=Did.parse(row[3]),
-        parent_id=row[4],
-        grants=tuple(Grant.parse(text) for text in record["grants"]),
-        credential_ids=_listed(record["credentialIds"]),
-        schema_ids=_listed(record["schemaIds"]),
-        verifiers=_listed(record["verifiers"]),
-        autonomy_level=record["autonomyLevel"],
-        max_depth=record["maxDepth"],
-        purpose=record["purpose"],
-        predicates=tuple(record["predicates"]),
-        holder_proof=record["holderProof"],
-        signed_request=record["signedRequest"],
-        not_before=moment(row[6]),
-        expires_at=moment(row[7]),
-        max_uses=row[8],
-        uses=row[9],
-        max_refusals=row[10],
-        refusals=row[11],
-        max_thresholds=row[12],
-        suspended_reason=None if row[13] is None else Suspension(row[13]),
-        revoked_at=None if row[14] is None else moment(row[14]),
-        revoked_by=row[15],
-        revocation_reason=row[16],
-        version=row[17],
-        created_at=moment(row[18]),
-        created_by=row[19],
-        thresholds=row[20],
-    )
-
-
-def _listed(names: list[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
+    return _TABLE.read(row[1:], thresholds=row[0])

@@ -1,7 +1,7 @@
 """The document index: every version of every DID, as finished bytes beside the columns that are searched.
 
 A projection of the ledger, so its writes need not be durable: ``cursor`` tells what a crash took, and the ledger still
-has it. Heads that were read or written lately are kept decoded; they count as long as nobody else has written to
+has it. Heads that were read or written lately are kept decoded; they count as long as no one else has written to
 the database, which SQLite says cheaply and a server does not (there ``generation`` is None and every head is read).
 
 Each row has a tag over all of its columns (``row_mac.py``), made when the fold gave it and checked whenever it is read: a row that
@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from identity_core.cache import BoundedCache
+from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
-from identity_core.store.times import micros
 from identity_core.store.version_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
 
 HEADS_KEPT = 4096
@@ -33,11 +33,10 @@ _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY versio
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
 _EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
 _OWNED = f"{SELECT} WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit"
-_OWNED_HEADS = """
-SELECT did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, document, changes, key_id, owner, mac
-FROM did_versions AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
+_OWNED_HEADS = f"""
+{SELECT} AS head WHERE version_id = (SELECT max(version_id) FROM did_versions WHERE did = head.did)
 AND did IN (SELECT did FROM did_versions WHERE owner = :owner AND did > :after ORDER BY did LIMIT :limit)
-"""
+"""  # noqa: S608 - made of constants
 _CLAIM = "UPDATE did_versions SET owner = :owner, mac = :mac WHERE did = :did AND version_id = 1 AND owner IS NULL"
 _KNOWN_CURSOR = "SELECT sequence, mac FROM projections WHERE name = 'documents'"
 _BEHIND = "SELECT count(*), max(sequence) FROM did_versions WHERE sequence > :known"

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import orjson
 
+from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.delegated_proof import DelegatedProof
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.errors import (
     IbctReplayed,
     IdentityError,
@@ -18,11 +19,9 @@ from identity_core.errors import (
     PredicateNotSatisfied,
     RequestInProgress,
 )
-from identity_core.ports.invocations import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
-from identity_core.ports.proofs import StoredProof
+from identity_core.ports.proofs import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.spending import count, limited, revoked, sealed_values
-from identity_core.store.times import micros
 
 LEASE: Final = timedelta(seconds=60)
 PRUNED_AT_ONCE: Final = 8
@@ -94,7 +93,7 @@ class StoredInvocations:
         spending = lease.spending
         refusal = revoked(transaction, lease.invocation, spending)
         if refusal is None and not taken:
-            # Whoever had the lease was counted, and only a predicate that holds gives a lease.
+            # The request that had the lease was counted, and only a predicate that holds gives a lease.
             return lease
         refusal = refusal or limited(transaction, spending)
         if refusal is not None:
@@ -122,7 +121,7 @@ class StoredInvocations:
         return await self._database.write(refuse)
 
     def _take(self, transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> bool | Earlier:
-        """Takes nonce and id. True: nobody had them; False: a lease on them had ended, and is taken over."""
+        """Takes nonce and id. True: no one had them; False: a lease on them had ended, and is taken over."""
         self._lock(transaction)
         at = micros(now)
         transaction.execute(_PRUNE, {"now": at, "limit": PRUNED_AT_ONCE})

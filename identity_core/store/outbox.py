@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
 
+from identity_core.codec.times import micros, moment
 from identity_core.database import Database, Transaction
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
-from identity_core.domain.anchoring import Batch, BatchState
-from identity_core.ports.outbox import AnchorLeaf, LeaseLost, RevokedLeaf, Sealing, Work
-from identity_core.store import anchor_checkpoints, anchor_retries, anchor_revocations
-from identity_core.store.anchors import anchors_of
-from identity_core.store.times import micros, moment
+from identity_core.domain.ledger.anchor_proof import AnchorPath
+from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, AnchorStatus, Batch, BatchState
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.ports.anchoring import AnchorLeaf, LeaseLost, RevokedLeaf, Sealing, Work
+from identity_core.store import anchor_revocations
+from identity_core.store.proofs import add_leaf, anchors_of, oldest_unanchored
+
+_NEWEST_CHECKPOINT = """
+SELECT checkpoint, checkpoint_details, tx_hash, block FROM anchor_batches
+WHERE state = 'confirmed' AND ledger = :ledger AND checkpoint IS NOT NULL ORDER BY id DESC LIMIT 1
+"""
+
+
+def _newest_checkpoint(transaction: Transaction, ledger: str) -> AnchoredCheckpoint | None:
+    """That of the newest confirmed batch on ``ledger`` which has one."""
+    row = transaction.execute(_NEWEST_CHECKPOINT, {"ledger": ledger}).fetchone()
+    if row is None:
+        return None
+    text, details, tx_hash, block_number = row
+    path = AnchorPath.parse(json.loads(bytes(details)))
+    return AnchoredCheckpoint(Checkpoint.parse(bytes(text).decode()), path, tx_hash, block_number)
+
+
+_FAILED = """
+SELECT proof_id FROM anchor_leaves JOIN proofs ON id = proof_id
+WHERE state = 'batched' AND batch_id IN (SELECT id FROM anchor_batches WHERE state = 'failed') AND revoked_at IS NULL
+"""
+_SHOW_PENDING = """
+UPDATE proofs SET anchor_status = 'pending', anchor_tx_hash = NULL, anchor_block = NULL, anchor_details = NULL
+"""
+_SHOW_RETRIED = f"{_SHOW_PENDING} WHERE anchor_status = 'failed' AND id IN ({_FAILED})"
+_RETRY = f"UPDATE anchor_leaves SET state = 'queued', queued_at = :now, batch_id = NULL WHERE proof_id IN ({_FAILED})"  # noqa: S608
+_SHOW_BACKFILLED = f"{_SHOW_PENDING} WHERE id = :id AND anchor_status = 'pre-phase7'"
+
+
+def _retry(transaction: Transaction, now: datetime) -> int:
+    """Queues the leaves of all failed batches again; how many."""
+    transaction.execute(_SHOW_RETRIED)
+    return transaction.execute(_RETRY, {"now": micros(now)}).rowcount
+
+
+def _backfill(transaction: Transaction, now: datetime, limit: int) -> int:
+    """Queues the oldest proofs from before anchoring existed; how many."""
+    proofs = oldest_unanchored(transaction, limit)
+    for proof in proofs:
+        if transaction.execute(_SHOW_BACKFILLED, {"id": proof.id}).rowcount:
+            add_leaf(transaction, proof, now)
+    return len(proofs)
+
 
 LEASE: Final = timedelta(seconds=15)
 
@@ -188,13 +232,13 @@ class StoredOutbox:
         return found.get(proof_id)
 
     async def anchored_checkpoint(self, ledger: str) -> AnchoredCheckpoint | None:
-        return await self._database.read(lambda reading: anchor_checkpoints.newest(reading, ledger))
+        return await self._database.read(lambda reading: _newest_checkpoint(reading, ledger))
 
     async def retry(self, now: datetime) -> int:
-        return await self._database.write(lambda transaction: anchor_retries.retry(transaction, now))
+        return await self._database.write(lambda transaction: _retry(transaction, now))
 
     async def backfill(self, now: datetime, limit: int) -> int:
-        return await self._database.write(lambda transaction: anchor_retries.backfill(transaction, now, limit))
+        return await self._database.write(lambda transaction: _backfill(transaction, now, limit))
 
     def _show(self, transaction: Transaction, before: Batch, after: Batch) -> None:
         """The receipts of its proofs; those that are pending read their batch."""

@@ -1,52 +1,89 @@
-"""Proofs in the store. Rows are added by the transaction that ends an invocation (``invocations.py``), never alone."""
+"""Proofs in the store, their receipts, and the leaves that their transactions queue and revoke in the outbox of anchoring.
+
+Rows are added by the transaction that ends an invocation (``invocations.py``), never alone. What is decided of an anchor stands in the
+proof's own row; while it is pending, transaction and block are those of its batch, so that a step of a batch on its way is one row and
+not ten thousand. A revoked one reads its batch too, which goes on without it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-import orjson
-
+from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.proof import ZkProof
-from identity_core.ports.proofs import ProofRevocation, StoredProof
-from identity_core.store.anchor_leaves import add_leaf, revoke_leaf
-from identity_core.store.anchors import BLOCK, TX_HASH
-from identity_core.store.times import micros, moment
+from identity_core.domain.ledger.anchor_proof import proof_commitment
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.store.records import Table
 
-_NAMES: Final = (
-    "id",
-    "delegation_id",
-    "holder",
-    "agent",
-    "credential_id",
-    "issuer",
-    "schema_id",
-    "predicate",
-    "proof",
-    "salt",
-    "ibct_id",
-    "nonce",
-    "created_at",
-    "expires_at",
-    "caller",
-    "challenge",
-    "domain",
-    "revoked_at",
-    "revoked_by",
-    "revocation_reason",
-    "anchor_status",
-    "anchor_tx_hash",
-    "anchor_block",
-    "anchor_revoked_block",
-    "anchor_details",
+_OF_BATCH = """
+CASE WHEN anchor_status IN ('pending', 'revoked') THEN
+(SELECT {} FROM anchor_batches WHERE anchor_batches.id = (SELECT batch_id FROM anchor_leaves WHERE proof_id = proofs.id))
+ELSE {} END
+"""
+TX_HASH: Final = _OF_BATCH.format("tx_hash", "anchor_tx_hash")
+BLOCK: Final = _OF_BATCH.format("block", "anchor_block")
+"""What to select of ``proofs`` for a receipt."""
+
+_RECEIPTS = f"SELECT id, anchor_status, {TX_HASH}, {BLOCK}, anchor_revoked_block FROM proofs"  # noqa: S608  (its own text)
+
+
+def anchors_of(transaction: Transaction, proof_ids: Collection[str | None]) -> Mapping[str, Anchor]:
+    """The receipts of those proofs that are stored and have one, in one statement."""
+    names = {f"id{number}": each for number, each in enumerate(sorted({one for one in proof_ids if one}))}
+    if not names:
+        return {}
+    # Nothing but the names of parameters goes into the text.
+    wanted = ", ".join(f":{name}" for name in names)
+    rows = transaction.execute(f"{_RECEIPTS} WHERE anchor_status IS NOT NULL AND id IN ({wanted})", names).fetchall()
+    return {row[0]: _anchor(*row[1:]) for row in rows}
+
+
+def _anchor(status: str, tx_hash: Any, block: int | None, revoked_block: int | None) -> Anchor:
+    return Anchor(AnchorStatus(status), tx_hash, block, revoked_block)
+
+
+_ADD_LEAF = """
+INSERT INTO anchor_leaves (proof_id, commitment, queued_at, state) VALUES (:proof_id, :commitment, :queued_at, 'queued')
+ON CONFLICT (proof_id) DO NOTHING
+"""
+# Not sealed yet: it never goes to a ledger, and nothing needs to be said there.
+_WITHDRAW = "UPDATE anchor_leaves SET state = 'revoked' WHERE proof_id = :proof_id AND state = 'queued'"
+_SHOW_WITHDRAWN = "UPDATE proofs SET anchor_status = 'revoked' WHERE id = :proof_id"
+# What failed is on no ledger, and is not tried again once its proof is revoked.
+_REVOKE_LEAF = """
+UPDATE anchor_leaves SET state = 'revoking' WHERE proof_id = :proof_id AND state = 'batched'
+AND batch_id IN (SELECT id FROM anchor_batches WHERE state <> 'failed')
+"""
+
+
+def add_leaf(transaction: Transaction, proof: StoredProof, now: datetime) -> None:
+    """Queues the commitment to a proof."""
+    row = {"commitment": proof_commitment(proof.proof, proof.salt), "queued_at": micros(now)}
+    transaction.execute(_ADD_LEAF, {"proof_id": proof.id, **row})
+
+
+def revoke_leaf(transaction: Transaction, proof_id: str) -> None:
+    """Begins to take the anchor of a proof back, if it has one. A second time changes nothing."""
+    if transaction.execute(_WITHDRAW, {"proof_id": proof_id}).rowcount:
+        transaction.execute(_SHOW_WITHDRAWN, {"proof_id": proof_id})
+    else:
+        transaction.execute(_REVOKE_LEAF, {"proof_id": proof_id})
+
+
+_TABLE: Final = Table(
+    "proofs",
+    StoredProof,
+    extra=("id",),
+    spread={
+        "revocation": ("revoked_at", "revoked_by", "revocation_reason"),
+        "anchor": ("anchor_status", "anchor_tx_hash", "anchor_block", "anchor_revoked_block"),
+    },
+    shown={"anchor_tx_hash": TX_HASH, "anchor_block": BLOCK},
 )
-# Only names of this file are put into SQL.
-_INSERT = f"INSERT INTO proofs ({', '.join(_NAMES)}) VALUES (:{', :'.join(_NAMES)})"  # noqa: S608
-_SHOWN = {"anchor_tx_hash": TX_HASH, "anchor_block": BLOCK}
-_SELECT = f"SELECT {', '.join(_SHOWN.get(name, name) for name in _NAMES)} FROM proofs"  # noqa: S608
+_SELECT = _TABLE.select
 _GET = f"{_SELECT} WHERE id = :id"
 _UNANCHORED = (
     f"{_SELECT} WHERE anchor_status = 'pre-phase7' AND revoked_at IS NULL ORDER BY created_at, id LIMIT :limit"
@@ -84,7 +121,7 @@ class StoredProofs:
             parameters |= {"at": micros(before[0]), "id": before[1]}
         sql = _SELECT + (f" WHERE {' AND '.join(where)}" if where else "") + _LAST
         rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [_proof(row) for row in rows]
+        return [_TABLE.read(row) for row in rows]
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
         parameters = {
@@ -115,95 +152,16 @@ class StoredProofs:
 def find_proof(transaction: Transaction, proof_id: str) -> StoredProof | None:
     """The proof with this id, or None."""
     row = transaction.execute(_GET, {"id": proof_id}).fetchone()
-    return None if row is None else _proof(row)
+    return None if row is None else _TABLE.read(row)
 
 
 def oldest_unanchored(transaction: Transaction, limit: int) -> Sequence[StoredProof]:
     """Proofs from before anchoring existed that are not revoked."""
-    return [_proof(row) for row in transaction.execute(_UNANCHORED, {"limit": limit}).fetchall()]
+    return [_TABLE.read(row) for row in transaction.execute(_UNANCHORED, {"limit": limit}).fetchall()]
 
 
 def add_proof(transaction: Transaction, proof: StoredProof) -> None:
     """Inserts the row of a new proof; where ``anchor`` is pending, also that of the outbox which the anchoring worker reads."""
-    anchor, revocation = proof.anchor, proof.revocation
-    if anchor is not None and anchor.status is AnchorStatus.PENDING:
+    if proof.anchor is not None and proof.anchor.status is AnchorStatus.PENDING:
         add_leaf(transaction, proof, proof.created_at)
-    transaction.execute(
-        _INSERT,
-        {
-            "id": proof.id,
-            "delegation_id": proof.delegation_id,
-            "holder": proof.holder,
-            "agent": proof.agent,
-            "credential_id": proof.credential_id,
-            "issuer": proof.issuer,
-            "schema_id": proof.schema_id,
-            "predicate": orjson.dumps(dict(proof.predicate)),
-            "proof": _zk_proof_json(proof.proof),
-            "salt": proof.salt,
-            "ibct_id": proof.ibct_id,
-            "nonce": proof.nonce,
-            "created_at": micros(proof.created_at),
-            "expires_at": micros(proof.expires_at),
-            "caller": proof.caller,
-            "challenge": proof.challenge,
-            "domain": proof.domain,
-            "revoked_at": None if revocation is None else micros(revocation.at),
-            "revoked_by": None if revocation is None else revocation.by,
-            "revocation_reason": None if revocation is None else revocation.reason,
-            "anchor_status": None if anchor is None else anchor.status.value,
-            "anchor_tx_hash": None if anchor is None else anchor.tx_hash,
-            "anchor_block": None if anchor is None else anchor.block_number,
-            "anchor_revoked_block": None if anchor is None else anchor.revoked_block,
-            "anchor_details": proof.anchor_details,
-        },
-    )
-
-
-def _proof(row: Any) -> StoredProof:
-    value = dict(zip(_NAMES, row, strict=True))
-    revoked_at, status = value["revoked_at"], value["anchor_status"]
-    details = value["anchor_details"]
-    return StoredProof(
-        proof=_zk_proof(bytes(value["proof"])),
-        delegation_id=value["delegation_id"],
-        holder=value["holder"],
-        agent=value["agent"],
-        credential_id=value["credential_id"],
-        issuer=value["issuer"],
-        schema_id=value["schema_id"],
-        predicate=orjson.loads(bytes(value["predicate"])),
-        salt=bytes(value["salt"]),
-        ibct_id=value["ibct_id"],
-        nonce=value["nonce"],
-        created_at=moment(value["created_at"]),
-        expires_at=moment(value["expires_at"]),
-        caller=value["caller"],
-        challenge=value["challenge"],
-        domain=value["domain"],
-        revocation=None
-        if revoked_at is None
-        else ProofRevocation(moment(revoked_at), value["revoked_by"], value["revocation_reason"]),
-        anchor=None
-        if status is None
-        else Anchor(
-            AnchorStatus(status), value["anchor_tx_hash"], value["anchor_block"], value["anchor_revoked_block"]
-        ),
-        anchor_details=None if details is None else bytes(details),
-    )
-
-
-def _zk_proof_json(proof: ZkProof) -> bytes:
-    return orjson.dumps(
-        {
-            "proof": proof.proof,
-            "publicSignals": proof.public_signals,
-            "predicateType": proof.predicate_type,
-            "proofId": proof.proof_id,
-        }
-    )
-
-
-def _zk_proof(octets: bytes) -> ZkProof:
-    value = orjson.loads(octets)
-    return ZkProof(value["proof"], tuple(value["publicSignals"]), value["predicateType"], value["proofId"])
+    transaction.execute(_TABLE.insert, _TABLE.write(proof, id=proof.id))

@@ -13,13 +13,14 @@ from typing import Final
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import Suspicion
-from identity_core.store.times import micros, moment
+from identity_core.store.records import Table
 
-# What waits for the table; whoever spoils more rows within a second is found out by their audit.
+# What waits for the table; a thief who spoils more rows within a second is found out by their audit.
 NOTED: Final = 10_000
 
-_INSERT = "INSERT INTO quarantined_dids (did, reason, since) VALUES (:did, :reason, :since) ON CONFLICT DO NOTHING"
-_LIST = "SELECT did, reason, since FROM quarantined_dids WHERE did > :after ORDER BY did LIMIT :limit"
+_TABLE = Table("quarantined_dids", Suspicion)
+_INSERT = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
+_LIST = f"{_TABLE.select} WHERE did > :after ORDER BY did LIMIT :limit"
 _KNOWN = "SELECT 1 FROM quarantined_dids WHERE did = :did"
 _COUNT = "SELECT count(*) FROM quarantined_dids"
 _RELEASE = "DELETE FROM quarantined_dids WHERE did = :did"
@@ -53,7 +54,7 @@ class QuarantinedDids:
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
         parameters = {"after": after, "limit": limit}
         rows = await self._database.read(lambda transaction: transaction.execute(_LIST, parameters).fetchall())
-        return [Suspicion(did, reason, moment(since)) for did, reason, since in rows]
+        return [_TABLE.read(row) for row in rows]
 
     async def count(self) -> int:
         stored: int = await self._database.read(lambda transaction: transaction.execute(_COUNT).fetchone()[0])
@@ -70,4 +71,4 @@ def _stored(transaction: Transaction, dids: Iterable[str]) -> set[str]:
 
 def _add(transaction: Transaction, found: Sequence[Suspicion]) -> None:
     for one in found:
-        transaction.execute(_INSERT, {"did": one.did, "reason": one.reason, "since": micros(one.since)})
+        transaction.execute(_INSERT, _TABLE.write(one))

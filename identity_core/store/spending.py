@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from identity_core.codec.times import micros
 from identity_core.database import Transaction
-from identity_core.domain.delegation import Suspension
+from identity_core.domain.delegations.delegation import Suspension
 from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
@@ -24,8 +25,7 @@ from identity_core.errors import (
     IdentityError,
     JsonValue,
 )
-from identity_core.ports.invocations import Consumption, Disclosure, Invocation
-from identity_core.store.times import micros
+from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 
 ACTIVE: Final = "active"
 REMEDIES: Final = (
@@ -108,7 +108,7 @@ def limited(transaction: Transaction, spending: Consumption) -> IdentityError | 
     about: dict[str, object] = {"credential_id": spending.credential_id, "attribute": question.attribute}
     if question.since is not None:
         transaction.execute(_FORGET_DISCLOSURES, about | {"since": micros(question.since)})
-    # All agents together: whoever splits a search over many delegations meets the same limit.
+    # All agents together: anyone who splits a search over many delegations meets the same limit.
     if not _may_ask(transaction, _DISCLOSURES, about, question, question.most):
         return DisclosureLimit(details={"of": "credential", "maxThresholds": question.most, "remedies": [*REMEDIES]})
     return None

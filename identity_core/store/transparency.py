@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 import orjson
 
 from identity_core.database import Database, Transaction
-from identity_core.domain.merkle.tiles import TileKey, edge_of, grown
-from identity_core.domain.merkle.tree import Frontier
-from identity_core.ports.transparency import Growth
+from identity_core.domain.ledger.tiles import TileKey, edge_of, grown
+from identity_core.domain.ledger.tree import Frontier
+from identity_core.ports.anchoring import Growth
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _LOCKED_HEAD = f"{_HEAD} FOR UPDATE"

@@ -7,26 +7,22 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.domain.history import state_from_json, state_to_json
+from identity_core.codec.times import micros, moment
+from identity_core.domain.dids.state import state_from_json, state_to_json
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store.row_mac import RowMac, version_octets
-from identity_core.store.times import micros, moment
 
 VERSIONS: Final = b"identity did_versions v1"
 NAMES: Final = (
     *("did", "version_id", "printed_second", "sequence", "block_number", "recorded_at", "transaction_hash"),
     *("state", "document", "changes", "key_id", "owner"),
 )
-SELECT: Final = """
-SELECT did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, document, changes, key_id, owner, mac
-FROM did_versions
-"""
-INSERT: Final = """
-INSERT INTO did_versions (did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state,
-document, changes, key_id, owner, mac) VALUES (:did, :version_id, :printed_second, :sequence, :block_number, :recorded_at,
-:transaction_hash, :state, :document, :changes, :key_id, :owner, :mac) ON CONFLICT DO NOTHING
-"""
+_COLUMNS: Final = (*NAMES, "mac")
+SELECT: Final = f"SELECT {', '.join(_COLUMNS)} FROM did_versions"  # noqa: S608 - made of constants
+INSERT: Final = (
+    f"INSERT INTO did_versions ({', '.join(_COLUMNS)}) VALUES (:{', :'.join(_COLUMNS)}) ON CONFLICT DO NOTHING"  # noqa: S608
+)
 
 # The columns in the order of ``NAMES``; what is read has the tag behind them.
 Row = tuple[Any, ...]

@@ -11,7 +11,7 @@ from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.token_bucket import TokenBucketStorage
 
-# A shared store that needs longer is worth less than the local bucket (contract.md §3: at most 60 ms a request).
+# A shared store that needs longer is worth less than the local bucket (openapi/DECISIONS.md §3.6: at most 60 ms a request).
 DEADLINE_SECONDS = 0.05
 
 

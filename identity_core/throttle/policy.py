@@ -1,4 +1,4 @@
-"""Whose bucket pays for a request, and what the answer says about it (contract.md §3, "Limits").
+"""Whose bucket pays for a request, and what the answer says about it (openapi/DECISIONS.md §3.6).
 
 An API key draws on a bucket of its own rate and burst; a DID that has signed in on one of its own; a stranger on that of his
 address, an IPv6 address by its /64, because a household has 2^64 of them; the challenge endpoint on a smaller one of the address.
@@ -16,8 +16,8 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
 
-from identity_core.domain.caller import ApiKey
-from identity_core.domain.did import Did
+from identity_core.domain.callers import ApiKey
+from identity_core.domain.dids.did import Did
 from identity_core.errors import RateLimited
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
 

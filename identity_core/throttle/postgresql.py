@@ -50,7 +50,7 @@ _SWEEP_EVERY = 4096
 class TokenBucketPostgresqlStorage(TokenBucketStorage):
     """One row a key. ``uri`` is ``async+tokenbucket+postgresql://…``. Belongs to one event loop.
 
-    A statement that nobody waits for any more keeps its connection until the server has answered, so a server that
+    A statement that no one waits for any more keeps its connection until the server has answered, so a server that
     hangs is asked ``connections`` times at most.
     """
 
@@ -62,7 +62,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
     def __init__(self, uri: str, wrap_exceptions: bool = False, *, connections: int = 4) -> None:
         super().__init__(uri, wrap_exceptions)
         self._url = uri.removeprefix("async+tokenbucket+")
-        # A place without a connection is None; whoever takes it connects. Last in, first out: who does not need
+        # A place without a connection is None; the task that takes it connects. Last in, first out: who does not need
         # several connections does not open them.
         self._places: asyncio.Queue[psycopg.AsyncConnection[Any] | None] = asyncio.LifoQueue()
         for _ in range(connections):
@@ -87,7 +87,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
             return spending.refused(spending.capacity) if cost else spending.allowed(0)
         debt = max(row[1], 0)
         if debt > spending.capacity:
-            # Nobody can owe that much: the clock has stepped back. The bucket is empty from now on.
+            # No one can owe that much: the clock has stepped back. The bucket is empty from now on.
             await self._ask(_EMPTY, parameters)
             debt = spending.capacity
         return spending.allowed(debt) if row[0] else spending.refused(debt)
@@ -105,7 +105,7 @@ class TokenBucketPostgresqlStorage(TokenBucketStorage):
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
         if not task.cancelled():
-            # Looked at, because nobody else will if the caller has gone.
+            # Looked at, because no one else will if the caller has gone.
             task.exception()
 
     async def _run(self, sql: str, parameters: dict[str, Any]) -> Any:

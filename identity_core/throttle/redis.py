@@ -20,7 +20,7 @@ from redis.exceptions import NoScriptError, RedisError
 from identity_core.throttle.token_bucket import BucketDebit, Decision, TokenBucketStorage
 
 ANSWER_SECONDS = 0.05
-# A connection may need a TLS handshake across a continent. Nobody waits that long for a decision (``fallback``).
+# A connection may need a TLS handshake across a continent. No one waits that long for a decision (``fallback``).
 CONNECT_SECONDS = 2.0
 _PREFIX = "identity:bucket:"
 _MICROSECONDS = 1_000_000
@@ -87,7 +87,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
         return (RedisError, OSError)
 
     async def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Decision:
-        """See ``TokenBucketSupport``. Whoever stops waiting has spent his token all the same."""
+        """See ``TokenBucketSupport``. A caller who stops waiting has spent the token all the same."""
         spending = BucketDebit.of(rate, burst, cost, _MICROSECONDS)
         answer: asyncio.Future[tuple[int, int]] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(_PREFIX + key, spending.capacity, spending.cost, answer))
@@ -157,4 +157,7 @@ class TokenBucketRedisStorage(TokenBucketStorage):
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.wait([self._sender])
+        # Of a sender that had not begun.
+        for each in self._waiting:
+            each.answer.cancel()
         await self._client.aclose(close_connection_pool=True)

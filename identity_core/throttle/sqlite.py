@@ -102,7 +102,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
             row = execute(_LOOK, parameters).fetchone()
             debt = 0 if row is None else max(row[0] - self._now(), 0)
             if debt > spending.capacity:
-                # Nobody can owe that much: the clock has begun anew. The bucket is empty from now on.
+                # No one can owe that much: the clock has begun anew. The bucket is empty from now on.
                 execute(_EMPTY, parameters)
                 debt = spending.capacity
         return spending.refused(debt) if cost else spending.allowed(debt)
@@ -118,7 +118,7 @@ class TokenBucketSqliteStorage(TokenBucketStorage):
         self._until_sweep = _SWEEP_EVERY
         page = self._connection.execute(_PAGE, {"after": self._swept_to, "size": _SWEEP_PAGE}).fetchall()
         if page:
-            last = page[-1][0]
+            (last,) = page[-1]
             self._connection.execute(_SWEEP, {"after": self._swept_to, "last": last})
         self._swept_to = last if len(page) == _SWEEP_PAGE else ""
 

@@ -24,7 +24,7 @@ from collections.abc import Coroutine
 from math import ceil
 from typing import Any, NamedTuple, cast
 
-from limits.aio.storage.base import Storage, _wrap_errors
+from limits.aio.storage.base import Storage
 from limits.aio.strategies import STRATEGIES, RateLimiter
 from limits.limits import RateLimitItem, RateLimitItemPerSecond
 from limits.util import WindowStats
@@ -72,10 +72,6 @@ class BucketDebit(NamedTuple):
 class TokenBucketSupport(ABC):
     """An asynchronous ``limits`` storage that keeps token buckets."""
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
-        cls.acquire_token_bucket = _wrap_errors(cls.acquire_token_bucket)  # type: ignore[method-assign, assignment]
-        super().__init_subclass__(**kwargs)
-
     @abstractmethod
     def acquire_token_bucket(self, key: str, rate: float, burst: int, cost: int = 1) -> Coroutine[Any, Any, Decision]:
         """Spends ``cost`` tokens of the bucket ``key``, which holds ``burst`` and gains ``rate`` a second.
@@ -85,7 +81,8 @@ class TokenBucketSupport(ABC):
 
 
 class TokenBucketStorage(Storage, TokenBucketSupport):
-    """A ``limits`` storage that keeps token buckets and nothing else: it refuses to count windows."""
+    """A ``limits`` storage that keeps token buckets and nothing else: it refuses to count windows. ``wrap_exceptions`` of the library
+    does not reach ``acquire_token_bucket``, which raises ``base_exceptions`` as they are."""
 
     STORAGE_SCHEME: list[str] | None = None
 

@@ -1,1 +1,1 @@
-"""The code behind each operation: a folder a noun, a file a verb, one frozen dataclass with one ``__call__``."""
+"""The code behind each operation: a folder a noun, in it a file a stage of life, one frozen dataclass an operation."""

@@ -1,7 +1,7 @@
 """What a process does beside its requests: one task that takes step after step, from ``begin`` to ``close``.
 
 A refusal is told once for each new reason and tried again; a fault of ours ends the task, with an alarm. Left out: waiting longer
-after each failure. The steps are cheap, and whoever mends the cause wants to see it within a second.
+after each failure. The steps are cheap, and an operator who mends the cause wants to see it within a second.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ log = logging.getLogger("identity")
 
 @dataclass(slots=True)
 class Repeating(ABC):
-    """Whoever is one says what ``step`` does, and with which words ``complaint`` begins the line that tells why it fails."""
+    """A subclass says what ``step`` does, and with which words ``complaint`` begins the line that tells why it fails."""
 
     complaint: ClassVar[str]
     interval_seconds: ClassVar[float] = 1.0
 
     hindrance: Callable[[], IdentityError | None] = field(default=lambda: None, init=False)
-    """What keeps it from its steps for now, set by whoever knows."""
+    """What keeps it from its steps for now, set by the code that knows."""
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _refusal: str = field(default="", init=False)
 

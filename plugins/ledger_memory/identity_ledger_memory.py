@@ -1,6 +1,6 @@
 """The ledger ``memory``: a list. Everything is gone when the process ends, so it is for tests and for trying things out.
 
-The smallest ledger that passes the conformance kit, and so the place to begin for whoever writes one. It serves one
+The smallest ledger that passes the conformance kit, and so the place to begin for anyone who writes one. It serves one
 process and one event loop; nothing here awaits, which is why nothing here locks.
 """
 

@@ -70,7 +70,7 @@ class Flood:
                     while await self._exchange(reader, writer):
                         pass
             except (OSError, asyncio.IncompleteReadError):
-                # Whoever floods is cut off or refused, and comes again.
+                # A client that floods is cut off or refused, and comes again.
                 await asyncio.sleep(self.pause)
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
-from identity_core.domain import evidence, history
-from identity_core.domain.change import (
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Authorization,
@@ -20,10 +21,10 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.evolution import Rules
-from identity_core.domain.history import DidState
-from identity_core.domain.log import change_json, entry
-from identity_core.domain.log.chain import Chain
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log import change_json, entry
+from identity_core.domain.dids.log.chain import Chain
+from identity_core.domain.dids.state import DidState
 
 LOG_KEY = WalletSigner("log key")
 MINUTE = timedelta(minutes=1)

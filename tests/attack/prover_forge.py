@@ -17,7 +17,7 @@ from identity_prover_bbs.generators import generators
 from identity_prover_bbs.prover import Proving, predicate_type
 from identity_prover_bbs.relation import Relation
 
-from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.octets import (
     calculate_challenge,
@@ -28,7 +28,7 @@ from identity_core.crypto.bbs.octets import (
 )
 from identity_core.crypto.bbs.suite import RandomScalars, ciphersuite
 from identity_core.crypto.bls12381 import ORDER, select
-from identity_core.domain.proof import PresentedProof, ZkProof, public_signals
+from identity_core.domain.proofs.proof import PresentedProof, ZkProof, public_signals
 from identity_core.errors import ProofInvalid
 
 ISSUER = BbsIssuer()

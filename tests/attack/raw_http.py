@@ -1,4 +1,4 @@
-"""Octets over a socket, as no HTTP library would send them, and the corpus of reliability-ux.md §2.3 (B2)."""
+"""Octets over a socket, as no HTTP library would send them, and a corpus of requests that are none."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ CHUNKED = (
 
 @pytest.fixture(scope="module", params=["1", "2"], ids=["1_process", "2_processes"])
 def hasty(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
-    """A server that waits for nobody."""
+    """A server that waits for no one."""
     with local_server("--workers", request.param, environment={**GENEROUS, **SHORT}) as server:
         yield server
 
@@ -226,21 +226,18 @@ def test_who_does_not_read_is_cut_off(hasty: LocalServer) -> None:
     assert 30 * len(exchange(address_of(hasty.url), request("GET", "/openapi.json")).body) > 4 * MEBIBYTE
 
 
-def test_thousands_of_requests_in_one_go_are_not_all_worked_on(door: Address) -> None:
-    told = set()
-    for _ in range(5):
-        with connected(door) as connection:
-            pour(connection, [request("GET", "/nowhere") * 10_000])
-            answers = read_to_the_end(connection)
-        seen = statuses(answers)
-        assert set(seen) <= {404, 429}
-        assert 1 <= len(seen) <= 40
-        # A connection that is closed over unread octets is reset, which may take the last answer away with it.
-        told.add(seen[-1])
-        if seen[-1] == 429:
-            assert code_of(answers) == "RATE_LIMITED"
-            break
-    assert 429 in told
+@pytest.mark.parametrize("number", [100, 10_000])
+def test_thousands_of_requests_in_one_go_are_not_all_worked_on(door: Address, number: int) -> None:
+    with connected(door) as connection:
+        pour(connection, [request("GET", "/nowhere") * number])
+        answers = read_to_the_end(connection)
+    seen = statuses(answers)
+    assert set(seen) <= {404, 429}
+    assert 1 <= len(seen) <= 40
+    # A connection that is closed over unread octets is reset, which may take the last answer of the 10,000 away with it.
+    if number == 100:
+        assert seen[-1] == 429
+        assert code_of(answers) == "RATE_LIMITED"
 
 
 def test_thirty_requests_in_one_go_are_answered_in_order(door: Address) -> None:

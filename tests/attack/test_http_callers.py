@@ -6,6 +6,7 @@ numbers.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,7 +15,9 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPException
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -36,6 +39,7 @@ from tests.attack.stranger import (
     header,
     public,
     recovery_body,
+    rounds,
     service,
 )
 from tests.fault import service_process
@@ -47,7 +51,7 @@ MINE: Any = [{"name": "age", "type": "integer"}]
 
 
 def own_did_key(wire: Wire) -> Holder:
-    """A did:key that somebody made at home, and told nobody of."""
+    """A did:key that somebody made at home, and told no one of."""
     key = SigningKey.generate()
     return Holder(wire, f"did:key:{public(key)}", key, None, {})
 
@@ -80,7 +84,7 @@ def test_a_did_that_somebody_made_at_home_gets_no_challenge_and_no_token(either:
     assert mallory.resolve().status == 200
     for purpose in (None, "token", "delegate", "credential", "read"):
         assert mallory.ask(purpose).outcome == (404, "DID_NOT_FOUND")
-    # Whoever guesses the form of a challenge signs what he likes.
+    # Anyone who guesses the form of a challenge signs what he likes.
     ends = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 200))
     for text in (
         f"didauth:v1 {either.wire.url} {mallory.did} token {body_hash({})} {base64url(bytes(32))} {ends}",
@@ -97,7 +101,7 @@ def test_a_did_that_somebody_made_at_home_gets_no_challenge_and_no_token(either:
 
 
 def test_a_did_key_that_was_registered_signs_in(either: Target) -> None:
-    """By whoever has an API key; its holder keeps the private key."""
+    """By anyone who has an API key; its holder keeps the private key."""
     mallory = own_did_key(either.wire)
     key = {
         "type": "Ed25519VerificationKey2020",
@@ -321,6 +325,68 @@ def test_octets_count_and_a_kept_answer_counts_as_well(tmp_path: Path) -> None:
         assert counts[ivo.did] == 40_000 // (2 * (size + 1024))
 
 
+def test_what_writes_nothing_costs_nothing(tmp_path: Path) -> None:
+    """Malformed requests and answers that are given again. What the handler refuses leaves a line in the audit log, and counts."""
+    limits = {"IDENTITY_QUOTA_DAY_RECORDS": "3", "IDENTITY_QUOTA_DID_RECORDS": "2"}
+    with service_process.service(tmp_path / "data", environment=limits) as running:
+        hana = running.stranger.holder()
+        for body in ({}, {"attributes": "none"}, {"attributes": MINE, "more": 1}):
+            for _ in range(2):
+                assert _register(hana, body, {}).outcome == (400, "INVALID_REQUEST")
+        keyed = {"Idempotency-Key": str(uuid.uuid4())}
+        answers = [post(hana, "/credential-schemas", "credential", {"attributes": MINE}, **keyed) for _ in range(6)]
+        assert {(answer.status, answer.body) for answer in answers} == {(201, answers[0].body)}
+        assert post(hana, "/delegations", "delegate", delegation(hana, "nobody")).outcome == (400, "INVALID_DID")
+        assert _register(hana, {"attributes": MINE}, {}).status == 201
+        last = _register(hana, {"attributes": MINE}, {})
+        assert (last.outcome, last.json["error"]["details"]["quota"]) == (FULL, "did in a day")
+        with closing(sqlite3.connect(f"file:{tmp_path}/data/identity.sqlite?mode=ro", uri=True)) as database:
+            (kept,) = database.execute("SELECT records FROM usage WHERE day = 0").fetchone()
+            lines = database.execute("SELECT line FROM audit_lines").fetchall()
+        assert kept == 2
+        refused = [line for (line,) in lines if json.loads(line)["outcome"] == "refused"]
+        assert len(refused) == 1, "who is full leaves no line, or there would be no end of them"
+
+
+def test_no_kill_gets_a_did_past_its_quota(tmp_path: Path) -> None:
+    """What is counted is counted before it is stored: killed between the two, a DID has at most less."""
+    kills = rounds(3)
+    limits = {"IDENTITY_QUOTA_DID_RECORDS": str(100 * kills)}
+    people: list[Holder] = []
+    with service_process.kept_port() as port:
+        for _ in range(kills):
+            running = service_process.start(tmp_path / "data", "--port", str(port), environment=limits)
+            people = people or [running.stranger.holder(), running.stranger.holder()]
+            threads = [Thread(target=_write_on, args=(running, *people)) for _ in range(4)]
+            before = rows(tmp_path / "data", "delegations")
+            for thread in threads:
+                thread.start()
+            service_process.eventually(
+                lambda before=before: rows(tmp_path / "data", "delegations") >= before + 6, "something is written"
+            )
+            running.kill()
+            for thread in threads:
+                thread.join()
+            running.wire.close()
+        with service_process.service(tmp_path / "data", "--port", str(port), environment=limits) as running:
+            hana, aki = people
+            while (outcome := post(hana, "/delegations", "delegate", delegation(hana, aki.did)).outcome) != FULL:
+                assert outcome == (201, None)
+    stored = rows(tmp_path / "data", "delegations")
+    # Of each of the four writers a kill may cost one that was counted and not stored.
+    assert 100 * kills - 4 * kills <= stored <= 100 * kills
+
+
+def _write_on(running: Running, hana: Holder, aki: Holder) -> None:
+    """Until the service is gone."""
+    wire = Wire(running.wire.url)
+    mine = Holder(wire, hana.did, hana.key, hana.recovery, hana.created)
+    with contextlib.suppress(OSError, EOFError, HTTPException, RuntimeError):
+        while post(mine, "/delegations", "delegate", delegation(hana, aki.did)).status in (201, 401):
+            pass
+    wire.close()
+
+
 def _register(who: Holder, body: Any, more: dict[str, str]) -> Answer:
     keyed = {name: str(uuid.uuid4()) for name in more}
     return post(who, "/credential-schemas", "credential", body, **keyed)
@@ -350,7 +416,7 @@ def test_nobody_takes_the_name_of_another(either: Target) -> None:
         body = {"id": name, "attributes": MINE}
         answer = post(mallory, "/credential-schemas", "credential", body)
         assert answer.outcome == (403, "FORBIDDEN"), name
-        # So the name is still there for whoever has a right to it.
+        # So the name is still there for anyone who has a right to it.
     token = post(mallory, "/auth/token", "token", {}).json["access_token"]
     body = {"id": "https://www.w3.org/2018/credentials/v1", "attributes": MINE}
     answer = either.wire.call("POST", f"{PREFIX}/credential-schemas", body, {"Authorization": f"Bearer {token}"})

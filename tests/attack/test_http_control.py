@@ -1,6 +1,6 @@
 """Who may still sign: keys in grace, after it, removed, spent, of another kind or under the other scheme.
 
-did-lifecycle.md §5.1 and §5.7; contract.md §2, "rotate" and "recover".
+openapi/DECISIONS.md §2.10.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,
@@ -101,7 +101,7 @@ def test_a_key_that_was_rotated_at_once_or_removed_is_nothing(target: Target) ->
 
 
 def test_an_old_key_never_comes_back(target: Target) -> None:
-    """Forward security: whoever finds an old private key must not be able to have it registered again."""
+    """Forward security: anyone who finds an old private key must not be able to have it registered again."""
     hana = target.stranger.holder()
     first_recovery = hana.recovery
     assert first_recovery is not None
@@ -134,7 +134,7 @@ def test_keys_of_other_purposes_do_not_authenticate(target: Target) -> None:
     others = [keys["keyAgreement"], keys["assertionMethod"], *keys.get("additional", [])]
     assert len(others) == 3
     for other in others:
-        # The bytes of the X25519 key make a fine Ed25519 seed; nobody registered the key that follows from it.
+        # The bytes of the X25519 key make a fine Ed25519 seed; no one registered the key that follows from it.
         assert hana.act("update", service(), key=signing_key(other["privateKey"])).outcome == FAILED
 
 

@@ -1,6 +1,6 @@
 """Credentials: two on one request, API keys in the place of signatures, headers that only look right, scopes.
 
-did-lifecycle.md §5.9; reliability-ux.md §2.4, A5 and A6; contract.md §3, "API keys".
+openapi/DECISIONS.md §3.2, §3.3, §3.4.
 """
 
 from __future__ import annotations

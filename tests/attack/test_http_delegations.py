@@ -136,7 +136,7 @@ WHERE id = ?""",
 def test_what_was_written_past_the_service_is_not_used(target: Target, dimension: str) -> None:
     hana, aki, ben, _, child = passed_on(target)
     cleo = target.stranger.holder()
-    # Whoever is the agent of the row after the change is the one who tries to use it.
+    # The agent of the row after the change tries to use it.
     by, holder = (aki if dimension == "agent" else ben), (ben if dimension == "holder" else hana)
     body = terms(holder, cleo, parentId=child, maxDepth=0, expiresAt=later(HOUR), maxUses=1)
     assert ask(ben, "GET", f"/delegations/{child}").status == 200
@@ -169,7 +169,7 @@ def test_what_hangs_under_the_revoked_is_dead_at_once(target: Target) -> None:
 
 def test_many_revocations_are_one(target: Target) -> None:
     hana, aki, _, root, _ = passed_on(target)
-    # Eight that say the same at once: each names a challenge that nobody else gets.
+    # Eight that say the same at once: each names a challenge that no one else gets.
     headers = [by_name(who, "delegate", {}) for who in (hana, aki) * 8]
 
     def revoke(one: dict[str, str]) -> Callable[[], Answer]:

@@ -1,6 +1,6 @@
 """What goes into a document: canonical forms, placeholders, endpoints, and identifiers as they come over the wire.
 
-did-lifecycle.md §5.4, §5.5 and §5.8. The corpus of bad requests as such is ``test_raw_socket``.
+openapi/DECISIONS.md §2.4, §2.12. The corpus of bad requests as such is ``test_raw_socket``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import LEAVE, PREFIX, Holder, add_key, header, public, service

@@ -1,6 +1,6 @@
 """Lock-out by a flood of challenges: whatever a stranger asks for, the owner gets in, and a bad attempt stays cheap.
 
-reliability-ux.md §2.4, A3. ``IDENTITY_ROUNDS`` multiplies the flood. What a bad attempt costs is printed; the limit that the
+openapi/DECISIONS.md §3.1. ``IDENTITY_ROUNDS`` multiplies the flood. What a bad attempt costs is printed; the limit that the
 test holds is counted in signatures that this machine could have verified instead, so that it is the same on a slow one.
 """
 
@@ -161,7 +161,7 @@ def test_challenges_are_limited_by_address() -> None:
     with local_server() as server:
         wire = Wire(server.url)
         hana = Stranger(wire, server.api_key).holder()
-        # Whoever asks faster than five times a second is refused at some time.
+        # Anyone who asks faster than five times a second is refused at some time.
         answers = [hana.ask() for _ in range(20)]
         while answers[-1].status == 200 and len(answers) < 1000:
             answers.append(hana.ask())

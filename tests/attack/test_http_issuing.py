@@ -16,7 +16,9 @@ from urllib.parse import quote
 import pytest
 
 from identity_core.codec import multibase
-from identity_core.domain import keys, schema_json, status_list
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import status_list
+from identity_core.domain.dids import keys
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     GENEROUS,
@@ -218,7 +220,7 @@ def test_two_spellings_of_one_text_are_one_value(office: Office) -> None:
     assert composed["credential"]["credentialSubject"]["income"] == "1.50"
 
 
-# The signature is the holder's: whoever has it proves with the credential, past every delegation
+# The signature is the holder's: anyone who has it proves with the credential, past every delegation
 
 
 def test_nobody_but_the_holder_is_shown_the_signature(office: Office) -> None:
@@ -310,7 +312,7 @@ def test_a_holder_does_not_import(office: Office) -> None:
         "verificationMethod": office.key_id,
         "signature": base64url(sign(schema, values, office.key())),
     }
-    # Whoever has seen a credential has its signature, and could have it stored for herself.
+    # Anyone who has seen a credential has its signature, and could have it stored for herself.
     mallory = office.stranger.holder()
     stolen = body | {"holderDid": mallory.did}
     assert ask(mallory, "POST", "/credentials/import", stolen).outcome == (403, "FORBIDDEN")

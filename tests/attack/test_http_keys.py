@@ -1,6 +1,6 @@
 """Keys that are weak, or that are not what they are said to be, at every entry where a key is registered.
 
-did-lifecycle.md §5.2 and §5.3. Entries: creation, addVerificationMethod, rotation, recovery, and the recovery keys.
+openapi/DECISIONS.md §2.4. Entries: creation, addVerificationMethod, rotation, recovery, and the recovery keys.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     Holder,

@@ -16,8 +16,8 @@ from nacl.signing import SigningKey
 
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec import multibase
-from identity_core.domain import keys
-from identity_core.domain.log import verify
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.stranger import PREFIX, Holder, Stranger, base64url, did_path, public
 
@@ -159,7 +159,7 @@ def reading(who: Holder) -> dict[str, str]:
 
 
 def test_a_did_key_is_its_key(target: Target, ivo: Holder) -> None:
-    """There is no place for a proof, and nothing to substitute: the DID of Ivo's key names Ivo's key and nobody."""
+    """There is no place for a proof, and nothing to substitute: the DID of Ivo's key names Ivo's key and no one."""
     his = {"type": BLS, "publicKeyMultibase": his_key(ivo), "purpose": ["assertionMethod"]}
     made = target.stranger.create({"method": "key", "options": {"publicKeys": [his]}})
     assert made.status == 201, made.body

@@ -1,6 +1,6 @@
 """Mixed writers on one DID: the chain has no gap, somebody is always in control, and the log verifies.
 
-did-lifecycle.md §5.7. With one process and with two; ``IDENTITY_ROUNDS`` sets how often.
+openapi/DECISIONS.md §2.9. With one process and with two; ``IDENTITY_ROUNDS`` sets how often.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
     LEAVE,

@@ -1,6 +1,6 @@
 """Canaries: no private key and no API key of a run shows in a file, a log, a metric or an error; and no log line is forged.
 
-reliability-ux.md §2.4, A8 and A9. The service runs with debug logging and plugins that break, so that failures talk.
+openapi/DECISIONS.md §5.1. The service runs with debug logging and plugins that break, so that failures talk.
 """
 
 from __future__ import annotations

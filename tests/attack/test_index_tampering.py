@@ -1,4 +1,4 @@
-"""A thief edits the document index (security.md H2): nothing that she writes is served, signs in or gets signed, and only the DIDs that
+"""A thief edits the document index: nothing that she writes is served, signs in or gets signed, and only the DIDs that
 she touched are withheld until the operator has them written anew from the ledger."""
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def test_an_owner_is_not_believed_either(site: Site) -> None:
 
 
 def test_a_row_that_bars_the_way_of_the_next_entry(site: Site) -> None:
-    """Whoever puts a row where the next change of a DID will have its own undoes nothing with it."""
+    """Anyone who puts a row where the next change of a DID will have its own undoes nothing with it."""
     with site.serve() as running:
         (hana,) = of_two_versions(running, 1)
         size = site.database.sql("SELECT max(sequence) FROM did_versions")[0][0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -161,34 +162,66 @@ def back(database: Database, older: list[tuple[Any, ...]]) -> None:
         database.sql("INSERT INTO keys_api_keys (id, digest, record) VALUES (?, ?, ?)", *row, file=KEYS)
 
 
-def forget_note(database: Database) -> None:
+def forgets_the_note(database: Database) -> None:
+    """Where earlier versions noted that they had taken the keys of before over."""
     database.sql("DELETE FROM custodian_keys WHERE name = 'api-keys'", file="custodian.sqlite")
 
 
-def forget_tags_too(database: Database) -> None:
-    forget_note(database)
+def forgets_the_tags(database: Database) -> None:
+    forgets_the_note(database)
     database.sql("DELETE FROM api_key_tags")
 
 
-def as_before(database: Database) -> None:
-    """As an installation was before there were tags. The chain of the audit log is broken then, for `identity audit` to see."""
-    forget_tags_too(database)
+def rewrites_the_audit_log(database: Database) -> None:
+    forgets_the_tags(database)
     for sequence, line in database.sql("SELECT sequence, line FROM audit_lines"):
-        other = bytes(line).replace(b'"adoptApiKeys"', b'"nothing"')
+        other = re.sub(rb'"(adopt|accept)ApiKeys"', b'"nothing"', bytes(line))
         database.sql("UPDATE audit_lines SET line = ? WHERE sequence = ?", other, sequence)
 
 
-def test_keys_of_before_are_adopted_once(site: Site) -> None:
+def forgets_the_log_and_what_is_remembered_of_it(database: Database) -> None:
+    forgets_the_tags(database)
+    database.sql("DELETE FROM audit_lines")
+    database.sql("UPDATE audit_head SET sequence = 0, mac = NULL")
+    for note in database.folder.parent.glob("*.checkpoint"):
+        note.unlink()
+
+
+def forgets_that_there_ever_were_tags(database: Database) -> None:
+    """As an installation was before rows had tags."""
+    forgets_the_log_and_what_is_remembered_of_it(database)
+    database.sql("DELETE FROM custodian_keys WHERE name = 'rows'", file="custodian.sqlite")
+    database.sql("UPDATE did_versions SET mac = NULL")
+    database.sql("DELETE FROM projections")
+
+
+LOSSES: tuple[Callable[[Database], None], ...] = (
+    *(forgets_the_note, forgets_the_tags, rewrites_the_audit_log),
+    *(forgets_the_log_and_what_is_remembered_of_it, forgets_that_there_ever_were_tags),
+)
+
+
+def test_nothing_that_a_thief_takes_away_makes_her_keys_good(site: Site) -> None:
+    """Everything but the master key is hers: tags, audit log, checkpoint, keys of the custodian."""
+    with site.serve() as running:
+        key = made(running)
+        assert asked(running, key["apiKey"])[0] == 403
+    for loss in LOSSES:
+        edit(site.database, key["id"], scopes=None, name=loss.__name__)
+        loss(site.database)
+        with site.serve() as running:
+            assert asked(running, key["apiKey"]) == REFUSED, loss.__name__
+            assert ready(running)["keys"] == "degraded", loss.__name__
+
+
+def test_keys_of_before_there_were_tags_are_taken_over_by_an_operator(site: Site) -> None:
     with site.serve() as running:
         key = made(running, **ADMIN)
-    as_before(site.database)
+    forgets_the_tags(site.database)
+    with site.serve() as running:
+        assert asked(running, key["apiKey"]) == REFUSED
+    accepted = identity(site.database, "keys", "accept", "--yes")
+    assert accepted.returncode == 0, accepted.stderr
     with site.serve() as running:
         assert asked(running, key["apiKey"])[0] == 200
         assert ready(running)["keys"] == "ok"
-    # The note alone, then the tags with it: the audit log remembers.
-    for forgotten in (forget_note, forget_tags_too):
-        edit(site.database, key["id"], scopes=None, name=forgotten.__name__)
-        forgotten(site.database)
-        with site.serve() as running:
-            assert asked(running, key["apiKey"]) == REFUSED
-            assert ready(running)["keys"] == "degraded"

@@ -14,9 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from identity_core.cli import main
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.tiles import Tile, bundled
-from identity_core.domain.merkle.tree import leaf_hash
+from identity_core.domain.ledger.tiles import Tile, bundled
+from identity_core.domain.ledger.tree import LogLeaf, leaf_hash
 from identity_core.use_cases.ledger.project import leaf_of
 from tests.rooms import Rooms
 from tests.transparency import LoggedLedger, LogKey, run, some_leaves, tiles_over, write_log
@@ -138,7 +137,7 @@ def test_swapped_blocks(folder: Path) -> None:
 
 
 def test_swapped_blocks_under_a_new_signature(folder: Path) -> None:
-    """Tiles and checkpoint made anew by whoever has the key: the order inside the leaves still tells."""
+    """Tiles and checkpoint made anew by anyone who has the key: the order inside the leaves still tells."""
     leaves = [*LEAVES[:4], *LEAVES[8:12], *LEAVES[4:8], *LEAVES[12:]]
     found = kinds(audit("--dir", written(folder, leaves, note=KEY.note(leaves))))
     assert set(found) == {"order"}
@@ -181,7 +180,7 @@ def test_a_missing_tail_against_a_held_checkpoint(folder: Path, held: Path) -> N
 
 
 def test_a_fork_that_was_signed_anew(folder: Path, held: Path) -> None:
-    """History written anew with the log's own key: in itself it is sound, and whoever kept a checkpoint has the proof."""
+    """History written anew with the log's own key: in itself it is sound, and anyone who kept a checkpoint has the proof."""
     other = [*LEAVES[:50], replace(LogLeaf.parse(LEAVES[50]), entry=b"{}").encode(), *LEAVES[51:]]
     written(folder, other, note=KEY.note(other))
     assert audit("--dir", folder)["sound"]

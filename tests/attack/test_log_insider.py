@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from identity_core.codec import times
 from identity_core.conformance.controller import BIRTH, Life, WalletSigner
-from identity_core.domain import evidence, history, times
-from identity_core.domain.change import AddService, Deactivate, Expire, NewService, Rotate, Update
-from identity_core.domain.history import LogInvalid
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update
+from identity_core.domain.dids.state import LogInvalid
 from tests.attack.log_forger import (
     LOG_KEY,
     METHOD,
@@ -246,7 +248,7 @@ def test_no_write_goes_past_an_expiry_that_is_due(life: Life) -> None:
 
 
 def test_a_key_in_grace_with_the_operator_on_its_side(life: Life) -> None:
-    """The draft would refuse it; so does whoever reads the log."""
+    """The draft would refuse it; so does anyone who reads the log."""
     old = rotated(life)
     at = later(life.state)
     new = life.state.document.methods[0].multibase
@@ -289,7 +291,7 @@ def test_proofs(life: Life, update: Item) -> None:
         {"challenge": "x"},
     ):
         refused(life.state, sealed(body, LOG_KEY, **changes))
-    from identity_core.domain.log import entry
+    from identity_core.domain.dids.log import entry
 
     for proofs in ([], [good, good], {}, good, [None], [good | {"proofValue": good["proofValue"][1:]}], [good | {"proofValue": None}],
                    [{name: value for name, value in good.items() if name != "created"}]):  # fmt: skip
@@ -337,7 +339,7 @@ def test_a_did_that_is_not_the_hash_of_its_genesis(life: Life) -> None:
     good = parsed(life.entries[0])
     scid = good["parameters"]["scid"]
     body = {name: value for name, value in good.items() if name != "proof"}
-    from identity_core.domain.log import entry
+    from identity_core.domain.dids.log import entry
 
     for wrong in ("Qm" + "a" * 44, scid[:-1] + ("a" if scid[-1] != "a" else "b")):
         text = entry.canonical(body | {"versionId": scid}).replace(scid.encode(), wrong.encode())
@@ -355,7 +357,7 @@ def test_a_log_may_be_born_without_strict_grace_and_says_so() -> None:
 
 def test_who_signs_as_controller_says_so() -> None:
     """``proofBy`` is the controller's where the key that signs the entry also authenticates for the DID; it cannot be denied."""
-    from identity_core.domain.change import Create, NewKey
+    from identity_core.domain.dids.changes import Create, NewKey
 
     own = WalletSigner("own key of the controller")
     creation = Create(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.conformance.controller import WalletSigner
-from identity_core.domain import history
-from identity_core.domain.log import LogInvalid, verify
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.log import LogInvalid, verify
 from tests.attack.log_forger import METHOD, parsed, resealed, sealed, whole_life
 
 LIFE = whole_life()
@@ -80,7 +80,7 @@ def test_missing_entries(kept: set[int]) -> None:
 
 @pytest.mark.parametrize("length", range(1, len(LINES)))
 def test_truncation_at_the_end_is_valid_by_itself(length: int) -> None:
-    """Known, and in the README: no log can show what is not in it. Whoever must notice remembers the last versionId that he saw."""
+    """Known, and in the README: no log can show what is not in it. Anyone who must notice remembers the last versionId that he saw."""
     assert verify(b"\n".join(LINES[:length])).versions == length
 
 
@@ -121,6 +121,23 @@ def test_resealing_what_was_written_changes_nothing(place: int) -> None:
 def test_what_is_no_log(octets: bytes) -> None:
     with pytest.raises(LogInvalid):
         verify(octets)
+
+
+def test_the_number_of_a_first_entry_is_1_though_its_hash_does_not_cover_it() -> None:
+    body = {name: value for name, value in parsed(LINES[0]).items() if name != "proof"}
+    assert sealed(body) == LINES[0]
+    for number in (2, 10):
+        other = sealed(body | {"versionId": body["versionId"].replace("1-", f"{number}-", 1)})
+        with pytest.raises(LogInvalid, match="does not name its own DID"):
+            METHOD.apply(None, other)
+
+
+@pytest.mark.parametrize("place", range(len(LINES)))
+def test_a_refusal_names_the_version_that_was_to_come(place: int) -> None:
+    before = LIFE.states[place - 1] if place else None
+    with pytest.raises(LogInvalid) as refusal:
+        METHOD.apply(before, LINES[place] + b" ")
+    assert refusal.value.details == {"version": place + 1}
 
 
 def test_the_state_of_a_log_is_that_of_its_entries() -> None:

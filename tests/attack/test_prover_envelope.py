@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import pytest
 from identity_prover_bbs import BbsProver
-from identity_prover_bbs.envelope import Envelope
+from identity_prover_bbs.envelope import MAX_SUB_PROOFS, Envelope
 from identity_prover_bbs.verifier import Verifying
 
-from identity_core.conformance.credentials import HANA, NOW, SCHEMA, context
+from identity_core.codec import jcs
+from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, context
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.proof import ZkProof
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.proof import ZkProof
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from tests.attack.prover_forge import ISSUER, Forger, ask, b64, fixed_random, honest, unb64, verdict
 
@@ -203,6 +204,53 @@ def test_the_longest_envelope_that_is_made_and_read(cheap, proof):
     assert "131072 characters" in refusal.value.details["reason"]
 
 
+def test_more_sub_proofs_than_a_statement_has_are_not_read(proof):
+    """One for all ranges and one for each of sixteen sets."""
+    envelope = Envelope.decode(proof.proof)
+    assert MAX_SUB_PROOFS == 17
+    for count in (0, 1, 17):
+        text = replace(envelope, predicate_proofs=(b"proof",) * count).encode()
+        assert Envelope.decode(text).predicate_proofs == (b"proof",) * count
+    with pytest.raises(ProofInvalid) as refusal:
+        Envelope.decode(replace(envelope, predicate_proofs=(b"proof",) * 18).encode())
+    assert "shape" in refusal.value.details["reason"]
+
+
+def test_a_statement_in_an_envelope_has_its_limits(proof):
+    value = json.loads(unb64(proof.proof))
+    one = {"attributeName": "balance", "type": "gte", "value": 5}
+
+    def with_members(**members):
+        return b64(jcs.canonicalize({**value, **members}))
+
+    for members in (
+        {"predicates": [one] * 16},
+        {"verificationMethod": "m"},
+        {"verificationMethod": "m" * 1024},
+        {"disclosed": [[0, "AA"], [1, "AA"]]},
+        {"disclosed": [[len(SCHEMA.attributes) - 1, "AA"]]},
+    ):
+        assert Envelope.decode(with_members(**members)).encode() == with_members(**members)
+    for members, reason in (
+        ({"predicates": [one] * 17}, "shape"),
+        ({"predicates": [{**one, "attributeName": 5}]}, "shape"),
+        ({"predicates": [{**one, "type": 5}]}, "shape"),
+        ({"predicates": [{**one, "more": 5}]}, "shape"),
+        ({"verificationMethod": ""}, "shape"),
+        ({"verificationMethod": "m" * 1025}, "shape"),
+        ({"verificationMethod": "m\n"}, "shape"),
+        ({"verificationMethod": ["m"]}, "shape"),
+        ({"disclosed": "AA"}, "shape"),
+        ({"disclosed": [[1, "AA"], [1, "AA"]]}, "ascending"),
+        ({"disclosed": [[-1, "AA"]]}, "ascending"),
+        ({"disclosed": [[False, "AA"]]}, "ascending"),
+        ({"disclosed": [[len(SCHEMA.attributes), "AA"]]}, "ascending"),
+    ):
+        with pytest.raises(ProofInvalid) as refusal:
+            Envelope.decode(with_members(**members))
+        assert reason in refusal.value.details["reason"], members
+
+
 def test_sixteen_large_sets_are_refused_before_their_elements_are_read(monkeypatch, proof):
     envelope = json.loads(unb64(proof.proof))
     one = {"attributeName": "balance", "type": "set_member", "value": list(range(1000))}
@@ -223,6 +271,9 @@ def test_reasons_say_what_differs(cheap, proof):
         ("another disclosed value", "discloses something else"),
         ("a stripped sub-proof", "sub-proofs"),
         ("a duplicate member", "same name"),
+        ("an unknown member", "exactly its members"),
+        ("no header", "exactly its members"),
+        ("a list", "exactly its members"),
     ):
         assert reason in refused_by_verifier(cheap, proof, b64(found[name].encode()))
 

@@ -1,4 +1,4 @@
-"""What a prover could take from where it runs (second look, M6): its process has nothing of the service's secrets.
+"""What a prover could take from where it runs: its process has nothing of the service's secrets.
 
 The prover of these stories is a stranger's: the test looks at its processes from outside, as root or as the account of the service.
 """
@@ -35,7 +35,7 @@ def pids(request: pytest.FixtureRequest) -> Iterator[Pids]:
         wire = Wire(server.url)
         end = time.monotonic() + 180
         while True:
-            # Whoever answers starts a verifier for strangers.
+            # The process that answers starts a verifier for strangers.
             assert wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": "AAAA"}, fresh=True).status == 200
             found = family(server.process)
             if len(found["prover"]) == 2 * request.param:

@@ -13,10 +13,10 @@ from identity_prover_bbs.plan import decompose
 from identity_prover_bbs.range_argument import RangeProver
 from identity_prover_bbs.set_argument import SetProver
 
-from identity_core.conformance.credentials import HANA, SCHEMA, BbsIssuer
+from identity_core.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
 from identity_core.crypto.bls12381 import ORDER, select
-from identity_core.domain.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 from tests.attack.prover_forge import (
     CURVE,
@@ -454,7 +454,7 @@ def test_recomputed_points_that_are_the_identity_are_refused(backend):
     assert verdict(asked, fourth.forge([cheating(fourth, [1])]), curve=curve) == MISMATCH
 
 
-# Credentials that nobody issued.
+# Credentials that no one issued.
 
 
 def test_a_signature_that_the_issuer_did_not_make_is_refused():

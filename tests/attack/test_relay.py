@@ -1,4 +1,4 @@
-"""A service in the middle: it hands Hana the challenge of another one, to sign in there as her (delegation.md §3.4)."""
+"""A service in the middle: it hands Hana the challenge of another one, to sign in there as her (openapi/DECISIONS.md §3.1)."""
 
 from __future__ import annotations
 
@@ -79,6 +79,6 @@ def test_the_command_line_says_what_it_refused(target: Target, relay: tuple[str,
     assert signing.stdout == ""
     assert caught == []
     assert run.invoke(main, [*listing, target.wire.url]).exit_code == 0
-    # Only whoever knows that both are one service says so.
+    # Only an operator who knows that both are one service says so.
     assert run.invoke(main, [*listing, url], env={"IDENTITY_ORIGIN": target.wire.url}).exit_code != 0
     assert len(caught) == 1

@@ -50,7 +50,7 @@ def refusal(data_dir: Path) -> list[str]:
 
 
 def state_of(running: Running) -> str:
-    """What one process says of its storage, to whoever has a key; strangers see the status alone."""
+    """What one process says of its storage, to anyone who has a key; strangers see the status alone."""
     ready = running.wire.call("GET", "/ready", headers={"X-API-Key": API_KEY}, fresh=True)
     return str(ready.json["dependencies"]["storage"])
 
@@ -228,7 +228,7 @@ def test_a_running_service_stops_writing(history: History, data: Path, name: str
         else:
             shutil.copy2(history.older / name, data / "put")
             os.replace(data / "put", data / name)
-        # At once, before anything has looked: not one write goes to a file that nobody will find again.
+        # At once, before anything has looked: not one write goes to a file that no one will find again.
         answers = [stranger.create(NEW) for _ in range(5)]
         assert {answer.outcome for answer in answers} == {(503, "STORAGE_MISMATCH")}
         assert all("identity doctor" in answer.json["error"]["details"]["remedy"] for answer in answers)
@@ -297,7 +297,7 @@ def test_yesterdays_dump_on_a_server_is_told(
     with service(data, *where) as running:
         holder = running.stranger.holder()
         assert running.stranger.create(NEW).status == 201
-        eventually(lambda: b'"auditLines": 4' in data.with_name("data.checkpoint").read_bytes(), "remembered")
+        eventually(lambda: b'"auditLines": 3' in data.with_name("data.checkpoint").read_bytes(), "remembered")
         # The server is not asked for new connections meanwhile; those that are open end with the old database.
         with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
             connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")

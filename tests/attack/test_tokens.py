@@ -1,4 +1,4 @@
-"""Hostile access tokens over HTTP: delegation.md §2 and §5, "JWT" and "API keys".
+"""Hostile access tokens over HTTP: openapi/DECISIONS.md §3.3, §3.5.
 
 Every token is raw text. Those of ``insider`` carry a good signature of the service's own key, made by a custodian that is
 opened on the service's files: so nothing but the check under attack can refuse them.

@@ -18,17 +18,16 @@ import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.document import DidDocument
-from identity_core.domain.verification import CheckCode, ProofQuestion, ProofVerification
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
 from identity_core.errors import IdentityError, ProofNotFound
-from identity_core.ports.timeline import TimelineQuery
-from identity_core.ports.verifications import VerificationQuery
-from identity_core.use_cases.dids.writer import RequestContext
-from identity_core.use_cases.proofs.anonymous import CheckAnonymously
-from identity_core.use_cases.proofs.verify import ReceivedProof
+from identity_core.ports.activity import TimelineQuery, VerificationQuery
+from identity_core.use_cases.proofs.check import ReceivedProof
+from identity_core.use_cases.proofs.verify import CheckAnonymously
 from tests.attack.stranger import rounds
 from tests.proving import VALUES
-from tests.verifying import OPERATOR, Verifying, Workers
+from tests.verifying import OPERATOR, Verifying, Workers, asking
 
 bbs = pytest.importorskip("identity_prover_bbs")
 Story = Callable[[Verifying], Awaitable[None]]
@@ -52,9 +51,9 @@ def tell(tmp_path: Path) -> Callable[[Story], None]:
     return tell
 
 
-async def bare(rooms: Verifying, text: str, question: ProofQuestion | None = None) -> ProofVerification:
+async def bare(rooms: Verifying, text: str, question: Expectation | None = None) -> ProofVerification:
     """The verification of an envelope alone."""
-    return await rooms.received(ReceivedProof(text, None, None, None), question or ProofQuestion(), None)
+    return await rooms.received(ReceivedProof(text, None, None, None), question or asking(), None)
 
 
 def opened(text: str) -> dict[str, Any]:
@@ -146,7 +145,7 @@ def test_a_proof_shown_to_another_verifier(tell: Callable[[Story], None]) -> Non
 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge="the challenge of Vera", domain=SHOP)
-        shop = ProofQuestion(challenge="the challenge of the bank", domain="https://bank.example")
+        shop = asking(challenge="the challenge of the bank", domain="https://bank.example")
         for verdict in (await rooms.verify(made, shop), await rooms.verify_stored(made, shop)):
             assert verdict.errors == (CheckCode.CHALLENGE_MISMATCH, CheckCode.DOMAIN_MISMATCH)
 
@@ -189,14 +188,14 @@ def test_the_issuer_is_not_whoever_publishes_the_key(tell: Callable[[Story], Non
 def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        occasion = RequestContext("getProof", rooms.caller(rooms.mallory), "r-6")
+        context = RequestContext("getProof", rooms.caller(rooms.mallory), "r-6")
         refusals: list[IdentityError] = []
         for proof_id in (made.id, "00000000-0000-4000-8000-000000000000", "' OR 1=1 --", "%", ""):
             with pytest.raises(ProofNotFound) as refused:
-                await rooms.get(proof_id, occasion)
+                await rooms.get(proof_id, context)
             refusals.append(refused.value)
             with pytest.raises(ProofNotFound) as refused:
-                await rooms.revoke(proof_id, None, 0, occasion)
+                await rooms.revoke(proof_id, None, 0, context)
             refusals.append(refused.value)
         assert {(str(error), str(error.details)) for error in refusals} == {("The proof does not exist.", "{}")}
         kept = await rooms.store.proofs.get(made.id)
@@ -214,8 +213,8 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
         token = rooms.token(action="zkp.prove.income.gte")
         made = await rooms.made(token=token, predicate=predicate)
         vera = rooms.caller(rooms.vera)
-        await rooms.verify(made, ProofQuestion(predicate), caller=vera)
-        await rooms.verify(made, ProofQuestion({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)
+        await rooms.verify(made, asking(predicate), caller=vera)
+        await rooms.verify(made, asking({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)
         await rooms.verify_stored(made, caller=OPERATOR)
         await rooms.get(made.id, RequestContext("getProof", OPERATOR, "r-6"))
         await rooms.revoke(made.id, "over", 0, RequestContext("revokeProof", OPERATOR, "r-7"))

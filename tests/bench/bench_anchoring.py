@@ -3,8 +3,8 @@
     python -m tests.bench.bench_anchoring [--rate 1000] [--seconds 15] [--seal 0.5] [--rounds 3] [--folder .] [--ledger evm sql]
 
 Every proof is a row with its leaf, written in groups as a service under load writes them. A proof's latency is from its own time to that of
-its event ``anchor.confirmed``, which is written with its receipt. Gas is what the transactions' receipts say. Chain, worker and whoever
-writes share the machine.
+its event ``anchor.confirmed``, which is written with its receipt. Gas is what the transactions' receipts say. Chain, worker and the
+one that writes share the machine.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.store import Store
-from identity_core.use_cases.anchoring.follow import FollowBatches
-from identity_core.use_cases.anchoring.journal import AnchorJournal
-from identity_core.use_cases.anchoring.policy import AnchoringPolicy
-from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
-from identity_core.use_cases.anchoring.seal import SealBatch
-from identity_core.use_cases.anchoring.worker import AnchorWorker
+from identity_core.use_cases.anchoring.figures import AnchorJournal
+from identity_core.use_cases.anchoring.recheck import FollowBatches
+from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
+from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
+from identity_core.use_cases.record import Record
 from tests.anchoring import some_proof
 from tests.anvil_server import AnvilServer, install_anvil
 from tests.bench.bench_evm import gas, middle
@@ -42,7 +41,7 @@ WHERE kind = 'anchor.confirmed'
 def worker_on(store: Store, ledger: Any, seal: float) -> AnchorWorker:
     """As the service builds it, without the ledger's own checkpoint."""
     clock, policy = SystemClock(), AnchoringPolicy(10_000, timedelta(seconds=seal), 3, 1.0)
-    journal = AnchorJournal(store.audit)
+    journal = AnchorJournal(Record(store.activity))
 
     async def no_checkpoint() -> bytes | None:
         return None

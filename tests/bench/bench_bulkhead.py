@@ -14,7 +14,9 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 
 from identity_core.plugin import in_threads
-from identity_core.plugin.bulkhead import Bulkhead, Limits, guarded
+from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.border import guard as guarded
+from identity_core.plugin.limits import Limits
 from identity_core.plugin.sockets import KEY_STORE, LEDGER
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.ledger import LedgerBackend, LogSize, Receipt

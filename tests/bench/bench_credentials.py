@@ -19,8 +19,9 @@ import httpx
 
 from identity_core.cli.local_server import local_server
 from identity_core.client import Client, Signer
-from identity_core.domain import schema_json, status_list
-from identity_core.domain.credential_signature import canonical_values, check_signature
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import canonical_values, check_signature
 from tests.attack.stranger import GENEROUS
 from tests.credentials import VALUES, a_key, a_schema, raw, sign
 

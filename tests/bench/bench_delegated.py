@@ -28,7 +28,7 @@ from pathlib import Path
 
 import uvloop
 
-from identity_core.conformance.credentials import statement
+from identity_core.conformance.prover_cases import statement
 from tests.bench.bench_prover import CASES, SCHEMA, Bench, median
 from tests.bench.parties import QUESTION, Parties, gather
 from tests.bench.rounds import Target, drive, measured, middle, need_wrk, parser

@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 
 from identity_core.codec import jcs, strict_json
 from identity_core.conformance.controller import Controller, WalletSigner
-from identity_core.domain import history
-from identity_core.domain.change import AddService, Create, NewService, Update
-from identity_core.domain.evolution import Rules
-from identity_core.domain.log.chain import Chain
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import AddService, Create, NewService, Update
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log.chain import Chain
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 400

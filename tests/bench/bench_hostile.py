@@ -1,11 +1,11 @@
 """What honest callers notice while hostile ones hold the door: latency and resident memory, idle and under each attack.
 
-    python -m tests.bench.bench_hostile [--seconds 15] [--rounds 3] [--workers 1] [attack ...]
+    python -m tests.bench.bench_hostile [--seconds 15] [--rounds 3] [--workers 1] [--one-address] [attack ...]
 
-The service runs with the settings that it comes with, so with its limits of connections and its buckets. The attackers come
-from four addresses (``hostile.py``), the honest caller from a fifth: with its API key it resolves a DID 80 times a second
-over a kept connection, every tenth time over a new one. Idle and attack are measured in turn. Everything is on
-loopback, bounded in number and time.
+The service runs with the settings that it comes with, so with its limits of connections and its buckets, and the attackers come from
+four addresses (``hostile.py``); with ``--one-address`` they come from one, and nothing is limited by address: not connections, not
+requests. The honest caller comes from a fifth: with its API key it resolves a DID 80 times a second over a kept connection, every tenth
+time over a new one. Idle and attack are measured in turn. Everything is on loopback, bounded in number and time.
 
 Asked for: p99 at most twice that of idle, resident memory at most 64 MiB more, 256 KiB for each slow reader. A round measures
 about a thousand requests, so its p99 is the tenth worst; the median over the rounds is printed. On a machine that others
@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from tests.bench.hostile import ATTACKS
 from tests.bench.rounds import parser
-from tests.bench.servers import ROOT, Server, on_client_core, pinned, serve
+from tests.bench.servers import ROOT, UNLIMITED, Server, on_client_core, pinned, serve
 from tests.bench.wire import creation, did_path, make_dids
 from tests.long_log import write_long_log
 
@@ -37,6 +37,7 @@ PER_SECOND = 80
 WARM_SECONDS = 3.0
 MEBIBYTE = 2**20
 WANTED_RATIO, WANTED_MIB = 2.0, 64.0
+NOT_BY_ADDRESS = UNLIMITED | {"IDENTITY_SERVER_MAX_CONNECTIONS_PER_ADDRESS": "100000"}
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,10 @@ def measure(server: Server, honest: Honest, seconds: float) -> Seen:
     return Seen(latencies[len(latencies) // 2], latencies[int(len(latencies) * 0.99)], latencies[-1], failed, highest)
 
 
-def attacked(server: Server, honest: Honest, kind: str, seconds: float) -> Seen:
-    """The same while the attack is on."""
-    port = str(urlsplit(server.url).port)
-    command = [sys.executable, "-m", "tests.bench.hostile", kind, port, str(seconds + WARM_SECONDS + 1)]
+def attacked(server: Server, honest: Honest, kind: str, seconds: float, addresses: int) -> Seen:
+    """The same while the attack is on, from so many addresses."""
+    port, lasting = str(urlsplit(server.url).port), str(seconds + WARM_SECONDS + 1)
+    command = [sys.executable, "-m", "tests.bench.hostile", kind, port, lasting, str(addresses)]
     attack = subprocess.Popen(pinned(["nice", "-n", "10", *command], to_server=False), cwd=ROOT)
     try:
         time.sleep(WARM_SECONDS)
@@ -124,11 +125,15 @@ def main() -> None:
     """Measures and prints."""
     options = parser(__doc__, rounds=3, seconds=15)
     options.add_argument("--workers", type=int, default=1, help="server processes [1]")
+    options.add_argument(
+        "--one-address", action="store_true", help="attack from one address, with no limits by address"
+    )
     options.add_argument("attack", nargs="*", help=f"some of {', '.join(ATTACKS)} [all]")
     given = options.parse_args()
+    limits, addresses = (NOT_BY_ADDRESS, 1) if given.one_address else ({}, 4)
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as place,
-        serve(Path(place), workers=given.workers, limits={}, key=KEY) as server,
+        serve(Path(place), workers=given.workers, limits=limits, key=KEY) as server,
         on_client_core(pin=given.workers == 1),
     ):
         honest = Honest(server, did_path(make_dids(server, KEY, 1, creation([]))[0].did))
@@ -137,7 +142,7 @@ def main() -> None:
         print(f"{'attack':>13} {'idle p99':>9} {'p50':>7} {'p99':>7} {'worst':>7} ms {'ratio':>6} {'memory':>9} failed")
         for kind in given.attack or ATTACKS:
             rounds = [
-                (measure(server, honest, given.seconds), attacked(server, honest, kind, given.seconds))
+                (measure(server, honest, given.seconds), attacked(server, honest, kind, given.seconds, addresses))
                 for _ in range(given.rounds)
             ]
             show(kind, rounds)

@@ -26,7 +26,7 @@ from tests.bench.rounds import Round, Target, drive, middle, need_wrk, parser
 from tests.bench.servers import LIMITED, UNLIMITED, Reply, Server, fresh_server, running
 from tests.bench.wire import PREFIX, creation, did_path, make_dids
 
-# The DID that the specification describes: three keys, a service, a recovery key.
+# A DID with everything: three keys, a service, a recovery key.
 SPECIFIED = creation(
     ["X25519KeyAgreementKey2020", "Bls12381G2Key2020"],
     serviceEndpoints=[{"type": "DIDCommMessaging", "serviceEndpoint": "https://agent.example/didcomm"}],

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import Policy

@@ -26,10 +26,10 @@ from typing import Any
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.strict_json import loads
-from identity_core.conformance.credentials import NOW, BbsIssuer, context, statement
-from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.proof import ZkProof
-from identity_core.domain.schema import Schema
+from identity_core.conformance.prover_cases import NOW, BbsIssuer, context, statement
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.proof import ZkProof
 
 SCHEMA = Schema(
     "https://schemas.example/bench/1",

@@ -21,13 +21,17 @@ from pathlib import Path
 
 from identity_core.cli.ledger_audit import examine
 from identity_core.cli.ledger_sources import FolderSource
-from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.proof_text import TlogProof
-from identity_core.domain.merkle.proofs import consistency_spans, inclusion_spans, span_hash, verify_inclusion
-from identity_core.domain.merkle.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
-from identity_core.domain.merkle.tree import leaf_hash
-from identity_core.ports.transparency import Growth
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.domain.ledger.proofs import (
+    TlogProof,
+    consistency_spans,
+    inclusion_spans,
+    span_hash,
+    verify_inclusion,
+)
+from identity_core.domain.ledger.tiles import Tile, bundled, levels_of, needed, node_from, tiles_of
+from identity_core.domain.ledger.tree import LogLeaf, leaf_hash
+from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
 from tests.rooms import MovableClock
 from tests.transparency import LoggedLedger, LogKey

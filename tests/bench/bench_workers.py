@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from identity_core.bootstrap import SystemClock
-from identity_core.conformance.credentials import NOW, BbsIssuer, context, statement
+from identity_core.conformance.prover_cases import NOW, BbsIssuer, context, statement
 from identity_core.plugin.manager import PluginManager
 from identity_core.settings import load
 from tests.bench.bench_prover import CASES, SCHEMA, VALUES

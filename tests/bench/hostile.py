@@ -1,7 +1,7 @@
-"""The attackers of ``bench_hostile``, a process of their own: ``python -m tests.bench.hostile KIND PORT SECONDS``.
+"""The attackers of ``bench_hostile``, a process of their own: ``python -m tests.bench.hostile KIND PORT SECONDS ADDRESSES``.
 
-They come from 127.0.0.1 to 127.0.0.4, bounded in number and time. Whoever is refused or cut off comes again: after a second, or
-after a quarter where octets are poured.
+They come from 127.0.0.1 and as many addresses after it as are asked for, bounded in number and time. One that is refused or cut off
+comes again: after a second, or after a quarter where octets are poured.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def read_slowly(loop: asyncio.AbstractEventLoop, connection: socket.socket
 
 
 async def pour_headers(loop: asyncio.AbstractEventLoop, connection: socket.socket) -> None:
-    """25 MB of header lines; from four addresses 100 MB."""
+    """25 MB of header lines; four at once, so 100 MB."""
     await _pour(loop, connection, HEAD, b"a:b\r\n" * (PIECE // 5))
 
 
@@ -70,23 +70,24 @@ ATTACKS: dict[str, tuple[int, Attack, float]] = {
 }
 
 
-async def _again_and_again(number: int, port: int, attack: Attack, pause: float) -> None:
+async def _again_and_again(address: str, port: int, attack: Attack, pause: float) -> None:
     loop = asyncio.get_running_loop()
     while True:
         with socket.socket() as connection, contextlib.suppress(OSError):
             connection.setblocking(False)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.bind((f"127.0.0.{number % 4 + 1}", 0))
+            connection.bind((address, 0))
             await loop.sock_connect(connection, ("127.0.0.1", port))
             await attack(loop, connection)
         await asyncio.sleep(pause)
 
 
-async def _main(kind: str, port: int, seconds: float) -> None:
+async def _main(kind: str, port: int, seconds: float, addresses: int) -> None:
     count, attack, pause = ATTACKS[kind]
     tasks = []
     for number in range(count):
-        tasks.append(asyncio.create_task(_again_and_again(number, port, attack, pause)))
+        address = f"127.0.0.{number % addresses + 1}"
+        tasks.append(asyncio.create_task(_again_and_again(address, port, attack, pause)))
         # Not all of them in one go: a thousand come in a second.
         if number % 10 == 9:
             await asyncio.sleep(0.01)
@@ -98,4 +99,4 @@ async def _main(kind: str, port: int, seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(_main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))
+    uvloop.run(_main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))

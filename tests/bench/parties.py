@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from identity_core.client import Client, Signer, ibct
-from identity_core.domain.times import printed
+from identity_core.codec.times import printed
 from tests.bench.bench_prover import CASES, SCHEMA, VALUES
 from tests.bench.servers import Server
 from tests.bench.wire import PREFIX, octets

@@ -28,13 +28,13 @@ from identity_did_ids import DidIds, DidIdsSettings
 from identity_ledger_sql import SqlLedger
 
 from identity_core.bootstrap import LOG_KEY, SystemClock
-from identity_core.bootstrap.own_keys import make_rows_key, rows_secret
+from identity_core.bootstrap.ports import make_rows_key, rows_secret
 from identity_core.codec import multikey
 from identity_core.conformance.controller import Controller
 from identity_core.crypto import ed25519
-from identity_core.domain import history
-from identity_core.domain.change import Create, NewService, Update, UpdateService
-from identity_core.domain.history import state_from_json, state_to_json
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Create, NewService, Update, UpdateService
+from identity_core.domain.dids.state import state_from_json, state_to_json
 from identity_core.plugin import BuildContext
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store

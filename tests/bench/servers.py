@@ -1,7 +1,7 @@
 """A server process of a benchmark: started, asked, measured, pinned to a core, and ended with all its workers.
 
 CPU is user and system time of the process tree, from ``/proc/PID/stat``. With two cores or more a server of one process has
-the first core and whoever drives it the last; a server of several workers is not pinned.
+the first core and the client the last; a server of several workers is not pinned.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def running(
         for name, value in os.environ.items()
         if not name.startswith("IDENTITY_") and name != "PYTHONDONTWRITEBYTECODE"
     }
-    # Whoever ends the benchmark ends its servers too.
+    # The end of the benchmark ends its servers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryFile() as output:
         began = time.monotonic()

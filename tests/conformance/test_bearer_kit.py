@@ -11,8 +11,8 @@ import pytest
 from _pytest.outcomes import Failed
 
 from identity_core.conformance.bearer import BearerConformance, Tokens
-from identity_core.domain.caller import Caller
-from identity_core.domain.did import Did
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed
 
 KEY = b"the verifier's key"

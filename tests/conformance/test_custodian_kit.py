@@ -15,7 +15,7 @@ from _pytest.outcomes import Failed, Skipped
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import CustodianConformance
 from identity_core.crypto import ed25519, x25519
-from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
 
 Row = tuple[str, str, str, str, bytes]
 
@@ -126,7 +126,7 @@ class SignsTheHash(Sound):
 
 
 class SignsForAnother(Sound):
-    """One field for the key in use, whoever uses it."""
+    """One field for the key in use, no matter who uses it."""
 
     current = ""
 

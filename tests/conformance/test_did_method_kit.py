@@ -12,11 +12,11 @@ import pytest
 from identity_core.codec import jcs
 from identity_core.conformance.controller import Controller, Life, WalletSigner
 from identity_core.conformance.did_method import DidMethodConformance
-from identity_core.domain.change import SetAlsoKnownAs
-from identity_core.domain.did import Did
-from identity_core.domain.evolution import Rules
-from identity_core.domain.history import DidState, LogInvalid
-from identity_core.domain.log.chain import Chain
+from identity_core.domain.dids.changes import SetAlsoKnownAs
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log.chain import Chain
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 
 

@@ -11,7 +11,7 @@ import pytest
 from _pytest.outcomes import Failed
 
 from identity_core.conformance.key_store import NASTY, KeyStoreConformance, WritableKeyStoreConformance, key
-from identity_core.domain.key_text import digest_of
+from identity_core.domain.callers import digest_of
 from identity_core.errors import VersionConflict
 from tests.unit.use_cases.api_keys.memory_keys import MemoryKeys
 
@@ -57,7 +57,7 @@ class ChokesOnNonsense(MemoryKeys):
 
 
 class MixesUpAnswers(MemoryKeys):
-    """One field for what is being looked for, whoever looks."""
+    """One field for what is being looked for, no matter who looks."""
 
     async def find(self, digest):
         import asyncio

@@ -91,7 +91,7 @@ class Sound:
 
 
 class HoldsItsLockWhileItWaits(Sound):
-    """Nobody else gets the lock before the event loop has come round."""
+    """No one else gets the lock before the event loop has come round."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -146,7 +146,7 @@ class LocksNothing(Sound):
         lines = self.read()
         if sum(line.did == did for line in lines) != expected_version:
             raise VersionConflict
-        # Whoever comes first has read and waits for the other: no chance decides whether they meet. Not an await, so nobody
+        # The first has read and waits for the other: no chance decides whether they meet. Not an await, so no one
         # of this process comes in between.
         (self.folder / f"read-{os.getpid()}").touch()
         until = time.monotonic() + self.patience_seconds
@@ -177,7 +177,7 @@ class LeaksItsError(Sound):
 
 
 class SaysNotRecordedOfWhatIs(Sound):
-    """The commit is through, its answer lost, and nobody has looked it up."""
+    """The commit is through, its answer lost, and no one has looked it up."""
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         receipt = await super().append(did, entry, expected_version=expected_version)
@@ -230,7 +230,7 @@ class NeverComesBack(Sound):
 
 
 class KeepsTwoCopies(Sound):
-    """Whoever asks for a DID reads one, whoever audits the other."""
+    """A reader of a DID gets one, an auditor the other."""
 
     def write(self, did: str, entry: bytes, expected_version: int) -> None:
         super().write(did, entry, expected_version)
@@ -241,7 +241,7 @@ class KeepsTwoCopies(Sound):
 
 
 class ShowsAnOldCopy(KeepsTwoCopies):
-    """Whoever audits it sees what was there once."""
+    """An auditor sees what was there once."""
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         return [line for line in self.read(self.folder / "copy") if line.did == did][after:][:limit]

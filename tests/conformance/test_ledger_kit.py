@@ -37,7 +37,7 @@ class Sound(MemoryLedger):
 
 
 class ConflictTakesItsGroup(Sound):
-    """One commit for whoever waits, and one refusal for all of them."""
+    """One commit for all who wait, and one refusal for all of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +180,7 @@ class HashesTheEntryAlone(Sound):
 
 
 class AnswersBeforeItWrites(Sound):
-    """Whoever is cancelled has a receipt's worth of numbers, and no entry."""
+    """A writer that is cancelled has a receipt's worth of numbers, and no entry."""
 
     async def append(self, did: str, entry: bytes, *, expected_version: int) -> Receipt:
         receipt = await super().append(did, entry, expected_version=expected_version)

@@ -13,11 +13,11 @@ from _pytest.outcomes import Failed, Skipped
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.conformance.credentials import BbsIssuer, context
 from identity_core.conformance.prover import ProverConformance, statement
+from identity_core.conformance.prover_cases import BbsIssuer, context
 from identity_core.conformance.transparent_prover import TransparentProver
-from identity_core.domain.predicate import check_satisfied, normalise
-from identity_core.domain.proof import public_signals
+from identity_core.domain.proofs.predicate import check_satisfied, normalise
+from identity_core.domain.proofs.proof import public_signals
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
 
 
@@ -184,7 +184,7 @@ class FailsOnJunk(TransparentProver):
 
 
 class RepeatsItself(TransparentProver):
-    """One proof for a statement and context, so that whoever sees it twice knows the holder."""
+    """One proof for a statement and context, so that anyone who sees it twice knows the holder."""
 
     def prove(self, statement, witness, *, context):
         made = super().prove(statement, witness, context=context)

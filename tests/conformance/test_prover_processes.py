@@ -14,9 +14,9 @@ import pytest
 
 from identity_core.bootstrap import SystemClock
 from identity_core.conformance.prover import ProverConformance
-from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.plugin.load import module_source
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.sources import module_source
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 

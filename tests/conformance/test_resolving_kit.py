@@ -12,10 +12,10 @@ import pytest
 from _pytest.outcomes import Failed
 
 from identity_core.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
-from identity_core.domain import foreign
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument
-from identity_core.domain.history import DidState, LogInvalid
+from identity_core.domain.dids import foreign
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -107,8 +107,8 @@ class Trusting(Shelf):
         from dataclasses import replace
 
         from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
-        from identity_core.domain.evolution import Rules
-        from identity_core.domain.log.chain import Chain
+        from identity_core.domain.dids.evolution import Rules
+        from identity_core.domain.dids.log.chain import Chain
 
         state = await super().resolve(did)
         if state is None:

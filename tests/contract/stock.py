@@ -18,6 +18,7 @@ from connexion.security import NO_VALUE, AbstractSecurityHandler
 
 from identity_core.api.contract import OpenApiDocument, bind, operations
 from identity_core.api.request import Admission, Handler, Operation, Request
+from identity_core.codec.structs import python_name
 from identity_core.errors import IdentityError
 
 Names = Mapping[str, set[str]]
@@ -64,7 +65,7 @@ def _adapter(operation_id: str, handler: Handler, names: Names) -> Callable[...,
         request = _request(connexion.request.headers)
         request.operation_id = operation_id
         request.path = {name: given[name] for name in names["path"] if name in given}
-        request.query = {name: given[name] for name in names["query"] if name in given}
+        request.query = {python_name(name): given[name] for name in names["query"] if name in given}
         request.body = given.get("body")
         answer = await handler(request)
         return ConnexionResponse(

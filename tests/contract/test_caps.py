@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from identity_core import api
-from identity_core.domain import predicate, proof
+from identity_core.domain.proofs import predicate, proof
 
 
 def test_what_a_prover_makes_can_be_sent_to_verify_proof() -> None:

@@ -5,6 +5,7 @@ A scenario covers the operation that its feature is tagged with, or those in the
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,3 +95,15 @@ def test_a_refusal_tag_is_what_the_scenario_ends_in() -> None:
             status, _, code = tag.partition(":")
             if code:
                 assert f"the answer is {status} {code}" in steps
+
+
+@pytest.mark.parametrize("path", sorted(FEATURES.rglob("*.py")), ids=lambda path: str(path.relative_to(FEATURES)))
+def test_stories_know_the_service_by_its_document_and_its_client(path: Path) -> None:
+    """What steps take from the service they cannot find wrong in it. Plugins of the stories run inside the service."""
+    if path.name == "plugin.py":
+        return
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    imported = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    inside = {name for name in imported if name.split(".")[0] == "identity_core"}
+    assert {".".join(name.split(".")[:2]) for name in inside} <= {"identity_core.client"}

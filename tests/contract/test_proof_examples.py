@@ -9,9 +9,9 @@ import yaml
 
 from identity_core.client import ibct
 from identity_core.codec import multikey
-from identity_core.domain import history
-from identity_core.domain.capability import Capability
-from identity_core.domain.proof import capability_digest
+from identity_core.domain.delegations.ibct import Capability
+from identity_core.domain.dids import state as history
+from identity_core.domain.proofs.proof import capability_digest
 from openapi.write_examples import EXAMPLES, START, Telling
 
 bbs = pytest.importorskip("identity_prover_bbs")

@@ -20,6 +20,8 @@ from tests.attack.stranger import GENEROUS, Stranger, Wire
 ROOT = Path(__file__).parents[2]
 API_KEY = "fault-test-key-0000000000000000000000000000"
 START_SECONDS = 60.0
+# As ``before``: not forked, nor are its workers, but started as an operator would.
+STARTED = ("env",)
 # With JSON on standard output and with text.
 LISTENING = re.compile(rb"(http://127\.0\.0\.1:[1-9][0-9]*)")
 
@@ -38,6 +40,22 @@ class Running:
         """SIGKILL to the whole process group, workers included, as a power cut would take them all."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
+        end = time.monotonic() + 60
+        while _lives(self.process.pid):
+            # A worker that still ends holds the port.
+            assert time.monotonic() < end, "a process of the group outlives SIGKILL"
+            time.sleep(0.01)
+
+
+def _lives(group: int) -> bool:
+    """Whether a process of the group has not ended yet (proc(5): state and group are fields 3 and 5 of ``stat``). One whose first thread
+    is a zombie keeps its sockets until the last, which may wait for the disk, has ended."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and (state not in "ZX" or len(list(path.with_name("task").iterdir())) > 1):
+                return True
+    return False
 
 
 def start(
@@ -46,7 +64,7 @@ def start(
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
 ) -> Running:
-    """Runs ``identity serve`` on ``data_dir`` until it is ready; ``before`` are the words of a command that runs it. It takes a
+    """Runs ``identity serve`` on ``data_dir`` until it is ready; ``before`` are words of a command that runs it (``STARTED``). It takes a
     free port and says which; with ``--port`` among the ``arguments`` it need not say, as one behind a public URL does not."""
     log = data_dir.parent / f"{data_dir.name}.log"
     command = [*before, sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
@@ -83,7 +101,7 @@ def _url(arguments: Sequence[str], said: bytes) -> str | None:
 
 @contextlib.contextmanager
 def kept_port() -> Iterator[int]:
-    """A port for a service of ours. While it is bound here, the system gives it to nobody who asks for any port; a service that
+    """A port for a service of ours. While it is bound here, the system gives it to no one who asks for any port; a service that
     asks for this one gets it, because neither of the two sockets insists and this one does not listen."""
     with socket.socket() as keeper:
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from identity_ledger_evm.contract import call
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.anchor_proof import proof_commitment
-from identity_core.ports.proofs import StoredProof
-from identity_core.use_cases.anchoring.worker import RECHECK_SECONDS
+from identity_core.domain.ledger.anchor_proof import proof_commitment
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import StoredProof
 from tests.anchoring import Anchorage, tell
 from tests.anvil_server import AnvilServer, anvil_program
 from tests.evm_site import Site, SystemClock, make_site
@@ -30,7 +29,7 @@ CONFIRMATIONS = 3
 
 @contextlib.contextmanager
 def own_site(program: Path, tmp_path: Path, **changes: Any) -> Iterator[Site]:
-    """A chain of its own: one that is rewound is nobody else's."""
+    """A chain of its own: one that is rewound is no one else's."""
     server = AnvilServer(program).start()
     folder = tmp_path / "chain"
     folder.mkdir()
@@ -137,7 +136,7 @@ async def worked(rooms: Anchorage, is_done: Callable[[], Awaitable[bool]]) -> No
     """The worker's rounds, each of which asks again about what is final."""
     async with asyncio.timeout(60):
         while not await is_done():
-            rooms.clock.move(seconds=RECHECK_SECONDS)
+            rooms.clock.move(seconds=5)
             await rooms.worker.round()
             await asyncio.sleep(0.05)
 

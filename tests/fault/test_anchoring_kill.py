@@ -1,6 +1,6 @@
 """kill -9 of anchoring workers, two at a time, while proofs come in: every proof is anchored, once, and receipts say what the ledger says.
 
-research/ledger.md §5.1. ``IDENTITY_ROUNDS`` sets the number of kills.
+``IDENTITY_ROUNDS`` sets the number of kills.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import contextlib
 import json
 import os
 import random
-import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.anchor_proof import AnchorPath, proof_commitment
-from identity_core.ports.proofs import StoredProof
+from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.store import Store
 from identity_core.store.proofs import add_proof
+from tests import servers
 from tests.anchoring import some_proof
 from tests.evm_site import SystemClock
 from tests.postgres_server import postgres_server
@@ -30,7 +30,6 @@ from tests.transparency import open_ledger
 
 __all__ = ["postgres_server"]
 
-ROOT = Path(__file__).parents[2]
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS") or 2)
 PROOFS = 120
 
@@ -52,24 +51,23 @@ class Workers:
             "IDENTITY_ANCHORING_BATCH_SIZE": "20",
         }
         kept = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+        kept["PYTHONPATH"] = str(servers.ROOT)
         self.environment = kept | chosen | ({} if url is None else {"IDENTITY_DATABASE_URL": url})
-        self.running: list[subprocess.Popen[bytes]] = []
+        self.running: list[servers.Forked] = []
 
     def start(self) -> None:
         """Starts one more, and returns when it works."""
-        command = [sys.executable, "-m", "identity_core", "anchor", "worker"]
-        process = subprocess.Popen(command, cwd=ROOT, env=self.environment, stdout=subprocess.PIPE)
-        self.running.append(process)
-        assert process.stdout is not None
-        while b"anchoring on" not in (line := process.stdout.readline()):
-            assert line, "a worker did not start"
+        with tempfile.TemporaryFile() as said:
+            process = servers.popen([*servers.PROGRAM, "anchor", "worker"], env=self.environment, stdout=said)
+            self.running.append(process)
+            while b"anchoring on" not in os.pread(said.fileno(), 65_536, 0):
+                assert process.poll() is None, "a worker did not start"
+                time.sleep(0.02)
 
     def kill(self) -> None:
         victim = self.running.pop(0)
         victim.kill()
         victim.wait(60)
-        if victim.stdout is not None:
-            victim.stdout.close()
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """The clock goes back by an hour, and comes back: no order is lost, no version is hidden, nothing has to be restarted.
 
-reliability-ux.md §2.2. The service's clock is turned by a plugin (``turned_clock``), the monotonic one is left alone, as an
+The service's clock is turned by a plugin (``turned_clock``), the monotonic one is left alone, as an
 operating system does it.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.stranger import Holder, rotation, service
 from tests.fault.creators import all_events
 from tests.fault.service_process import Running

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +12,8 @@ from typing import Any
 import pytest
 
 from features.backends import BACKENDS, Backend
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
+from tests import servers
 from tests.attack.stranger import did_path
 from tests.fault import service_process
 from tests.fault.service_process import API_KEY, ROOT, Running
@@ -27,10 +26,10 @@ SHARED = {
 
 
 @pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     """What the service stands on."""
     try:
-        made = BACKENDS[request.param]()
+        made = BACKENDS[request.param](tmp_path_factory)
     except FileNotFoundError as error:
         if os.environ.get("CI"):
             pytest.fail(str(error))
@@ -41,9 +40,8 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
 
 def command(*words: str) -> Any:
     """What the command line answers, as JSON."""
-    line = [sys.executable, "-m", "identity_core", *words]
     environment = os.environ | {"IDENTITY_API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = servers.run(*words, environment=environment, timeout=300)
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     return json.loads(done.stdout)
 

@@ -1,4 +1,4 @@
-"""Seven vices × each socket: whatever a plugin does, the service starts or says in one line why not, and nobody else
+"""Seven vices × each socket: whatever a plugin does, the service starts or says in one line why not, and no one else
 pays.
 
 F11 and F12 of the fault list: raise, hang, return junk, return the wrong type of object, be slow to import, misspell a
@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.change import Deactivate
+from identity_core.domain.dids.changes import Deactivate
 from identity_core.errors import IdentityError, LedgerUnavailable, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl, in_threads
-from identity_core.plugin.errors import PluginError
+from identity_core.plugin.load import PluginSource
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.sources import PluginSource
+from identity_core.plugin.provider import PluginError
 from identity_core.settings import SettingsError, load
 from tests.unit.plugin.parts import (
     DID,

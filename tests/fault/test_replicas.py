@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service
 from tests.fault import service_process
 from tests.fault.creators import Acknowledged, all_events, check_all_are_there, creating
@@ -96,7 +96,7 @@ def test_mixed_writers_leave_no_fork_and_no_gap(replicas: list[Running]) -> None
 
 
 def test_a_challenge_of_one_replica_is_spent_at_all(replicas: list[Running]) -> None:
-    """Whoever gets it at one may use it at the other, and once: also when both get it at the same moment."""
+    """Anyone who gets it at one may use it at the other, and once: also when both get it at the same moment."""
     here, there = replicas
     hana = here.stranger.holder()
     for turn in range(5):

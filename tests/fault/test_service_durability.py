@@ -1,6 +1,6 @@
 """The disk: a sync before every 201, and a disk that is full for a while.
 
-reliability-ux.md §2.2, F2 and F4. Both need tools that not every machine has: strace, and the right to mount a tmpfs.
+Both need tools that not every machine has: strace, and the right to mount a tmpfs.
 Where they are missing the test skips; in CI that is a failure.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.stranger import Holder, did_path, service, signing_key
 from tests.fault import service_process
 

@@ -1,6 +1,6 @@
 """kill -9 while eight writers write: what was acknowledged is there afterwards, and every chain is whole.
 
-reliability-ux.md §2.2, F1. ``IDENTITY_ROUNDS`` sets the number of kills. The times that the restarts took are printed.
+``IDENTITY_ROUNDS`` sets the number of kills. The times that the restarts took are printed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests.attack.stranger import PREFIX, Answer, Holder, Wire, did_path, rotation, rounds, service, signing_key
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually, start
@@ -104,7 +104,7 @@ def all_dids_of_the_feed(wire: Wire) -> dict[str, int]:
 
 def check(running: Running, written: Written, data_dir: Path) -> int:
     """Every acknowledged version is there with its transaction hash, every log verifies, the index has what the ledger has.
-    Returns how many versions there are that nobody was told of."""
+    Returns how many versions there are that no one was told of."""
     wire = running.wire
     heads = all_dids_of_the_feed(wire)
     unacknowledged = 0

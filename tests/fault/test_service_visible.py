@@ -6,13 +6,12 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import servers
 from tests.attack.stranger import did_path
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually
@@ -82,9 +81,9 @@ def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: 
         assert ready(running)[0] == 200
         assert metric(running, 'identity_plugin_process_restarts_total{plugin="prover:bbs"}') == 1
         assert metric(running, 'identity_plugin_processes{plugin="prover:bbs"}') == 2
-        command = [sys.executable, "-m", "identity_core", "plugins", "list", "--url", running.wire.url, "--json"]
         environment = {**os.environ, "IDENTITY_API_KEY": service_process.API_KEY}
-        listed = json.loads(subprocess.run(command, capture_output=True, check=True, text=True, env=environment).stdout)
+        told = servers.run("plugins", "list", "--url", running.wire.url, "--json", environment=environment)
+        listed = json.loads(told.stdout)
         (row,) = [row for row in listed if row["name"] == "bbs"]
         assert (row["state"], row["reason"]) == ("active", "2 of 2 processes, 1 restarts")
         last = prover_processes(running.process.pid)

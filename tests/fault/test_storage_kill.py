@@ -60,7 +60,7 @@ def test_two_processes_write_one_chain_and_one_may_die(tmp_path: Path) -> None:
     while survivors.poll() is None and deaths < 5:
         acks |= acknowledged(killed_after(tmp_path, f"victim{deaths}", 0.05))
         deaths += 1
-    # Whoever holds the lock when it is killed must not stop the other.
+    # A process that is killed with the lock must not stop the other.
     assert survivors.wait(5 * PATIENCE_SECONDS) == 0
     reader.join(PATIENCE_SECONDS)
     survivors.stdout.close()

@@ -20,11 +20,11 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from identity_core.errors import IdentityError, PluginTimeout, PluginUnavailable
 from identity_core.plugin import Provider, hookimpl
-from identity_core.plugin.errors import PluginError
-from identity_core.plugin.sources import PluginSource
+from identity_core.plugin.load import PluginSource
+from identity_core.plugin.provider import PluginError
 from identity_core.settings import load
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault import service_process
@@ -162,7 +162,7 @@ def test_the_wrong_type_stops_the_start(port: str) -> None:
 
 @pytest.mark.parametrize("port", PORTS)
 def test_a_slow_import_fails_alone(port: str) -> None:
-    """A plugin of this kind that nobody chose is given up on; the start goes on with the others."""
+    """A plugin of this kind that no one chose is given up on; the start goes on with the others."""
 
     def slow() -> object:
         time.sleep(30)
@@ -265,7 +265,7 @@ class Stage:
 
     @property
     def processes(self) -> set[int]:
-        """The server's own, in which Python runs our worker."""
+        """The server's own, without the tracker that Python starts beside them."""
         return server_processes(self.running.process.pid)
 
 
@@ -278,7 +278,7 @@ def server_processes(parent: int) -> set[int]:
                 command = (folder / "cmdline").read_bytes()
             except OSError:
                 continue
-            if int(fields[1]) == parent and fields[0] != "Z" and b"spawn_main" in command:
+            if int(fields[1]) == parent and fields[0] != "Z" and b"resource_tracker" not in command:
                 found.add(int(folder.name))
     return found
 
@@ -325,10 +325,15 @@ def test_plain_code_that_hangs_holds_its_server_process_and_no_other(tmp_path: P
     """Nothing in a process can stop plain code that hangs. The other process takes every new connection, and the stop ends both."""
     fault = tmp_path / "fault"
     environment = ENVIRONMENT | {"IDENTITY_TEST_FAULT": str(fault), "IDENTITY_SERVER_SHUTDOWN_SECONDS": "1"}
-    with service_process.service(tmp_path / "data", "--workers", "2", environment=environment) as running:
+    # Forked workers begin in one moment, and then write in the same ones: who hangs there holds up the writes of the other too.
+    with service_process.service(
+        tmp_path / "data", "--workers", "2", environment=environment, before=service_process.STARTED
+    ) as running:
         held = Stage(running, fault, [running.stranger.holder()])
         parts = running.wire.address
         hung = http.client.HTTPConnection(*parts, timeout=60)
+        # A process that hangs while a job of its own has the file's write lock keeps it; what a start writes is over by then.
+        time.sleep(3)
         fault.write_text(f"{kind}:block")
         credential = {"Authorization": "Bearer not.of.ours"} if kind == "verify_bearer" else {}
         headers = {"Content-Type": "application/json", "X-API-Key": running.stranger.api_key} | credential

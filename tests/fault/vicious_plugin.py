@@ -1,7 +1,7 @@
 """Every kind of plugin that lives in the server's process, until it falls into a vice that no border contains.
 
-The file that ``IDENTITY_TEST_FAULT`` names holds one word such as ``ledger:exit``, ``custodian:fork`` or ``bearer:block``. Whoever acts on
-it takes it away first, so that it happens once. The ports are those of the features' plugin, plus a bearer verifier.
+The file that ``IDENTITY_TEST_FAULT`` names holds one word such as ``ledger:exit``, ``custodian:fork`` or ``bearer:block``. The process
+that acts on it takes it away first, so that it happens once. The ports are those of the features' plugin, plus a bearer verifier.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import identity_did_ids
 import identity_ledger_sql
 
 from features.faults import plugin as stock
-from identity_core.domain.caller import ApiKey, Caller
+from identity_core.domain.callers import ApiKey, Caller
 from identity_core.plugin import NoSettings, Provider, hookimpl
 
 

@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from identity_core.domain.predicate import Predicate
-from identity_core.domain.proof import Context, PresentedProof, WitnessInvalid, ZkProof
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.proof import Context, PresentedProof, WitnessInvalid, ZkProof
 from identity_core.errors import Overloaded, PredicateNotSatisfied, PredicateUnsupported, ProofInvalid
 from identity_core.plugin import BuildContext, NotConfigured, PluginError, Provider, hookimpl
 
@@ -67,6 +67,10 @@ class ViciousProver:
     def close(self) -> None:
         if self._settings.scratch:
             self.note("closed", str(os.getpid()))
+
+
+class NamelessProver(ViciousProver):
+    suite = ""
 
 
 def refuse(error: Exception) -> Any:
@@ -196,7 +200,7 @@ RUINED: dict[str, Callable[[], Any]] = {
 
 
 def _schema(name: str) -> Schema:
-    from identity_core.domain.attributes import Attribute, AttributeType
+    from identity_core.domain.credentials.attributes import Attribute, AttributeType
 
     return Schema("urn:vicious", (Attribute(name, AttributeType.INTEGER),))
 
@@ -217,6 +221,8 @@ def build(settings: ViciousSettings, context: BuildContext) -> Any:
             os._exit(5)
         case "misfit":
             return object()
+        case "nameless":
+            return NamelessProver(settings)
         case "slow":
             time.sleep(1.0)
         case "hang":

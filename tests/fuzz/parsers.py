@@ -11,24 +11,28 @@ from typing import Any
 
 from identity_prover_bbs.envelope import Envelope
 
-from identity_core.api.negotiation import negotiate
-from identity_core.codec import jcs, multibase, multikey, strict_json
+from identity_core.api.errors import negotiate
+from identity_core.codec import jcs, multibase, multikey, strict_json, times
 from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key, octets_to_signature
 from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381.choice import select
-from identity_core.domain import challenge, endpoint, status_list, times, token, verifiable_credential
-from identity_core.domain.action import Action, Grant, literal_of
-from identity_core.domain.capability import Capability, delegation_id
-from identity_core.domain.challenge import Challenge
-from identity_core.domain.did import Did
-from identity_core.domain.log import entry, verifier
-from identity_core.domain.merkle import proof_text, tiles
-from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.history import LoggedHistory
-from identity_core.domain.merkle.leaf import LogLeaf, read_head
-from identity_core.domain.merkle.note import Note, VerifierKey
-from identity_core.domain.merkle.tiles import Tile
-from identity_core.domain.merkle.witness import Submission
+from identity_core.domain import tokens as token
+from identity_core.domain.credentials import status_list, verifiable_credential
+from identity_core.domain.delegations.action import Action, Grant, literal_of
+from identity_core.domain.delegations.ibct import Capability, delegation_id
+from identity_core.domain.dids import challenge
+from identity_core.domain.dids import did as endpoint
+from identity_core.domain.dids.challenge import Challenge
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log import chain as verifier
+from identity_core.domain.dids.log import entry
+from identity_core.domain.ledger import proofs as proof_text
+from identity_core.domain.ledger import tiles
+from identity_core.domain.ledger.history import LoggedHistory
+from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
+from identity_core.domain.ledger.tiles import Tile
+from identity_core.domain.ledger.tree import LogLeaf, read_head
+from identity_core.domain.ledger.witness import Submission
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
 

@@ -20,7 +20,6 @@ import orjson
 
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "identity_core"
-GENERATED = {CORE / "api" / "wire.py"}
 # No identifier may contain one: a private language is one that a newcomer has to learn.
 PRIVATE_WORDS = ("desk", "house", "staff", "vault", "bell", "sight", "office", "dice", "whoever")
 SAME_LINES = 6
@@ -80,13 +79,12 @@ def size() -> tuple[dict[str, int], dict[str, int]]:
 
 
 def repeated_classes() -> dict[str, list[str]]:
-    """Class names that more than one module has, with the modules; generated ones are not counted."""
+    """Class names that more than one module has, with the modules."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     for path, tree in modules().items():
-        if path not in GENERATED:
-            for node in tree.body:
-                if isinstance(node, ast.ClassDef):
-                    places[node.name].append(str(path.relative_to(CORE)))
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(path.relative_to(CORE)))
     return {name: where for name, where in sorted(places.items()) if len(where) > 1}
 
 
@@ -141,8 +139,6 @@ def repeated_lines() -> list[tuple[str, str]]:
     """Pairs of modules that have the same six lines of code in a row; imports do not count."""
     runs: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for path, tree in modules().items():
-        if path in GENERATED:
-            continue
         skipped = {line for node in _not_counted(tree) for line in _lines(node)}
         text = [line.strip() for at, line in enumerate(path.read_text().splitlines(), 1) if at not in skipped]
         kept = [line for line in text if line and not line.startswith("#")]

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-GENERATED = {"identity_core/api/wire.py"}
 MODULES = sorted(
     path
     for path in [*(ROOT / "identity_core").rglob("*.py"), *(ROOT / "plugins").glob("*/identity_*/**/*.py")]
-    if "egg-info" not in str(path) and str(path.relative_to(ROOT)) not in GENERATED
+    if "egg-info" not in str(path)
 )
 
 # One room a library: where it may be imported. A library that leaks out of its room is a fault.
@@ -20,6 +19,7 @@ ROOMS = {
     "connexion": ("identity_core/api/",),
     "jsonschema_rs": ("identity_core/api/",),
     "prometheus_client": ("identity_core/api/",),
+    "msgspec": ("identity_core/codec/", "identity_core/plugin/processes/"),
     "pluggy": ("identity_core/plugin/",),
     "sqlmodel": ("identity_core/store/", "plugins/"),
     "sqlalchemy": ("identity_core/store/", "plugins/"),
@@ -50,12 +50,11 @@ CATCH_ALL = ("identity_core/api/", "identity_core/plugin/", "identity_core/cli/"
 
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "misc"}
 # "About 250 lines" and "under 40", with the room that "about" leaves.
-MODULE_LINES, FUNCTION_LINES = 285, 45
+MODULE_LINES, FUNCTION_LINES = 300, 45
 # What may be longer, and why. An entry that is no longer needed fails, so that the list only grows with a reason.
 LONG_BY_NATURE = {
     "identity_core/errors.py": "one class a code, and every code in one place",
-    "identity_core/plugin/bulkhead.py": "the guarded call is one piece, for the sake of its cost",
-    "identity_core/store/migrations/": "one table after the other",
+    "identity_core/plugin/border.py": "the guarded call is one piece, for the sake of its cost",
 }
 
 
@@ -176,7 +175,7 @@ def test_only_the_settings_read_the_environment(trees: dict[str, ast.Module]) ->
     allowed = (
         "identity_core/settings/",
         "identity_core/cli/",
-        "identity_core/bootstrap/handlers/service.py",
+        "identity_core/bootstrap/app.py",
         "identity_core/conformance/",
     )
     found = [

@@ -24,7 +24,7 @@ import httpx
 
 from identity_core.bootstrap.installation import open_installation
 from identity_core.client import Signer, ibct
-from identity_core.domain.times import printed
+from identity_core.codec.times import printed
 from identity_core.settings import load
 
 ROUNDS = 3

@@ -59,6 +59,13 @@ def _mutant(path: Path, source: str, text: str) -> Mutant | None:
     return Mutant(path, source, text, line, [f"{one[0]} {one[1:].strip()}" for one in diff])
 
 
+def _changed(source: str, operator: Operator, occurrence: int) -> str:
+    try:
+        return mutate_code(source, operator, occurrence)
+    except AttributeError:  # cosmic-ray cannot replace an exception with a dotted name among several
+        return source
+
+
 def _meaning(text: str) -> str:
     tree = ast.parse(text)
     for node in ast.walk(tree):
@@ -84,6 +91,6 @@ def sample(folders: list[Path], seed: int) -> Iterator[Mutant]:
     chance = random.Random(seed)
     for path, place in chance.sample(list(places), len(places)):
         source = path.read_text()
-        found_mutant = _mutant(path, source, mutate_code(source, *chance.choice(places[path, place])))
+        found_mutant = _mutant(path, source, _changed(source, *chance.choice(places[path, place])))
         if found_mutant is not None:
             yield found_mutant

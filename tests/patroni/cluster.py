@@ -25,7 +25,7 @@ from tests.postgres_server import programs, unprivileged
 SECONDS = 120.0
 FOLDER = ROOT / "plugins" / "ledger_sql" / "patroni"
 PASSWORD = "of-the-test"
-# Servers end with the tests even when those are killed: then nobody holds the other end of their standard input. Patroni's
+# Servers end with the tests even when those are killed: then no one holds the other end of their standard input. Patroni's
 # PostgreSQL is a process group of its own and outlives it.
 WATCHED = (
     'exec 3<&0; "$@" </dev/null & server=$!; '

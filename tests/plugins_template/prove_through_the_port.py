@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from identity_core.bootstrap import SystemClock
-from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.errors import PredicateNotSatisfied, ProofInvalid
 from identity_core.plugin.manager import PluginManager
 from identity_core.settings import load

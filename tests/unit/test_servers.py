@@ -59,7 +59,7 @@ def test_it_is_waited_for_and_ended(tmp_path: Path) -> None:
     assert second.poll() is None
     second.kill()
     assert (second.wait(60), second.poll(), first.poll()) == (-9, -9, -9)
-    # To nobody, and not to whoever has the number now.
+    # To no process, and not to the one that has the number now.
     second.terminate()
 
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from identity_core.codec import multibase, multikey
+from identity_core.codec import multibase, multikey, times
 from identity_core.crypto import ed25519
-from identity_core.domain import endpoint, times
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument
-from identity_core.domain.keys import PublicKey
+from identity_core.domain.dids import did as endpoint
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import InvalidDid, InvalidDocument
 from tests.vectors.files import vector_json
 

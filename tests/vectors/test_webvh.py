@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.log import LogInvalid, verify, webvh
+from identity_core.domain.dids.log import LogInvalid, verify, webvh
 from identity_core.errors import InvalidDid
 from tests.vectors.files import found, vector, vector_json
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from identity_core.conformance.controller import WalletSigner
-from identity_core.domain.log import LogInvalid, entry, verify, webvh
+from identity_core.domain.dids.log import LogInvalid, entry, verify, webvh
 from tests.vectors.files import vector, vector_json
 
 EXPECTED = "did/webvh-style-log-expected.json"
@@ -111,5 +111,5 @@ def test_nothing_follows_a_deactivation(entries: list[dict]) -> None:
 
 
 def test_truncation_is_valid_by_itself(entries: list[dict]) -> None:
-    """Not a fault of the verifier: whoever must notice remembers the last versionId, or asks a witness."""
+    """Not a fault of the verifier: anyone who must notice remembers the last versionId, or asks a witness."""
     assert verify_again(entries[:2]).versions == 2

@@ -9,12 +9,11 @@ from pytest_bdd import given, parsers, then, when
 
 from features.credentialing import NOBODY, VALUES, issued, issuer, signed, wish
 from features.delegating import remember
+from features.formats import base64url, printed
 from features.signing import call
 from features.steps.answers import body_of
 from features.steps.dids import UNKNOWN
 from features.world import World
-from identity_core.codec import multibase
-from identity_core.domain import times
 
 MALFORMED: dict[str, dict[str, Any]] = {
     "a fraction for an integer": {"age": 24.5},
@@ -31,7 +30,7 @@ def values(**changed: Any) -> dict[str, Any]:
 
 
 def in_days(days: float) -> str:
-    return times.printed(datetime.now(UTC) + timedelta(days=days))
+    return printed(datetime.now(UTC) + timedelta(days=days))
 
 
 # Given
@@ -67,7 +66,7 @@ def issues_bad(world: World, by: str, of: str, what: str) -> None:
         changed = {"attributes": values(**MALFORMED[what])}
     else:
         changed = {
-            "a schema that nobody registered": {"schemaId": NOBODY},
+            "a schema that no one registered": {"schemaId": NOBODY},
             "an end in the past": {"validUntil": in_days(-1)},
         }[what]
     call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, **changed))
@@ -83,11 +82,11 @@ def imports(world: World, by: str, of: str) -> None:
 def imports_bad(world: World, by: str, of: str, what: str) -> None:
     changed: dict[str, dict[str, Any]] = {
         "values that were not signed": {"attributes": values(age=25)},
-        "a signature of nobody": {"signature": multibase.base64url_encode(bytes(80))},
+        "a signature of no one": {"signature": base64url(bytes(80))},
         "a key of somebody else": {
             "verificationMethod": issuer(world, "Mallory").created["keys"]["assertionMethod"]["keyId"]
         },
-        "a schema that nobody registered": {"schemaId": NOBODY},
+        "a schema that no one registered": {"schemaId": NOBODY},
     }
     body = signed(world, by, of) | changed[what]
     call(world, by, "importCredential", "ImportCredentialRequest", body)
@@ -103,7 +102,7 @@ def names(world: World, operation_id: str, what: str, role: str) -> None:
         world.call("deactivateDid", headers=headers, did=person.did, body=world.model("DeactivateDidRequest", body))
         did = person.did
     else:
-        did = {"no DID": "did:ids:short", "a DID that nobody has": UNKNOWN}[what]
+        did = {"no DID": "did:ids:short", "a DID that no one has": UNKNOWN}[what]
     draft.body[f"{role}Did"] = did
     world.send(draft)
 

@@ -39,7 +39,7 @@ def reads(world: World, name: str) -> None:
     call(world, name, "getCredential", credential_id=world.notes["credential"]["id"])
 
 
-@when(parsers.parse("{name:w} reads a credential that nobody has"))
+@when(parsers.parse("{name:w} reads a credential that no one has"))
 def reads_nothing(world: World, name: str) -> None:
     call(world, name, "getCredential", credential_id=NOBODY)
 

@@ -68,7 +68,7 @@ def reads_schema(world: World) -> None:
     world.call("getCredentialSchema", schema_id=schema(world))
 
 
-@when("Vera reads a schema that nobody registered")
+@when("Vera reads a schema that no one registered")
 def reads_no_schema(world: World) -> None:
     world.call("getCredentialSchema", schema_id=NOBODY)
 

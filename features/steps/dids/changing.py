@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
+from features.formats import X25519, new_key
 from features.steps.answers import body_of
 from features.world import Person, World
 from identity_core.client.possession import proof_of_possession
-from identity_core.domain import keys
 
 BODIES = {
     "updateDid": "UpdateDidRequest",
@@ -75,9 +74,9 @@ def acts(world: World, name: str, operation_id: str) -> None:
 def asks(world: World, name: str, what: str) -> None:
     person = world.person(name)
     key_id = person.created["keys"]["authentication"]["keyId"]
-    key = keys.generate("Ed25519", os.urandom)
+    key = new_key()
     service = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
-    agreement = keys.generate("X25519KeyAgreementKey2020", os.urandom)
+    agreement = new_key(X25519)
     x25519 = {"type": agreement.type, "publicKeyMultibase": agreement.public}
     method = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": key.public}
     requests: dict[str, tuple[str, Any]] = {
@@ -146,14 +145,21 @@ def removes_with_old_key(world: World, name: str) -> None:
     act(world, person, "updateDid", body, key="old")
 
 
+def made_elsewhere(world: World) -> dict[str, str]:
+    """A key pair that signs credentials and is in no document of the story's people."""
+    options = {"additionalKeys": [{"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}]}
+    pair: dict[str, str] = world.new_person("Keymaker", options).created["keys"]["assertionMethod"]
+    return pair
+
+
 @when(parsers.parse("{name:w} adds a key that signs credentials with {proof}"))
 def adds_signing_key(world: World, name: str, proof: str) -> None:
     person = world.person(name)
-    key = keys.generate("Bls12381G2Key2020", os.urandom)
-    method = {"type": key.type, "publicKeyMultibase": key.public}
+    key = made_elsewhere(world)
+    method = {"type": "Bls12381G2Key2020", "publicKeyMultibase": key["publicKey"]}
     if proof != "no proof":
         whose = person if proof == "its proof" else world.person("Mallory")
-        method["proofOfPossession"] = proof_of_possession(whose.did, key.secret)
+        method["proofOfPossession"] = proof_of_possession(whose.did, key["privateKey"])
     body = {"operation": "addVerificationMethod", "verificationMethod": method, "relationships": ["assertionMethod"]}
     act(world, person, "updateDid", body)
 

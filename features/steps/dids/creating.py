@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
+from features.formats import new_key
 from features.steps.answers import body_of
 from features.world import Person, World
-from identity_core.domain import keys
 
 # Given
 
@@ -33,7 +32,7 @@ def no_recovery(world: World, name: str) -> None:
 
 @given(parsers.parse("{name} has registered a did:key of her own"))
 def own_did_key(world: World, name: str) -> None:
-    pair = keys.generate("Ed25519", os.urandom)
+    pair = new_key()
     own = {"type": "Ed25519", "publicKeyMultibase": pair.public, "purpose": ["authentication"]}
     body = {"method": "key", "options": {"publicKeys": [own]}}
     answer = world.call("createDid", headers=world.key_header(), body=world.model("CreateDidRequest", body))
@@ -61,7 +60,7 @@ def creates(world: World) -> None:
 
 @when(parsers.re(r"the operator creates a DID with (?P<what>(?!three keys).+)"))
 def creates_with(world: World, what: str) -> None:
-    pair = keys.generate("Ed25519", os.urandom)
+    pair = new_key()
     own = {"type": "Ed25519", "publicKeyMultibase": pair.public, "purpose": ["authentication"]}
     bodies: dict[str, Any] = {
         "an own key": {"options": {"publicKeys": [own]}},
@@ -78,7 +77,7 @@ def creates_with(world: World, what: str) -> None:
         "an endpoint that is a script": {
             "options": {"serviceEndpoints": [{"type": "LinkedDomains", "serviceEndpoint": "javascript:alert(1)"}]}
         },
-        "keys that nobody would have": {"options": {"returnSecrets": False}},
+        "keys that no one would have": {"options": {"returnSecrets": False}},
         "keys for the custodian": {"options": {"returnSecrets": False, "storeSecrets": True}},
     }
     body = {"method": "ids"} | bodies[what]

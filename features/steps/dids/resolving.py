@@ -50,12 +50,12 @@ def resolves_again(world: World, name: str) -> None:
     world.call("resolveDid", did=did, if_none_match=tag)
 
 
-@when(parsers.re(r"(?P<operation_id>\w+) is asked for the DID (?P<did>did:\S+|nobody has)"))
+@when(parsers.re(r"(?P<operation_id>\w+) is asked for the DID (?P<did>did:\S+|no one has)"))
 def asked_for(world: World, operation_id: str, did: str) -> None:
     found = operation(operation_id)
-    draft = Draft(found, found.path.replace("{did}", quote(did if did != "nobody has" else UNKNOWN, safe="")))
+    draft = Draft(found, found.path.replace("{did}", quote(did if did != "no one has" else UNKNOWN, safe="")))
     if operation_id == "getDidAuthChallenge":
-        draft.query["did"] = did if did != "nobody has" else UNKNOWN
+        draft.query["did"] = did if did != "no one has" else UNKNOWN
     if found.has_body:
         draft.body = {"confirm": True} if operation_id == "deactivateDid" else world.body_for(
             operation_id, world.person("Hana")

@@ -6,11 +6,10 @@ import os
 
 from pytest_bdd import parsers, when
 
+from features.formats import DID_AUTH, RECOVERY_KEY
 from features.steps.dids.changing import BODIES, body_for
 from features.world import PURPOSES, Draft, World
-from identity_core.client import Signer
-from identity_core.domain.challenge import hash_body
-from identity_core.domain.evidence import DID_AUTH, RECOVERY_KEY
+from identity_core.client import Signer, hash_body
 
 # When
 

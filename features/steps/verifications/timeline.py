@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 from pytest_bdd import parsers, then, when
 
+from features.formats import printed
 from features.signing import call
 from features.steps.answers import body_of
 from features.steps.verifications.answers import no_value_in, read_pages
 from features.world import World
-from identity_core.domain import times
 
 # When
 
@@ -32,7 +32,7 @@ def reads_timeline_in_pages(world: World, name: str) -> None:
 
 @when(parsers.parse("{name:w} reads the timeline of tomorrow"))
 def reads_future(world: World, name: str) -> None:
-    call(world, name, "getDashboardTimeline", after=times.printed(datetime.now(UTC) + timedelta(days=1)))
+    call(world, name, "getDashboardTimeline", after=printed(datetime.now(UTC) + timedelta(days=1)))
 
 
 # Then

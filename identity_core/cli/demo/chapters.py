@@ -8,10 +8,10 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from identity_core.cli.demo.participants import SHOP, Participants, Person, anchor_text
-from identity_core.cli.demo.story import Story, attempted
+from identity_core.cli.demo.story import Story, attempted, refusal_text
 from identity_core.client import Signer, ibct
-from identity_core.domain import keys
-from identity_core.domain.times import printed
+from identity_core.codec.times import printed
+from identity_core.domain.dids import keys
 from identity_core.errors import JsonValue
 
 _DID: Final = {
@@ -23,19 +23,20 @@ _DID: Final = {
         "recoveryKey": True,
     },
 }
-_ATTRIBUTES: Final[list[dict[str, Any]]] = [
-    {"name": "name", "type": "string"},
-    {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
-    {"name": "country", "type": "string"},
-]
-_VALUES: Final = {"name": "Hana Tanaka", "age": 24, "country": "JP"}
-_ISSUER: Final = {
-    "method": "ids",
-    "options": {
-        "additionalKeys": [{"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}],
-        "storeSecrets": True,
-    },
+_SCHEMA: Final = {
+    "attributes": [
+        {"name": "name", "type": "string"},
+        {"name": "age", "type": "integer", "minimum": 0, "maximum": 150},
+        {"name": "country", "type": "string"},
+    ]
 }
+_VALUES: Final = {"name": "Hana Tanaka", "age": 24, "country": "JP"}
+_BBS_KEY: Final = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
+_ISSUER: Final = {"method": "ids", "options": {"additionalKeys": [_BBS_KEY], "storeSecrets": True}}
+_PERSON: Final = {"method": "ids"}
+_STOLEN: Final = {"confirm": True, "reason": "stolen"}
+_FILES: Final = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
+_ADDED: Final = {"operation": "addService", "service": _FILES}
 ADULT: Final[dict[str, JsonValue]] = {"attributeName": "age", "type": "gte", "value": 18}
 COUNTRY: Final = ("country", "set_member")
 DELEGATED_PROOFS: Final = "/zkp/delegated-proofs"
@@ -45,18 +46,14 @@ _ANCHORED: Final = {"anchor": True, "syncWaitMs": 5_000}
 def a_did(story: Story, people: Participants) -> None:
     """Leaves Hana with the key that she recovered by."""
     session = people.session
-    created = story.tell(
-        "Hana creates a DID with two keys, a service and a recovery key",
-        lambda: session.create(_DID),
-        lambda body: f"{body['did']}, block {body['blockNumber']}",
-    )
+    title = "Hana creates a DID with two keys, a service and a recovery key"
+    created = story.tell(title, "{did}, block {blockNumber}", session.create, _DID)
     did, hana = created["did"], people.person(created).signer
-    story.tell("Anybody resolves it", lambda: session.resolve(did), version_text)
+    story.tell("Anybody resolves it", version_text, session.resolve, did)
     _change_and_replay(story, people, hana)
-    hana = _rotate(story, people, hana, created)
-    story.tell("Version 1 is still there", lambda: session.resolve(did, versionId=1), version_text)
-    recovery = Signer(did, created["keys"]["recovery"]["privateKey"])
-    people.hana = Person(session, _recover(story, people, recovery))
+    _rotate(story, people, hana, created)
+    story.tell("Version 1 is still there", version_text, lambda: session.resolve(did, versionId=1))
+    people.hana = Person(session, _recover(story, people, Signer(did, created["keys"]["recovery"]["privateKey"])))
 
 
 def version_text(body: dict[str, Any]) -> str:
@@ -69,122 +66,89 @@ def version_text(body: dict[str, Any]) -> str:
 
 def _change_and_replay(story: Story, people: Participants, hana: Signer) -> None:
     session, path = people.session, f"/dids/{quote(hana.did, safe='')}"
-    service = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
-    story.tell(
-        "Hana adds a service; her signature is bound to exactly this body",
-        lambda: session.update(hana.did, {"operation": "addService", "service": service}, hana),
-        lambda body: f"version {body['versionId']}, transaction {body['transactionHash'][:16]}…",
-    )
+    title = "Hana adds a service; her signature is bound to exactly this body"
+    said = "version {versionId}, transaction {transactionHash:.16}…"
+    story.tell(title, said, session.update, hana.did, _ADDED, hana)
     # A challenge that is bound to nothing is the worst case: anyone who sees the header could use it for any change.
     header = {"Authorization": hana.header(session.challenge(hana.did)["challenge"])}
     body = {"operation": "removeService", "serviceId": "files"}
-    story.tell(
-        "She removes it again, with a challenge that is bound to nothing",
-        lambda: session.call("PATCH", path, body=body, headers=header),
-        lambda answer: f"version {answer['versionId']}",
-    )
-    story.refused(
-        "Mallory replays her header", lambda: session.call("PATCH", path, body=body, headers=header), "AUTH_FAILED"
-    )
+
+    def remove() -> Any:
+        return session.call("PATCH", path, body=body, headers=header)
+
+    story.tell("She removes it again, with a challenge that is bound to nothing", "version {versionId}", remove)
+    story.refused("Mallory replays her header", "AUTH_FAILED", remove)
 
 
-def _rotate(story: Story, people: Participants, hana: Signer, created: dict[str, Any]) -> Signer:
+def _rotate(story: Story, people: Participants, hana: Signer, created: dict[str, Any]) -> None:
     end = printed(datetime.now(UTC) + timedelta(days=7))
-    old = created["keys"]["authentication"]["keyId"]
-    rotated = story.tell(
-        "Hana rotates her key; the old one stays for a week of grace",
-        lambda: people.session.rotate(
-            hana.did, {"oldKeyId": old, "newKeyType": "Ed25519", "revokeOldAfter": end}, hana
-        ),
-        lambda body: f"old key valid until {body['gracePeriodEnd']}",
-    )
-    story.refused(
-        "The old key may not end the DID any more",
-        lambda: people.session.deactivate(hana.did, {"confirm": True, "reason": "stolen"}, hana),
-        "FORBIDDEN",
-    )
-    return Signer(hana.did, rotated["newKey"]["privateKey"])
+    body = {"oldKeyId": created["keys"]["authentication"]["keyId"], "newKeyType": "Ed25519", "revokeOldAfter": end}
+    title = "Hana rotates her key; the old one stays for a week of grace"
+    story.tell(title, "old key valid until {gracePeriodEnd}", people.session.rotate, hana.did, body, hana)
+    title = "The old key may not end the DID any more"
+    story.refused(title, "FORBIDDEN", people.session.deactivate, hana.did, _STOLEN, hana)
 
 
 def _recover(story: Story, people: Participants, recovery: Signer) -> Signer:
     pair = keys.generate("Ed25519", os.urandom)
-    body = {
-        "newAuthenticationKey": {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public},
-        "revokeAllExistingKeys": True,
-    }
-    story.tell(
-        "Her laptop is stolen: the recovery key brings the DID back and drops every other key",
-        lambda: people.session.recover(recovery.did, body, recovery),
-        lambda answer: f"version {answer['versionId']}, a new recovery key was issued",
-    )
+    key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public}
+    body = {"newAuthenticationKey": key, "revokeAllExistingKeys": True}
+    title = "Her laptop is stolen: the recovery key brings the DID back and drops every other key"
+    said = "version {versionId}, a new recovery key was issued"
+    story.tell(title, said, people.session.recover, recovery.did, body, recovery)
     return Signer(recovery.did, pair.secret)
 
 
 def a_credential(story: Story, people: Participants) -> None:
     """Leaves everybody with a DID, and the credential."""
-    session = people.session
-    ivo, aki, vera = story.tell(
+    made = story.tell(
         "Ivo, Aki and Vera create DIDs; the service keeps Ivo's signing key for him",
-        lambda: [session.create(_ISSUER), session.create({"method": "ids"}), session.create({"method": "ids"})],
         lambda made: f"Ivo is {made[0]['did']}, with a Bls12381G2Key2020 key",
+        lambda: [people.session.create(body) for body in (_ISSUER, _PERSON, _PERSON)],
     )
-    people.ivo, people.aki, people.vera = people.person(ivo), people.person(aki), people.person(vera)
-    schema = story.tell(
-        "Ivo registers what his credentials say",
-        lambda: people.ivo.ask("POST", "/credential-schemas", {"attributes": _ATTRIBUTES}),
-        lambda body: ", ".join(f"{one['name']} ({one['type']})" for one in body["attributes"]),
-    )
+    people.ivo, people.aki, people.vera = map(people.person, made)
+    title = "Ivo registers what his credentials say"
+    schema = story.tell(title, _schema_text, people.ivo.ask, "POST", "/credential-schemas", _SCHEMA)
     people.schema_id = schema["id"]
-    statement = {
-        "issuerDid": people.ivo.did,
-        "holderDid": people.hana.did,
-        "schemaId": people.schema_id,
-        "attributes": _VALUES,
-    }
-    issued = story.tell(
-        "Ivo issues Hana a credential; one BBS signature covers all values",
-        lambda: people.ivo.ask("POST", "/credentials", statement),
-        lambda body: f"{body['id']}, {body['status']}",
-    )
+    parties = {"issuerDid": people.ivo.did, "holderDid": people.hana.did}
+    statement = parties | {"schemaId": people.schema_id, "attributes": _VALUES}
+    title = "Ivo issues Hana a credential; one BBS signature covers all values"
+    issued = story.tell(title, "{id}, {status}", people.ivo.ask, "POST", "/credentials", statement)
     people.credential_id = issued["id"]
     path = f"/credentials/{quote(people.credential_id, safe='')}"
-    story.tell(
-        "Hana reads it",
-        lambda: people.hana.ask("GET", path),
-        lambda body: ", ".join(f"{name} {body['credential']['credentialSubject'][name]}" for name in _VALUES),
-    )
-    story.refused("For Vera it does not exist", lambda: people.vera.ask("GET", path), "CREDENTIAL_NOT_FOUND")
+    story.tell("Hana reads it", _values_text, people.hana.ask, "GET", path)
+    story.refused("For Vera it does not exist", "CREDENTIAL_NOT_FOUND", people.vera.ask, "GET", path)
+
+
+def _schema_text(body: dict[str, Any]) -> str:
+    return ", ".join(f"{one['name']} ({one['type']})" for one in body["attributes"])
+
+
+def _values_text(body: dict[str, Any]) -> str:
+    subject = body["credential"]["credentialSubject"]
+    return ", ".join(f"{name} {subject[name]}" for name in _VALUES)
 
 
 def a_delegation(story: Story, people: Participants) -> None:
     """Leaves a request that Aki may send."""
-    challenge = story.tell(
-        "Vera takes a challenge: what she is shown must be made for her, and now",
-        lambda: people.vera.ask("POST", "/challenges", {"domain": SHOP}),
-        lambda body: f"{body['challenge'][:24]}… for {body['domain']}",
-    )
+    title = "Vera takes a challenge: what she is shown must be made for her, and now"
+    said = "{challenge:.24}… for {domain}"
+    challenge = story.tell(title, said, people.vera.ask, "POST", "/challenges", {"domain": SHOP})
     people.challenge = challenge["challenge"]
-    made = story.tell(
-        "Hana delegates to Aki: whether she is 18, fixed, and any question about her country",
-        lambda: people.hana.ask("POST", "/delegations", _terms(people)),
-        lambda body: (
-            f"autonomy {body['autonomyLevel']}, {body['maxUses']} uses, {body['maxRefusals']} wrong guess at most"
-        ),
-    )
+    title = "Hana delegates to Aki: whether she is 18, fixed, and any question about her country"
+    said = "autonomy {autonomyLevel}, {maxUses} uses, {maxRefusals} wrong guess at most"
+    made = story.tell(title, said, people.hana.ask, "POST", "/delegations", _terms(people))
     people.delegation_id = made["id"]
-    token = story.tell(
-        "At home, Hana signs a token for one use of it",
-        lambda: signed(people, ibct.action_text("age", "gte", pin=18)),
-        lambda token: f"{token['action']}, until {token['expiresAt']}",
-    )
+    action = ibct.action_text("age", "gte", pin=18)
+    title = "At home, Hana signs a token for one use of it"
+    token = story.tell(title, "{action}, until {expiresAt}", signed, people, action)
     people.request = ibct.proof_request(token, people.credential_id, value=18, challenge=people.challenge, domain=SHOP)
 
 
 def signed(people: Participants, action: str) -> dict[str, str]:
     """A token of Hana's for Aki."""
-    return ibct.issue(
-        people.hana.signer, ibct.IbctTemplate(people.aki.did, action, people.delegation_id, timedelta(hours=1))
-    )
+    wanted = ibct.IbctTemplate(people.aki.did, action, people.delegation_id, timedelta(hours=1))
+    return ibct.issue(people.hana.signer, wanted)
 
 
 def _terms(people: Participants) -> dict[str, Any]:
@@ -205,38 +169,37 @@ def _terms(people: Participants) -> dict[str, Any]:
 
 def a_proof(story: Story, people: Participants) -> None:
     """Leaves the answer that brought the proof."""
+
+    def ask() -> Any:
+        return people.aki.ask("POST", DELEGATED_PROOFS, people.request)
+
+    without, people.request = people.request, people.request | _ANCHORED
     probed = story.tell(
         "Aki asks for the proof, and for an anchor on the ledger",
-        lambda: attempted(lambda: people.aki.ask("POST", DELEGATED_PROOFS, people.request | _ANCHORED)),
         _anchored_text,
+        lambda: attempted(ask),
         promise=lambda outcome: outcome["code"] in ("none", "ANCHORING_DISABLED"),
     )
     people.is_anchored = probed["code"] == "none"
     if people.is_anchored:
-        people.request |= _ANCHORED
         people.proved = probed["answer"]
     else:
-        people.proved = story.tell(
-            "So Aki asks without; a refusal before the proof spends nothing",
-            lambda: people.aki.ask("POST", DELEGATED_PROOFS, people.request),
-            _proof_text,
-        )
+        people.request = without
+        people.proved = story.tell("So Aki asks without; a refusal before the proof spends nothing", _proof_text, ask)
     story.tell(
         "The answer is lost; Aki sends the same again",
-        lambda: people.aki.ask("POST", DELEGATED_PROOFS, people.request),
-        lambda body: f"the same proof {body['proofId']}, nothing spent",
+        "the same proof {proofId}, nothing spent",
+        ask,
         promise=lambda body: body["proof"] == people.proved["proof"],
     )
 
 
 def _anchored_text(outcome: dict[str, Any]) -> str:
+    if outcome["code"] == "none":
+        return _proof_text(outcome["answer"])
     if outcome["code"] == "ANCHORING_DISABLED":
         return f"this service does not anchor: {outcome['status']} {outcome['code']}"
-    return (
-        _proof_text(outcome["answer"])
-        if outcome["code"] == "none"
-        else f"refused: {outcome['status']} {outcome['code']}"
-    )
+    return refusal_text(outcome)
 
 
 def _proof_text(body: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ class Person:
         return self.signer.did
 
     def ask(self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] | None = None) -> Any:
-        """The answer. Raises ``Refused`` or ``Unreachable``."""
+        """The answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         self._token = self._token or self.session.token(self.signer)["access_token"]
         headers = {"Authorization": f"Bearer {self._token}"}
         return self.session.call(method, path, body=body, query=query, headers=headers)

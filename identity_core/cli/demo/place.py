@@ -33,15 +33,12 @@ def somewhere(url: str | None, api_key: str | None, ledger: str) -> Iterator[tup
     with contextlib.ExitStack() as stack:
         if url is None:
             environment = stack.enter_context(_chain()) if ledger == "evm" else {}
-            settings = {"IDENTITY_LEDGER_BACKEND": ledger, **_prover(), **environment}
+            # The choice of the environment, where there is one: of several that are installed the server cannot choose.
+            prover = {_PROVER: os.environ[_PROVER]} if _PROVER in os.environ else {}
+            settings = {"IDENTITY_LEDGER_BACKEND": ledger, **prover, **environment}
             server = stack.enter_context(local_server(environment=settings))
             url, api_key = server.url, server.api_key
         yield stack.enter_context(connected(url, api_key, on_exchange=exchanges.append)), exchanges
-
-
-def _prover() -> Mapping[str, str]:
-    """The choice of the environment, where there is one: of several that are installed the server cannot choose."""
-    return {_PROVER: os.environ[_PROVER]} if _PROVER in os.environ else {}
 
 
 @contextlib.contextmanager
@@ -53,11 +50,8 @@ def _chain() -> Iterator[Mapping[str, str]]:
         return
     program = shutil.which("anvil")
     if program is None:
-        fail(
-            "there is no chain",
-            "demo --ledger evm",
-            "put anvil on the PATH (npm install @foundry-rs/anvil), or name a contract in IDENTITY_PLUGINS_EVM_…",
-        )
+        remedy = "put anvil on the PATH (npm install @foundry-rs/anvil), or name a contract in IDENTITY_PLUGINS_EVM_…"
+        fail("there is no chain", "demo --ledger evm", remedy)
     with tempfile.TemporaryDirectory(prefix="identity-chain-") as folder, _anvil(program, Path(folder)) as chain:
         made = _deployed(chain)
         yield chain | {f"{_EVM}{name.upper()}": str(made[name]) for name in ("chain_id", "contract", "from_block")}
@@ -70,17 +64,8 @@ def _anvil(program: str, folder: Path) -> Iterator[dict[str, str]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     accounts = folder / "accounts.json"
-    command = [
-        program,
-        "--port",
-        str(port),
-        "--accounts",
-        "1",
-        "--mnemonic-random",
-        "--quiet",
-        "--config-out",
-        str(accounts),
-    ]
+    options = f"--port {port} --accounts 1 --mnemonic-random --quiet --config-out"
+    command = [program, *options.split(), str(accounts)]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + _CHAIN_SECONDS

@@ -13,12 +13,13 @@ from typing import Any, Final
 import click
 import orjson
 
-from identity_core.cli.output import fail
+from identity_core.cli.output import Text, fail
 from identity_core.client import Exchange, ServiceError
 
 _MASKED: Final = ("privateKey", "access_token")
 # Longer text (proofs, signatures, logs) says nothing to people and would fill the terminal.
 _LONGEST: Final = 160
+_REPORT: Final = "report this: the service is not what it promises"
 
 
 @dataclass(slots=True)
@@ -42,26 +43,17 @@ class Story:
         self._chapter = title
 
     def tell(
-        self,
-        title: str,
-        act: Callable[[], Any],
-        point: Callable[[Any], str],
-        *,
-        promise: Callable[[Any], bool] | None = None,
+        self, title: str, text: Text, act: Callable[..., Any], *given: Any, promise: Callable[[Any], bool] | None = None
     ) -> Any:
-        """Runs one step and says in a line what it showed. An answer that breaks the ``promise`` ends the demo."""
+        """Runs one step, which is ``act`` with what is ``given``, and says in a line what it showed. An answer that breaks the
+        ``promise`` ends the demo."""
         self.exchanges.clear()
         started = time.perf_counter()
-        answer = act()
+        answer = act(*given)
         milliseconds = (time.perf_counter() - started) * 1000
-        shown = point(answer)
-        step = {
-            "chapter": self._chapter,
-            "step": title,
-            "shows": shown,
-            "milliseconds": round(milliseconds, 1),
-            "answer": masked(answer),
-        }
+        shown = text.format_map(answer) if isinstance(text, str) else text(answer)
+        step = {"chapter": self._chapter, "step": title, "shows": shown, "milliseconds": round(milliseconds, 1)}
+        step["answer"] = masked(answer)
         if self.is_shown:
             step["exchanges"] = [_recorded(one) for one in self.exchanges]
         self.steps.append(step)
@@ -69,30 +61,27 @@ class Story:
         if self.is_shown:
             self.say("\n".join(map(_exchange_text, self.exchanges)) if self.exchanges else _indented(answer))
         if promise is not None and not promise(answer):
-            fail(f"that is not what was promised: {shown}", title, "report this: the service is not what it promises")
+            fail(f"that is not what was promised: {shown}", title, _REPORT)
         return answer
 
-    def refused(self, title: str, act: Callable[[], Any], code: str) -> None:
+    def refused(self, title: str, code: str, act: Callable[..., Any], *given: Any) -> None:
         """Runs a step that must be refused with ``code``; anything else ends the demo."""
-        answer = self.tell(title, lambda: attempted(act), _refusal_text)
+        answer = self.tell(title, refusal_text, lambda: attempted(act, *given))
         if answer["code"] != code:
-            fail(
-                f"expected a refusal {code}, got {answer['code']}",
-                title,
-                "report this: the service is not what it promises",
-            )
+            fail(f"expected a refusal {code}, got {answer['code']}", title, _REPORT)
 
 
-def attempted(act: Callable[[], Any]) -> dict[str, Any]:
+def attempted(act: Callable[..., Any], *given: Any) -> dict[str, Any]:
     """The refusal that ``act`` runs into, with its status; status 200 and code ``none`` where it runs into none."""
     try:
-        answer = act()
+        answer = act(*given)
     except ServiceError as error:
         return {"status": error.status, "code": error.code, "message": error.message}
     return {"status": 200, "code": "none", "answer": answer}
 
 
-def _refusal_text(outcome: dict[str, Any]) -> str:
+def refusal_text(outcome: dict[str, Any]) -> str:
+    """A refusal in words."""
     return f"refused: {outcome['status']} {outcome['code']}"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from typing import Final, NamedTuple
 
 from identity_core.crypto.bls12381 import G1, G2, Curve
@@ -27,7 +27,7 @@ P1: Final = bytes.fromhex(
 
 MAX_MESSAGES: Final = 256
 MAX_OCTETS: Final = 1 << 16
-"""The longest header, presentation header or message. The draft allows 2^64 - 1; nobody has asked for it."""
+"""The longest header, presentation header or message. The draft allows 2^64 - 1; no one has asked for it."""
 
 TABLED_MESSAGES: Final = 16
 """How many message generators get tables; with P1 and Q1 they fill 28 MB at most, and only as they are used."""
@@ -70,8 +70,6 @@ class Ciphersuite:
 
         A zero ``p1`` or ``q1`` leaves its term out; those of the messages are always there.
         """
-        if len(indexes) != len(scalars):
-            raise ValueError(f"{len(indexes)} indexes and {len(scalars)} scalars")
         pairs = [pair for pair in ((0, p1), (1, q1)) if pair[1] != 0]
         rest = list(also)
         for index, scalar in zip(indexes, scalars, strict=True):
@@ -100,7 +98,7 @@ class Ciphersuite:
         return chain
 
 
-@lru_cache(maxsize=8)
+@cache
 def ciphersuite(curve: Curve) -> Ciphersuite:
     """The suite on this curve, one for the whole process."""
     return Ciphersuite(curve)

@@ -18,7 +18,6 @@ from identity_core.crypto.bls12381.backend import (
     SCALAR_OCTETS,
     FixedBases,
     InvalidPoint,
-    check_equal_lengths,
     checked_dst,
 )
 from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases
@@ -56,7 +55,8 @@ class ArkworksCurve:
         return a * _scalar(k)
 
     def g1_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
-        check_equal_lengths(points, scalars)
+        if len(points) != len(scalars):  # the library would cut the longer list off in silence
+            raise ValueError(f"{len(points)} points and {len(scalars)} scalars")
         if not points:
             return self._g1_identity
         return G1Point.multiexp_unchecked(list(points), [_scalar(scalar) for scalar in scalars])

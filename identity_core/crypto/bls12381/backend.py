@@ -155,9 +155,3 @@ def checked_dst(dst: bytes) -> bytes:
     if not 1 <= len(dst) <= MAX_DST_OCTETS:
         raise ValueError(f"a domain separation tag has 1 to {MAX_DST_OCTETS} octets")
     return dst
-
-
-def check_equal_lengths(points: Sequence[object], scalars: Sequence[int]) -> None:
-    """Raises ``ValueError``. Some libraries cut the longer list off in silence."""
-    if len(points) != len(scalars):
-        raise ValueError(f"{len(points)} points and {len(scalars)} scalars")

@@ -188,8 +188,8 @@ def select(name: str | None = None) -> Curve:
 
 
 def prefer(name: str | None) -> None:
-    """Makes ``select()`` mean this backend in the whole process; ``None`` restores the order. Called once by whoever
-    reads the settings. Raises ``BackendUnavailable``."""
+    """Makes ``select()`` mean this backend in the whole process; ``None`` restores the order. Called once, by the code that reads the
+    settings. Raises ``BackendUnavailable``."""
     if name is not None:
         select(name)
     _preferred[:] = [] if name is None else [name]

@@ -75,8 +75,6 @@ class WindowedBases:
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[G1, int]] = ()
     ) -> G1:
         chosen = range(len(self._points)) if indexes is None else indexes
-        if len(chosen) != len(scalars):
-            raise ValueError(f"{len(chosen)} points and {len(scalars)} scalars")
         rows: list[list[Any]] = []
         digits = bytearray()
         untabled = list(also)

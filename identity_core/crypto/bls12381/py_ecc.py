@@ -24,7 +24,6 @@ from identity_core.crypto.bls12381.backend import (
     ORDER,
     FixedBases,
     InvalidPoint,
-    check_equal_lengths,
     checked_dst,
 )
 
@@ -58,7 +57,6 @@ class PyEccCurve:
         return _interleaved(Z1, [_Term(Z1, a, k, _WINDOW)])
 
     def g1_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
-        check_equal_lengths(points, scalars)
         return _interleaved(
             Z1, [_Term(Z1, point, scalar, _WINDOW) for point, scalar in zip(points, scalars, strict=True)]
         )
@@ -130,7 +128,6 @@ class _MultiplesOfBases:
         self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[Any, int]] = ()
     ) -> Any:
         chosen = range(len(self._points)) if indexes is None else indexes
-        check_equal_lengths(chosen, scalars)
         terms = [_Term(Z1, point, scalar, _WINDOW) for point, scalar in also]
         for index, scalar in zip(chosen, scalars, strict=True):
             if not 0 <= index < len(self._points):

@@ -18,7 +18,6 @@ from identity_core.crypto.bls12381.backend import (
     ORDER,
     FixedBases,
     InvalidPoint,
-    check_equal_lengths,
     checked_dst,
 )
 from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases
@@ -58,7 +57,6 @@ class PyblstCurve:
         return a.scalar_mul(k % ORDER)
 
     def g1_msm(self, points: Sequence[Any], scalars: Sequence[int], /) -> Any:
-        check_equal_lengths(points, scalars)
         total = self._g1_identity
         for point, scalar in zip(points, scalars, strict=True):
             total = total + point.scalar_mul(scalar % ORDER)

@@ -1,13 +1,12 @@
 """What runs in a worker: builds the prover, then answers call after call until the server closes the channel.
 
-Whatever the prover does becomes one of three answers: a result, an error of the port's contract, or a fault, of which only the
+Whatever the prover does becomes one of three answers: a result, an error of the port's contract, or a failure, of which only the
 type and the place are told. What cannot be answered from inside (a hang, a crash, ``os._exit``) is the server's to notice.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import pickle
@@ -16,25 +15,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any, Final, get_type_hints
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw
 
 from identity_core.errors import IdentityError
+from identity_core.plugin.border import Bulkhead, whence
 from identity_core.plugin.build import Built, build
-from identity_core.plugin.bulkhead import Bulkhead, Limits, whence
-from identity_core.plugin.collect import collect
-from identity_core.plugin.errors import NotConfigured, PluginError
-from identity_core.plugin.processes import frames, wire
+from identity_core.plugin.limits import Limits
+from identity_core.plugin.load import collect
+from identity_core.plugin.processes import channel as messages
+from identity_core.plugin.processes.channel import Failed, Line, Message, Raised, Ready, Returned, Unfit
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
-from identity_core.plugin.processes.frames import frame, receive
-from identity_core.plugin.processes.order import Order
-from identity_core.plugin.provider import BuildContext
-from identity_core.plugin.results import Check, check_for
-from identity_core.plugin.sockets import Socket, prover_socket
-from identity_core.plugin.sources import GROUP, PluginSource
-from identity_core.ports.prover import Prover
+from identity_core.plugin.processes.worker import Order
+from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
+from identity_core.plugin.sockets import prover_socket
 from identity_core.settings import Plugins, Settings, StartError
 
-METHODS: Final = ("prove", "read", "verify")
+Send = Callable[[Message], None]
+
 _LONGEST_LINE: Final = 500
 _MOST_LINES: Final = 50
 """Log lines of one call, or of the build, that the server gets to see."""
@@ -52,7 +52,7 @@ class _Clock:
 class _Lines(logging.Handler):
     """Sends log lines to the server, which writes them with its own."""
 
-    def __init__(self, send: Callable[[bytes, bytes], None]) -> None:
+    def __init__(self, send: Send) -> None:
         super().__init__()
         self._send = send
         self.left = _MOST_LINES
@@ -61,22 +61,18 @@ class _Lines(logging.Handler):
         """Sends what is short enough to be a line; no traceback, whose last line may hold anything."""
         if self.left > 0:
             self.left -= 1
-            line = {"level": record.levelname, "text": record.getMessage()[:_LONGEST_LINE]}
-            self._send(frames.LOG, json.dumps(line).encode())
+            self._send(Line(record.getMessage()[:_LONGEST_LINE], record.levelname))
 
 
 def main(descriptor: int) -> None:
     """Lives at the other end of ``descriptor``."""
     channel = socket.socket(fileno=descriptor)
-    kind, body = receive(channel)
-    if kind != frames.ORDER:
-        raise SystemExit("the first frame is no order")
-    order: Order = pickle.loads(body)  # noqa: S301  (it comes from the process that started this one)
+    order: Order = pickle.loads(messages.receive(channel))  # noqa: S301  (it comes from the process that started this one)
     confine(order.parent, order.memory_mebibytes)
     keep_from(channel)
 
-    def send(kind: bytes, body: bytes) -> None:
-        channel.sendall(frame(kind, body))
+    def send(message: Message) -> None:
+        channel.sendall(messages.frame(msgspec.json.encode(message)))
 
     lines = _Lines(send)
     logging.basicConfig(handlers=[lines], level=order.log_level)
@@ -86,86 +82,62 @@ def main(descriptor: int) -> None:
             be_silent()
             stand_back(order.niceness)
             _answer_all(built, channel, send, lines)
-            _close(built.thing)
-    # Threads that the plugin left running, and its exit handlers, keep nobody waiting.
+    # Threads that the plugin left running, and its exit handlers, keep no one waiting.
     os._exit(0)
 
 
-def _ready(order: Order, send: Callable[[bytes, bytes], None]) -> Built | None:
+def _ready(order: Order, send: Send) -> Built | None:
     try:
-        built = _build(order, prover_socket())
-        prover: Prover = built.port
-        said = {"suite": prover.suite, "predicateTypes": sorted(prover.predicate_types)}
-    except (StartError, IdentityError) as error:
-        why = "waits" if isinstance(error, NotConfigured) else "failed"
-        send(frames.UNFIT, json.dumps({"why": why, "reason": str(error)}).encode())
+        built = _build(order)
+        prover = {"suite": built.port.suite, "predicate_types": built.port.predicate_types}
+        send(msgspec.convert(prover, Ready))
+    except (StartError, IdentityError, msgspec.ValidationError) as error:
+        send(Unfit(str(error), isinstance(error, NotConfigured)))
         return None
-    send(frames.READY, json.dumps(said).encode())
     return built
 
 
-def _build(order: Order, socket_: Socket) -> Built:
+def _build(order: Order) -> Built:
     logger = logging.getLogger("identity")
-    source = PluginSource(order.source, order.distribution, order.version, _importing(order), order.reference)
+    source, socket_ = order.source, prover_socket()
     collection = collect([source], Settings(plugins=Plugins(import_seconds=order.import_seconds)))
     for _, _, reason in collection.failed:
         raise source.error(reason)
-    offers = [
-        offer for offer in collection.offers if offer.hook == socket_.hook and offer.provider.name == order.provider
-    ]
-    if not offers:
+    provided = {offer.provider.name: offer for offer in collection.offers if offer.hook == socket_.hook}
+    if order.provider not in provided:
         raise PluginError(f"{source}: provides no prover {order.provider} in a worker process")
     clock = _Clock()
     # No database: its address holds a password, and a prover does no I/O.
     context = BuildContext(clock, logger.getChild(order.provider), order.data_dir, None, workers=order.servers)
     bulkhead = Bulkhead(f"prover:{order.provider}", Limits(1.0, 1, 1, 1.0), socket_.contract, clock, logger)
-    return build(offers[0], socket_, order.tables, context, bulkhead)
+    return build(provided[order.provider], socket_, order.tables, context, bulkhead)
 
 
-def _importing(order: Order) -> Callable[[], object]:
-    from importlib.metadata import EntryPoint
-
-    return EntryPoint(order.source, order.reference, GROUP).load
-
-
-def _answer_all(built: Built, channel: socket.socket, send: Callable[[bytes, bytes], None], lines: _Lines) -> None:
-    contract = built.bulkhead.contract.errors
-    checks = {name: check_for(get_type_hints(getattr(Prover, name)).get("return")) for name in METHODS}
+def _answer_all(built: Built, channel: socket.socket, send: Send, lines: _Lines) -> None:
+    """Returns when the server has closed the channel and the prover is closed."""
     while True:
         try:
-            _, body = receive(channel)
+            body = messages.receive(channel)
         except EOFError:
-            return
+            break
         lines.left = _MOST_LINES
-        kind, answer = _answer(built.thing, body, contract, checks)
+        answer = _answer(built, body)
         # The witness goes before the next call comes.
         del body
-        send(kind, answer)
-
-
-def _answer(
-    thing: Any, body: bytes, contract: tuple[type[IdentityError], ...], checks: dict[str, Check]
-) -> tuple[bytes, bytes]:
-    try:
-        method, arguments, named = wire.read_call_body(body)
-        try:
-            value = getattr(thing, method)(*arguments, **named)
-        except contract as error:
-            return frames.REFUSAL, wire.refusal(error)
-        if not checks[method](value):
-            return _fault(f"returned a {type(value).__name__} that the port does not promise")
-        return frames.RESULT, wire.result(method, value)
-    except BaseException as error:  # noqa: BLE001  (the plugin border; SystemExit in a call is a fault too)
-        return _fault(f"raised {type(error).__name__} at {whence(error)}")
-
-
-def _fault(reason: str) -> tuple[bytes, bytes]:
-    return frames.FAULT, json.dumps({"reason": reason}).encode()
-
-
-def _close(thing: Any) -> None:
-    close = getattr(thing, "close", None)
+        send(answer)
+    close = getattr(built.thing, "close", None)
     if close is not None:
         # The server gives it a second and does not ask how it went.
         with contextlib.suppress(Exception):
             close()
+
+
+def _answer(built: Built, body: bytes) -> Message:
+    try:
+        try:
+            value: Any = messages.decode_call(body).ask(built.thing)
+        except built.bulkhead.contract.errors as error:
+            return Raised.of(error)
+        return Returned(Raw(msgspec.json.encode(value)))
+    except BaseException as error:  # noqa: BLE001  (the plugin border; SystemExit in a call is a failure too)
+        return Failed(f"raised {type(error).__name__} at {whence(error)}")

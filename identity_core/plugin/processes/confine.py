@@ -1,4 +1,4 @@
-"""What a worker may do to the machine: less than the server, and not for longer than the server lives.
+"""What processes may do: a worker less than the server, and not for longer than the server lives; a copy of the server nothing.
 
 Linux does what needs doing here; where a call is missing the worker goes without.
 """
@@ -8,19 +8,28 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import logging
 import os
 import resource
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 OUT_OF_MEMORY_SCORE: Final = "500"
 """When memory runs out, the kernel takes a worker and not the server."""
 
+COPY_STATUS: Final = 70
+
 _SET_DEATH_SIGNAL: Final = 1
 _SET_DUMPABLE: Final = 4
 _MEBIBYTE: Final = 1 << 20
+
+_open = 0
+
+log = logging.getLogger("identity")
 
 
 def leave_no_core() -> None:
@@ -46,7 +55,7 @@ def confine(parent: int, memory_mebibytes: int) -> None:
 
 
 def stand_back(niceness: int) -> None:
-    """Lower priority from here on. A start is in nobody's way, and is waited for."""
+    """Lower priority from here on. A start is in no one's way, and is waited for."""
     with contextlib.suppress(OSError):
         os.nice(niceness)
 
@@ -93,3 +102,35 @@ def be_silent() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     os.close(nowhere)
+
+
+@contextlib.contextmanager
+def copies_end_at_once() -> Iterator[None]:
+    """While this is entered, a fork of this process gives a process that ends with ``COPY_STATUS``, before any code runs in it.
+
+    A plugin that forks inside the server makes a second process with the same connections, the same database files and the same event
+    loop, which would answer requests twice and write to a ledger that it shares unasked. Programs that are started (``subprocess``,
+    spawned processes) are no copies, and unharmed.
+    """
+    global _open
+    _register()
+    _open += 1
+    try:
+        yield
+    finally:
+        _open -= 1
+
+
+@cache
+def _register() -> None:
+    os.register_at_fork(before=_say, after_in_child=_end)
+
+
+def _say() -> None:
+    if _open:
+        log.error("a plugin forks the server process; the copy ends at once (start a program, or use threads)")
+
+
+def _end() -> None:
+    if _open:
+        os._exit(COPY_STATUS)

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 from typing import TYPE_CHECKING, Any, Final
 
-from identity_core.codec import strict_json
 from identity_core.errors import PluginUnavailable
-from identity_core.plugin.bulkhead import Bulkhead, Fault
-from identity_core.plugin.processes import frames, wire
-from identity_core.plugin.processes.order import Order
-from identity_core.plugin.processes.pool import Pool, WorkerTable
-from identity_core.plugin.processes.wire import AnswerRefused
+from identity_core.plugin.border import Bulkhead, Fault, guard
+from identity_core.plugin.build import Built
+from identity_core.plugin.limits import Limits
+from identity_core.plugin.load import Offer
+from identity_core.plugin.processes.channel import Call, Failed, Prove, Raised, Read, Ready, Returned, Verify
+from identity_core.plugin.processes.pool import Pool
+from identity_core.plugin.processes.worker import Order
+from identity_core.plugin.provider import PluginError
+from identity_core.plugin.sockets import prover_socket
+from identity_core.ports.clock import Clock
+from identity_core.ports.prover import ProofWorkers
+from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
+    from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256
 """Unfinished calls for each worker; a proof takes milliseconds, so the last of them waits for about a second."""
@@ -25,100 +33,123 @@ WAITING_PER_WORKER: Final = 256
 LONG_ANSWER_OCTETS: Final = 8_192
 """An answer of more is read on a thread: a set of 4,096 takes ten milliseconds, in which the event loop would stand still."""
 
-_LONGEST_SUITE: Final = 200
-_MOST_TYPES: Final = 100
+PATIENCE_SECONDS: Final = 5.0
+"""How long a start waits for a prover that no setting names; it is up in less than the server's own start takes."""
+
+NICE: Final = 10
+"""Below the server, so that proofs never hold up a resolution."""
+
+ANONYMOUS_NICE: Final = 15
+"""Below the proofs: strangers get what no one else wants."""
 
 
 class ProverProcesses:
-    """``ports.prover.ProofWorkers``, to be put behind its bulkhead. The workers start at ``begin``, or else at the first call."""
+    """``ports.prover.ProofWorkers``, to be put behind its bulkhead. The workers start with ``pool.begin``, or with the first call."""
 
     def __init__(self, order: Order, bulkhead: Bulkhead, *, workers: int, logger: logging.Logger) -> None:
-        self._order = order
         self._bulkhead = bulkhead
-        self._workers = workers
         self._logger = logger
-        self._suite = ""
-        self._predicate_types: frozenset[str] = frozenset()
-        self._pool: Pool | None = None
-        self._closed = False
+        deadline_seconds = bulkhead.limits.deadline_seconds
+        self.pool = Pool(order, size=workers, deadline_seconds=deadline_seconds, logger=logger)
 
-    def begin(self) -> Pool:
-        """Starts the workers if they are not, and waits for none."""
-        if self._pool is None:
-            deadline = self._bulkhead.limits.deadline_seconds
-            self._pool = Pool(
-                self._order,
-                size=self._workers,
-                deadline_seconds=deadline,
-                logger=self._logger,
-                hello=self._hello,
-            )
-        return self._pool
-
-    @property
-    def worker_table(self) -> WorkerTable:
-        """The workers in numbers: none are wanted before they begin."""
-        return WorkerTable(0, 0, 0, "", waits=False) if self._pool is None else self._pool.worker_table
-
-    async def told(self) -> None:
-        """See ``Pool.told``; returns at once for workers that have not begun."""
-        if self._pool is not None:
-            await self._pool.told()
+    async def settled(self, *, named: bool) -> None:
+        """Returns when it is known whether the prover can be had, at once for workers that have not begun. A prover that settings name
+        must be; one that is just installed is waited for a moment, and may come up later or fail without stopping the start. Raises
+        ``PluginError``."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if named else PATIENCE_SECONDS):
+                await self.pool.told()
+        table = self.pool.worker_table
+        if table.trouble and named:
+            raise PluginError(table.trouble)
+        if table.trouble and not table.waits:
+            self._logger.error("the prover failed: %s", table.trouble)
 
     @property
     def suite(self) -> str:
-        self._must_be_known()
-        return self._suite
+        return self._known().suite
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        self._must_be_known()
-        return self._predicate_types
+        return self._known().predicate_types
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
-        proof: ZkProof = await self._ask("prove", wire.prove_call(statement, witness, context))
+        proof: ZkProof = await self._ask(Prove(statement, witness.signature, dict(witness.attributes), context))
         return proof
 
     async def read(self, proof: str) -> PresentedProof:
-        presented: PresentedProof = await self._ask("read", wire.read_call(proof))
+        presented: PresentedProof = await self._ask(Read(proof))
         return presented
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        await self._ask("verify", wire.verify_call(statement, proof, context, now))
+        await self._ask(Verify(statement, proof, context, now))
 
     async def close(self) -> None:
         """Ends the workers, and takes no more calls."""
-        self._closed = True
-        if self._pool is not None:
-            await self._pool.close()
+        await self.pool.close()
 
-    async def _ask(self, method: str, body: bytes) -> Any:
-        if self._closed:
-            raise PluginUnavailable
-        kind, answer = await self.begin().call(body)
-        try:
-            if kind == frames.RESULT and len(answer) > LONG_ANSWER_OCTETS:
-                return await asyncio.to_thread(wire.read_result, method, answer)
-            if kind == frames.RESULT:
-                return wire.read_result(method, answer)
-            if kind == frames.REFUSAL:
-                raise wire.read_refusal(answer, self._bulkhead.contract.errors)
-        except AnswerRefused as refused:
-            raise Fault(str(refused)) from None
-        raise Fault(wire.words(answer).get("reason", "failed and cannot say how"))
+    async def _ask(self, call: Call) -> Any:
+        match await self.pool.call(call):
+            case Returned(value):
+                octets = bytes(value)
+                if len(octets) > LONG_ANSWER_OCTETS:
+                    return await asyncio.to_thread(call.read, octets)
+                return call.read(octets)
+            case Raised() as refusal:
+                raise refusal.read(self._bulkhead.contract.errors)
+            case Failed(reason):
+                raise Fault(reason or "failed and cannot say how")
 
-    def _must_be_known(self) -> None:
-        if not self._suite:
+    def _known(self) -> Ready:
+        if self.pool.ready is None:
             raise PluginUnavailable(details={"plugin": self._bulkhead.name, "retryAfter": 1})
+        return self.pool.ready
 
-    def _hello(self, body: bytes) -> None:
-        try:
-            said = strict_json.loads(body)
-            suite, kinds = said["suite"], said["predicateTypes"]
-        except (ValueError, TypeError, KeyError) as error:
-            raise AnswerRefused(f"said something else ({type(error).__name__})") from None
-        if not isinstance(suite, str) or not 1 <= len(suite) <= _LONGEST_SUITE:
-            raise AnswerRefused("has no suite")
-        if not isinstance(kinds, list) or len(kinds) > _MOST_TYPES or not all(isinstance(one, str) for one in kinds):
-            raise AnswerRefused("has no predicate types")
-        self._suite, self._predicate_types = suite, frozenset(kinds)
+
+def in_processes(
+    offer: Offer,
+    settings: Settings,
+    *,
+    anonymous: bool,
+    workers: int,
+    deadline_seconds: float,
+    clock: Clock,
+    logger: logging.Logger,
+) -> Built:
+    """The prover in ``workers`` processes, behind its bulkhead; to be called in the event loop that will use them. They start at once and
+    are not waited for. Raises ``PluginError``.
+
+    ``anonymous`` ones, for what strangers have verified, are started by the first of them. They share nothing with the others but the
+    machine: neither queue nor circuit, and of the processor they get what is left.
+    """
+    plugins, name = settings.plugins, offer.provider.name
+    in_flight = min(plugins.calls_in_flight, workers * WAITING_PER_WORKER)
+    if anonymous:
+        in_flight = settings.prover.anonymous_waiting
+    limits = Limits(deadline_seconds, in_flight, plugins.failures_to_open, plugins.retry_seconds)
+    kind = f"prover:{name}:anonymous" if anonymous else f"prover:{name}"
+    bulkhead = Bulkhead(kind, limits, prover_socket().contract, clock, logger)
+    order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, logger)
+    prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
+    if not anonymous:
+        prover.pool.begin()
+    return Built(offer, prover, guard(prover, ProofWorkers, bulkhead), bulkhead, prover)
+
+
+def _order(offer: Offer, settings: Settings, niceness: int, logger: logging.Logger) -> Order:
+    source, provider = offer.source, offer.provider
+    if not source.reference:
+        raise source.error(f"the prover {provider.name} lives in this process only, so no worker process can build it")
+    return Order(
+        source=source,
+        provider=provider.name,
+        tables=settings.plugins.tables.only(provider.name, provider.settings),
+        data_dir=settings.data_dir,
+        servers=settings.server.workers,
+        import_seconds=settings.plugins.import_seconds,
+        memory_mebibytes=settings.prover.memory_mebibytes,
+        environment=settings.prover.environment,
+        niceness=niceness,
+        log_level=logger.getEffectiveLevel(),
+        parent=os.getpid(),
+    )

@@ -1,8 +1,4 @@
-"""One worker process, as the server sees it.
-
-It is born ``starting``, becomes ``idle`` when it has built its prover, is ``busy`` with one call at a time, and ends once, whatever
-ended it. What it sends is trusted for nothing but its length and letter.
-"""
+"""One worker process, as the server sees it: it is sent one call at a time, and ends once, whatever ended it."""
 
 from __future__ import annotations
 
@@ -15,46 +11,54 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from typing import Final, Literal, Protocol
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
 
-from identity_core.plugin.processes import frames
-from identity_core.plugin.processes.frames import FrameReader, FrameRefused, frame
-from identity_core.plugin.processes.order import Order
+from identity_core.plugin.load import PluginSource
+from identity_core.plugin.processes.channel import FrameReader, Message, Unreadable, frame
+from identity_core.settings import PluginTables
 from identity_core.settings.sources import handed_on
 
 _PIECE: Final = 1 << 16
 _CLOSED_SECONDS: Final = 1.0
 """How long a process may live that has closed its channel; mostly it is ending, and soon tells how."""
 
-State = Literal["starting", "idle", "busy", "ending", "ended"]
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a worker is told at first: which prover to build, by its Provider's name, and its bounds.
 
-class Keeper(Protocol):
-    """Who keeps workers: told of what they send and of their end, on the event loop."""
+    ``tables`` holds the prover's own settings as they were written, and no one else's; ``environment`` names the variables that it
+    gets beside what every program needs. ``niceness`` is added to the server's. ``parent`` is the process that it must not outlive. The
+    order goes down the channel and is nowhere to be seen: not in the command line, not in the environment.
+    """
 
-    def heard(self, worker: WorkerProcess, kind: bytes, body: bytes) -> None:
-        """A whole frame came up."""
-        ...
-
-    def ended(self, worker: WorkerProcess) -> None:
-        """The process is gone. ``worker.verdict`` says how."""
-        ...
+    source: PluginSource
+    provider: str
+    tables: PluginTables = field(repr=False)
+    data_dir: Path
+    servers: int
+    import_seconds: float
+    memory_mebibytes: int
+    environment: tuple[str, ...]
+    niceness: int
+    log_level: int
+    parent: int
 
 
 class WorkerProcess:
-    """Belongs to the event loop in which it was started."""
+    """Belongs to the event loop in which it was started. ``verdict`` says how it ended or shall end, and is empty until then; ``gone``
+    whether it has."""
 
-    def __init__(self, order: Order, keeper: Keeper) -> None:
+    def __init__(self, order: Order) -> None:
         """Starts the process; does not wait for it. Raises ``OSError`` when there can be none."""
-        self.state: State = "starting"
         self.verdict = ""
-        self.gone = False
-        self._keeper = keeper
+        self._order = order
         self._loop = asyncio.get_running_loop()
-        self._reader = FrameReader(frames.MAX_ANSWER_OCTETS)
-        self._unsent = bytearray()
-        self._timer: asyncio.TimerHandle | None = None
+        self._ended = asyncio.Event()
+        self._sending: asyncio.Task[None] | None = None
         self._channel, theirs = socket.socketpair()
         with theirs:
             try:
@@ -63,124 +67,81 @@ class WorkerProcess:
                 self._channel.close()
                 raise
         self._channel.setblocking(False)
-        self._loop.add_reader(self._channel.fileno(), self._readable)
         threading.Thread(target=self._wait, name=f"worker-{self.pid}", daemon=True).start()
-        self._send(frame(frames.ORDER, pickle.dumps(order)))
 
     @property
     def pid(self) -> int:
         """The process, and the group that it leads."""
         return self._process.pid
 
-    def ask(self, call: bytes) -> None:
-        """Sends the call, framed. The worker must be idle."""
-        self.state = "busy"
-        self._send(call)
+    @property
+    def gone(self) -> bool:
+        return self._ended.is_set()
 
-    def allow(self, seconds: float, late: Callable[[WorkerProcess], None]) -> None:
-        """Sets the time after which ``late`` is called, unless ``rest`` is called before."""
-        self._timer = self._loop.call_later(seconds, late, self)
+    def send(self, octets: bytes) -> None:
+        """Sends a message. The one before must have been answered."""
+        self._sending = self._loop.create_task(self._send(octets))
 
-    def rest(self) -> None:
-        """It has done what it was at."""
-        self.state = "idle"
-        self._forget_timer()
+    async def _send(self, octets: bytes) -> None:
+        # Where it has closed the channel it is ending; what remains has no reader.
+        with contextlib.suppress(OSError):
+            await self._loop.sock_sendall(self._channel, octets)
+
+    async def messages(self) -> AsyncIterator[Message]:
+        """Sends the order, and yields what comes up until the process has ended. What comes after its verdict is left unread."""
+        await self._send(frame(pickle.dumps(self._order)))
+        reader = FrameReader()
+        try:
+            while octets := await self._loop.sock_recv(self._channel, _PIECE):
+                for message in reader.feed(octets):
+                    if not self.verdict:
+                        yield message
+        except Unreadable as unreadable:
+            self.kill(str(unreadable))
+        except OSError:
+            pass  # It has closed the channel.
+        patience = self._loop.call_later(_CLOSED_SECONDS, self.kill, "closed its channel")
+        await self._ended.wait()
+        patience.cancel()
+        status = self._process.wait()
+        self.verdict = self.verdict or _described(status)
+        self._channel.close()
 
     def leave(self) -> None:
         """Asks an idle worker to end."""
         self.verdict = self.verdict or "was told to leave"
-        self.state = "ending"
-        self._forget_timer()
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_WR)
 
     def kill(self, verdict: str) -> None:
-        """Ends the process and all that it forked. Its end is still to be heard of."""
+        """Ends the process and all that it forked; one that has ended gets a verdict at least. ``messages`` ends with it."""
         self.verdict = self.verdict or verdict
-        if self.state != "ended":
-            self.state = "ending"
-            self._forget_timer()
+        if not self.gone:
             self._kill_group()
 
     def _kill_group(self) -> None:
-        # Nobody has reaped the process, so its number is still its own.
+        # No one has reaped the process, so its number is still its own.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
-
-    def _forget_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _send(self, octets: bytes) -> None:
-        sent = 0 if self._unsent else self._sent(octets)
-        if sent < len(octets):
-            self._unsent += octets[sent:]
-            self._loop.add_writer(self._channel.fileno(), self._writable)
-
-    def _writable(self) -> None:
-        del self._unsent[: self._sent(self._unsent)]
-        if not self._unsent:
-            self._loop.remove_writer(self._channel.fileno())
-
-    def _sent(self, octets: bytes | bytearray) -> int:
-        try:
-            return self._channel.send(octets)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            # It has closed the channel, so it is ending; what remains has no reader.
-            return len(octets)
-
-    def _readable(self) -> None:
-        if self._read() == 0:
-            self._loop.remove_reader(self._channel.fileno())
-            if self.state != "ending":
-                self._loop.call_later(_CLOSED_SECONDS, self.kill, "closed its channel")
-
-    def _read(self) -> int | None:
-        """How many octets came; 0 at the end, None when there are none now."""
-        try:
-            octets = self._channel.recv(_PIECE)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return 0
-        try:
-            for kind, body in self._reader.feed(octets):
-                if self.state != "ending":
-                    self._keeper.heard(self, kind, body)
-        except FrameRefused as refused:
-            self.kill(f"{refused}, more than is taken")
-            return 0
-        return len(octets)
 
     def _wait(self) -> None:
         # Seen here and reaped on the loop, so that no signal can go to another process of the same number.
         with contextlib.suppress(ChildProcessError):
             os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         with contextlib.suppress(RuntimeError):
-            # A closed loop has nobody who would care.
-            self._loop.call_soon_threadsafe(self._ended)
+            # A closed loop has no one who would care.
+            self._loop.call_soon_threadsafe(self._has_ended)
 
-    def _ended(self) -> None:
-        self.gone = True
+    def _has_ended(self) -> None:
+        self._ended.set()
         self._kill_group()
-        while self._read():
-            # Its last words count: an answer, or why it could not be had.
-            continue
-        status = self._process.wait()
-        self.verdict = self.verdict or _described(status)
-        self.state = "ended"
-        self._forget_timer()
-        self._loop.remove_reader(self._channel.fileno())
-        self._loop.remove_writer(self._channel.fileno())
-        self._channel.close()
-        self._keeper.ended(self)
+        # What it sent is still read: an answer, or why it could not be had. What it forked can add nothing.
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
 
 
 def _started(order: Order, descriptor: int) -> subprocess.Popen[bytes]:
-    # The same path as here, so that it finds the same plugin; the last words are for whoever reads a list of processes.
+    # The same path as here, so that it finds the same plugin; the last words are for the reader of a list of processes.
     program = f"import sys; sys.path[:] = {sys.path!r}; from identity_core.plugin.processes.child import main; main({descriptor})"
     return subprocess.Popen(
         [sys.executable, "-c", program, "identity-prover", order.provider],

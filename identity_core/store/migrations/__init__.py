@@ -1,3 +1,1 @@
-"""Alembic migrations of the store. ``HEAD`` is the newest one; a test compares it with the files."""
-
-HEAD = "0013"
+"""The numbered SQL files that make the store's tables, in order. A file that was released never changes."""

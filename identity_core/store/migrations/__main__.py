@@ -1,48 +1,73 @@
-"""Writes ``whole.sql``: what the migrations leave behind in an empty SQLite file, the rows that they insert among it.
+"""Writes the next numbered step, one file a dialect: what the tables of ``store.tables`` have and those of the steps so far do not.
 
-python -m identity_core.store.migrations
+python -m identity_core.store.migrations what_it_does
+
+Alembic (extra ``house``) compares and writes; rows that must be moved are the author's to add. First add, later remove, so that the version
+before still works.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import asyncio
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from io import StringIO
 from pathlib import Path
 
-from identity_core.store.schema import engine_for, upgrade
-from identity_core.store.whole import END, HEADING, NAME
+from alembic.autogenerate import produce_migrations
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from alembic.operations.ops import MigrateOperation, OpContainer
+from sqlalchemy import Connection, MetaData, create_engine
+
+from identity_core.store import Store
+from identity_core.store.tables import metadata_of_store
+
+HERE = Path(__file__).parent
 
 
-def written() -> str:
-    """The text of the file. It depends on the migrations alone, byte for byte."""
+def differences(connection: Connection, metadata: MetaData = metadata_of_store) -> list[MigrateOperation]:
+    """What has to be done to the tables of a database to make them those of ``metadata``; tables of others are left alone."""
+
+    def is_ours(_: object, name: str | None, kind: str, reflected: bool, __: object) -> bool:
+        return not (kind == "table" and reflected and name not in metadata.tables)
+
+    context = MigrationContext.configure(connection, opts={"include_object": is_ours})
+    found = produce_migrations(context, metadata).upgrade_ops
+    return [] if found is None else list(_flat(found))
+
+
+def _flat(operations: OpContainer) -> Iterator[MigrateOperation]:
+    for operation in operations.ops:
+        if isinstance(operation, OpContainer):
+            yield from _flat(operation)
+        else:
+            yield operation
+
+
+def written(operations: list[MigrateOperation], dialect: str) -> str:
+    """The statements for them."""
+    output = StringIO()
+    context = MigrationContext.configure(dialect_name=dialect, opts={"as_sql": True, "output_buffer": output})
+    for operation in operations:
+        Operations(context).invoke(operation)
+    lines = (line.rstrip() for line in output.getvalue().expandtabs(4).strip().splitlines())
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def main(name: str) -> None:
+    """Writes the files."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "migrated.sqlite")
-        engine = engine_for(None, path)
-        try:
-            upgrade(engine)
-        finally:
-            engine.dispose()
-        with closing(sqlite3.connect(path)) as database:
-            return HEADING + "".join(statement + END for statement in _statements(database))
-
-
-def _statements(database: sqlite3.Connection) -> Iterator[str]:
-    # Not by iterdump(), whose form differs between versions of Python. Indexes that SQLite makes by itself have no SQL.
-    made = database.execute("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-    for kind, name, sql in made:
-        yield sql
-        if kind == "table":
-            yield from _rows(database, name)
-
-
-def _rows(database: sqlite3.Connection, table: str) -> Iterator[str]:
-    names = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
-    values = " || ', ' || ".join(f"quote({name})" for name in names)
-    for (row,) in database.execute(f"SELECT {values} FROM {table} ORDER BY 1"):
-        yield f"INSERT INTO {table} ({', '.join(names)}) VALUES ({row})"
+        asyncio.run(Store.open(Path(folder)).close())
+        with create_engine(f"sqlite:///{folder}/identity.sqlite").connect() as connection:
+            operations = differences(connection)
+    if not operations:
+        raise SystemExit("the steps make these tables already")
+    number = 1 + max(int(file.name[:4]) for file in HERE.glob("*.sql"))
+    for dialect in ("sqlite", "postgresql"):
+        (HERE / f"{number:04}_{name}.{dialect}.sql").write_text(written(operations, dialect), "utf-8")
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name(NAME).write_text(written(), "utf-8")
+    main(*sys.argv[1:])

@@ -1,15 +1,41 @@
-"""What happened and what was verified, and the challenges that verifiers hand out."""
+"""What happened and what was verified, and what requests leave behind."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, Integer, LargeBinary, Text
+from sqlalchemy import BigInteger, Index, Integer, LargeBinary, PrimaryKeyConstraint, Text
 from sqlmodel import Field
 
-from identity_core.store.tables.model import Name, StoreModel
+from identity_core.store.tables.model import Name, RowNumber, StoreModel
+
+
+class AuditLine(StoreModel, table=True):
+    """One line of the audit log: its JSON as it was hashed, and the hash that chains it to the line before."""
+
+    __tablename__ = "audit_lines"
+
+    sequence: int = Field(sa_type=RowNumber, primary_key=True, sa_column_kwargs={"autoincrement": False})
+    line: bytes = Field(sa_type=LargeBinary)
+    link: bytes = Field(sa_type=LargeBinary)
+
+
+class AuditHead(StoreModel, table=True):
+    """The one row that says how far the chain reaches, which a writer on PostgreSQL locks before it reads.
+
+    ``mac`` is the tag of the other three; ``keyed_from`` is the first line that was written since there is one. All are None before the
+    first such line.
+    """
+
+    __tablename__ = "audit_head"
+
+    id: int = Field(sa_type=Integer, primary_key=True, sa_column_kwargs={"autoincrement": False})
+    sequence: int | None = Field(default=None, sa_type=BigInteger)
+    link: bytes | None = Field(default=None, sa_type=LargeBinary)
+    keyed_from: int | None = Field(default=None, sa_type=BigInteger)
+    mac: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class TimelineEvent(StoreModel, table=True):
-    """One event; see ``ports/timeline.py``. The id begins with the time in microseconds, so that it is the order too."""
+    """One event; see ``ports/activity.py``. The id begins with the time in microseconds, so that it is the order too."""
 
     __tablename__ = "timeline"
     __table_args__ = (
@@ -33,7 +59,7 @@ class TimelineEvent(StoreModel, table=True):
 
 
 class VerificationTable(StoreModel, table=True):
-    """One verification by somebody known; see ``ports/verifications.py``. ``codes`` is a JSON array. No value stands here."""
+    """One verification by somebody known; see ``ports/activity.py``. ``codes`` is a JSON array. No value stands here."""
 
     __tablename__ = "verifications"
     __table_args__ = (
@@ -68,3 +94,54 @@ class VerifierChallengeRow(StoreModel, table=True):
     domain: str = Field(sa_type=Text)
     expires_at: int = Field(sa_type=BigInteger)
     spent: int = Field(default=0, sa_type=Integer)
+
+
+class SpentChallengeRow(StoreModel, table=True):
+    """A spent challenge by the SHA-256 of its text. ``number`` is NULL for a random one; see ``domain/dids/challenge.py``."""
+
+    __tablename__ = "spent_challenges"
+    __table_args__ = (Index(None, "saying", "number"), Index(None, "expires_at"))
+
+    digest: bytes = Field(sa_type=LargeBinary, primary_key=True)
+    saying: bytes = Field(sa_type=LargeBinary)
+    number: int | None = Field(default=None, sa_type=BigInteger)
+    expires_at: int = Field(sa_type=BigInteger)
+
+
+class UsageRow(StoreModel, table=True):
+    """What an owner has written: on one UTC day (days since 1970), or with day 0 what of it is kept for good."""
+
+    __tablename__ = "usage"
+    __table_args__ = (Index(None, "day"),)
+
+    owner: str = Field(sa_type=Name, primary_key=True)
+    day: int = Field(sa_type=BigInteger, primary_key=True)
+    records: int = Field(sa_type=BigInteger)
+    octets: int = Field(sa_type=BigInteger)
+
+
+class IdempotencyKeyRow(StoreModel, table=True):
+    """A request by the hash of its Idempotency-Key; ``status`` is NULL until it was answered. ``headers`` is JSON."""
+
+    __tablename__ = "idempotency_keys"
+    __table_args__ = (Index(None, "begun_at"),)
+
+    key_hash: str = Field(sa_type=Text, primary_key=True)
+    fingerprint: str = Field(sa_type=Text)
+    begun_at: int = Field(sa_type=BigInteger)
+    status: int | None = Field(default=None, sa_type=Integer)
+    headers: bytes | None = Field(default=None, sa_type=LargeBinary)
+    body: bytes | None = Field(default=None, sa_type=LargeBinary)
+
+
+class ApiKeyTag(StoreModel, table=True):
+    """The tag of one state of a key (``store/api_key_tags.py``). ``number`` tells two writers apart who write the same;
+    ``pending_since`` is set until the key store has the key in this state."""
+
+    __tablename__ = "api_key_tags"
+    __table_args__ = (PrimaryKeyConstraint("key_id", "number"),)
+
+    key_id: str = Field(sa_type=Name)
+    number: bytes = Field(sa_type=LargeBinary)
+    tag: bytes = Field(sa_type=LargeBinary)
+    pending_since: int | None = Field(default=None, sa_type=BigInteger)

@@ -1,27 +1,72 @@
-"""The worker: one loop in every server process, or alone as ``identity anchor worker``; whoever holds the lease works.
+"""Sealing: what waits becomes one tree, whose root and paths are stored before a ledger hears of it.
+
+So every receipt has its path as soon as it has a batch, and whatever dies afterwards, the same root is submitted again.
+
+The worker: one loop in every server process, or alone as ``identity anchor worker``; the process that holds the lease works.
 
 No queue library: the work is a table. An idle worker writes nothing and reads a glance a second, and every five seconds what is final
-(``recheck``). Whatever dies on the way, the next one goes on where the tables say (research/ledger.md §5.5).
+(``recheck``). Whatever dies on the way, the next one goes on where the tables say.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
-from identity_core.domain.anchoring import Batch, is_due
+from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
+from identity_core.domain.ledger.anchoring import Batch, is_due
 from identity_core.errors import IdentityError
+from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.ports.clock import Clock
-from identity_core.ports.outbox import AnchorOutbox, LeaseLost, RevokedLeaf, Work
-from identity_core.use_cases.anchoring.follow import FollowBatches
-from identity_core.use_cases.anchoring.policy import AnchoringPolicy
-from identity_core.use_cases.anchoring.recheck import RecheckFinal, recheck_batches, recheck_revocations
-from identity_core.use_cases.anchoring.revoke_leaves import RevokeLeaves
-from identity_core.use_cases.anchoring.seal import SealBatch
-from identity_core.use_cases.anchoring.wakeup import Wakeup, awaited
+from identity_core.use_cases.anchoring.recheck import FollowBatches, RecheckFinal, recheck_batches, recheck_revocations
+from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves, Wakeup, awaited
 from identity_core.use_cases.background import Repeating
+
+Checkpoint = Callable[[], Awaitable[bytes | None]]
+"""The body of the newest checkpoint of the ledger's own log, None where there is none to be had."""
+
+
+@dataclass(slots=True)
+class SealBatch:
+    """Seals the oldest leaves, and with them the ledger's own checkpoint if it is another than in the batch before: a ledger that is
+    anchored on another one cannot be written anew unseen."""
+
+    outbox: AnchorOutbox
+    ledger_name: str
+    checkpoint: Checkpoint
+    clock: Clock
+    batch_size: int
+    _last: bytes | None = field(default=None)
+
+    async def __call__(self) -> Batch | None:
+        """The batch; None when nothing waits. Raises ``LeaseLost``."""
+        leaves = await self.outbox.queued(self.batch_size)
+        if not leaves:
+            return None
+        text = await self.checkpoint()
+        text = None if text == self._last else text
+        now = self.clock.now()
+        sealing = await asyncio.to_thread(_sealing, self.ledger_name, leaves, text, now)
+        batch = await self.outbox.seal(sealing, now)
+        if text is not None:
+            self._last = text
+        return batch
+
+
+def _sealing(ledger: str, leaves: Sequence[AnchorLeaf], checkpoint: bytes | None, now: datetime) -> Sealing:
+    commitments = [leaf.commitment for leaf in leaves]
+    if checkpoint is not None:
+        commitments.append(checkpoint_commitment(checkpoint))
+    size = len(commitments)
+    root, paths = root_and_paths(commitments)
+    details = [AnchorPath.at(ledger, root, index, size, path, now).encode() for index, path in enumerate(paths)]
+    own = None if checkpoint is None else (checkpoint, details[-1])
+    return Sealing(ledger, root, size, {leaf.proof_id: told for leaf, told in zip(leaves, details, strict=False)}, own)
+
 
 IDLE_SECONDS: Final = 1.0
 BUSY_SECONDS: Final = 0.2

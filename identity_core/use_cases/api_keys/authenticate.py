@@ -1,4 +1,4 @@
-"""From the text of an API key to the key that a store knows (contract.md §3, "API keys").
+"""From the text of an API key to the key that a store knows (openapi/DECISIONS.md §3.3).
 
 The text is hashed at once and goes no further. What the stores said, a key or nothing, is remembered for two seconds,
 so that a busy key costs no look-up; a write by this process forgets it at once, and another process sees a revocation
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from identity_core.cache import BoundedCache
-from identity_core.domain import key_text
-from identity_core.domain.caller import ApiKey
+from identity_core.domain import callers as key_text
+from identity_core.domain.callers import ApiKey
 from identity_core.errors import AuthFailed
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore

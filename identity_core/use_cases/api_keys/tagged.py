@@ -1,7 +1,8 @@
 """The key store that is not trusted: a key counts only in the state in which this service left it.
 
-Whoever edits or adds rows of the key store, or puts an older one in its place, gets keys that are none: not found, told in the log and
-by ``/ready``. Left out: making such a key good again. Nobody but whoever has its text knows whether it should be.
+Anyone who edits or adds rows of the key store, or puts an older one in its place, gets keys that are none: not found, told in the log and
+by ``/ready``. Nothing makes such a key good but an operator's ``identity keys accept``: a service that took keys over by itself where
+it finds no tags would take over those of anyone who takes the tags away.
 """
 
 from __future__ import annotations
@@ -12,18 +13,17 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
+from identity_core.ports.api_keys import KeyTags
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.ports.key_tags import KeyTags
 from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.use_cases.background import Repeating
 
 PAGE: Final = 500
 FOREIGN: Final = "was not written by this service as it is"
 MISSING: Final = "is missing from the key store"
-ADOPTED: Final = "adoptApiKeys"
 ACCEPTED: Final = "acceptApiKeys"
 UNFINISHED: Final = timedelta(minutes=5)
 """After that a change that was announced is either in the key store or will never be."""
@@ -40,16 +40,13 @@ class TaggedKeys:
     clock: Clock
 
     async def find(self, digest: str) -> ApiKey | None:
-        """See ``KeyStore``."""
         key = await self._genuine(await self.store.find(digest))
         return key if key is not None and key.digest == digest else None
 
     async def get(self, key_id: str) -> ApiKey | None:
-        """See ``WritableKeyStore``."""
         return await self._genuine(await self.store.get(key_id))
 
     async def list(self, *, after: str | None, limit: int) -> Sequence[ApiKey]:
-        """See ``WritableKeyStore``."""
         good: list[ApiKey] = []
         while len(good) < limit and (page := await self.store.list(after=after, limit=limit)):
             good += [key for one in page if (key := await self._genuine(one)) is not None]
@@ -57,7 +54,6 @@ class TaggedKeys:
         return good[:limit]
 
     async def create(self, key: ApiKey) -> None:
-        """See ``WritableKeyStore``."""
         pending = await self.tags.announce(key, self.clock.now())
         try:
             await self.store.create(key)
@@ -67,7 +63,6 @@ class TaggedKeys:
         await self.tags.settle(pending, None)
 
     async def replace(self, key: ApiKey, *, expected: ApiKey) -> None:
-        """See ``WritableKeyStore``."""
         pending = await self.tags.announce(key, self.clock.now())
         try:
             await self.store.replace(key, expected=expected)
@@ -76,19 +71,11 @@ class TaggedKeys:
             raise
         await self.tags.settle(pending, expected)
 
-    async def adopt(self, audit: AuditLog) -> None:
-        """Takes the keys of before there were tags as they are. Once: what says so stands in the audit log."""
-        if not await _has_line(audit, ADOPTED):
-            await self._take_all(audit, ADOPTED, instead=False)
-
     async def accept(self, audit: AuditLog) -> None:
         """Takes the key store as it is now, because an operator wants that."""
-        await self._take_all(audit, ACCEPTED, instead=True)
-
-    async def _take_all(self, audit: AuditLog, operation: str, *, instead: bool) -> None:
         # The line comes first: what ends the process in between leaves keys that are none, and they can be accepted.
-        await audit.write(AuditRow(self.clock.now(), "-", operation, None, None, None, "done", {}), durable=True)
-        await self.tags.adopt([key async for key in _all(self.store)], instead=instead)
+        await audit.write(AuditRow(self.clock.now(), "-", ACCEPTED, None, None, None, "done", {}), durable=True)
+        await self.tags.accept([key async for key in _all(self.store)])
 
     async def faults(self) -> Sequence[str]:
         """What is wrong with the key store, a line for each key."""
@@ -146,12 +133,3 @@ async def _all(store: WritableKeyStore) -> AsyncIterator[ApiKey]:
         for key in page:
             yield key
         after = page[-1].id
-
-
-async def _has_line(audit: AuditLog, operation: str) -> bool:
-    after = 0
-    while lines := await audit.read(after=after, limit=PAGE):
-        if any(row.operation == operation for _, row in lines):
-            return True
-        after = lines[-1][0]
-    return False

@@ -1,1 +1,1 @@
-"""How a caller proves who it is."""
+"""How a caller proves who it is: challenges, signatures and access tokens."""

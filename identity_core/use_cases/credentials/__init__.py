@@ -1,1 +1,1 @@
-"""What is done with credentials: one verb a file."""
+"""What is done with credentials: schemas, issue, import, read, status, verify (README.md)."""

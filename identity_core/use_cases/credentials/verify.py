@@ -1,24 +1,23 @@
 """verifyCredential: whether a credential that somebody shows is one of ours, unchanged, and good now. A verdict, never an error.
 
 The issuer's signature covers schema and values. What it does not cover, the holder above all, is compared with the record,
-and only for a credential whose signature is right: whoever merely guesses learns nothing from the answer.
+and only for a credential whose signature is right: anyone who merely guesses learns nothing from the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from identity_core.domain import verifiable_credential
-from identity_core.domain.credential_signature import canonical_values
-from identity_core.domain.verifiable_credential import PresentedCredential
+from identity_core.domain.credentials import verifiable_credential
+from identity_core.domain.credentials.credential import canonical_values
+from identity_core.domain.credentials.verifiable_credential import PresentedCredential
 from identity_core.errors import CredentialExpired, CredentialRevoked, InvalidCredential
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.use_cases.credentials.signatures import SignatureChecks
-from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+from identity_core.use_cases.credentials.issue import SignatureChecks
+from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.wire import VerifyCredentialRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +54,10 @@ class VerifyCredential:
     clock: Clock
     base_url: str
 
-    async def __call__(self, value: Mapping[str, Any]) -> CredentialVerification:
+    async def __call__(self, wish: VerifyCredentialRequest) -> CredentialVerification:
         now = self.clock.now()
         try:
-            presented = verifiable_credential.parse(value)
+            presented = verifiable_credential.parse(wish.credential)
         except InvalidCredential as error:
             return CredentialVerification((_wrong("form", "CREDENTIAL_MALFORMED", error),))
         checks = [CredentialCheck("form", True), *await self._signature(presented, now)]

@@ -1,1 +1,1 @@
-"""What is done with delegations: one verb a file."""
+"""What is done with delegations: create, read, suspend, resume, revoke; revoking an IBCT."""

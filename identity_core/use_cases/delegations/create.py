@@ -7,70 +7,57 @@ holder. What a child leaves out it has from its parent; null says: without limit
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import Enum
-from typing import Final, TypeVar
+from typing import Final
 
-from identity_core.domain.action import Grant
-from identity_core.domain.autonomy import AutonomyTable
-from identity_core.domain.caller import Caller
-from identity_core.domain.delegation import DEFAULT_MAX_REFUSALS, DEFAULT_MAX_THRESHOLDS, MAX_GRANTS, Delegation
-from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.did import Did
-from identity_core.domain.holder_proof import check_holder_proof
-from identity_core.errors import Forbidden, InvalidRequest, JsonValue
-from identity_core.ports.clock import Clock
-from identity_core.use_cases.delegations.access import (
-    WRITE,
-    DelegationAccess,
-    ShownDelegation,
-    acting_did,
-    author,
+from identity_core.codec import times
+from identity_core.codec.structs import UNSET, UnsetType, given, plain
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.delegations.action import MAX_TEXT, Grant, pin_of
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.delegation import (
+    DEFAULT_MAX_REFUSALS,
+    DEFAULT_MAX_THRESHOLDS,
+    MAX_GRANTS,
+    AutonomyTable,
+    Delegation,
 )
-from identity_core.use_cases.delegations.journal import Journal
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.writer import RequestContext
+from identity_core.domain.delegations.ibct import check_holder_proof
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PredicateType
+from identity_core.errors import Forbidden, InvalidRequest
+from identity_core.ports.clock import Clock
+from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
+from identity_core.wire import CreateDelegationRequest, PinnedPredicate
 
 CREATED: Final = "delegation.created"
 
-T = TypeVar("T")
-
-
-class Unsaid(Enum):
-    """A member that the request leaves out; null is something else."""
-
-    UNSAID = "unsaid"
-
-
-UNSAID: Final = Unsaid.UNSAID
-Listed = tuple[str, ...] | None | Unsaid
-Limit = int | None | Unsaid
-
 
 @dataclass(frozen=True, slots=True)
-class NewDelegation:
-    """The request. ``grants`` holds the compiled ``predicates`` too; ``request`` is what ``holder_proof`` signs."""
+class _Parts:
+    """What the texts of a request say. ``grants`` holds the compiled ``predicates`` too."""
 
     holder: Did
     agent: Did
-    parent_id: str | None
     grants: tuple[Grant, ...]
-    predicates: tuple[Mapping[str, JsonValue], ...]
-    credential_ids: Listed
-    schema_ids: Listed
-    verifiers: Listed
-    autonomy_level: int
-    max_uses: Limit
-    max_refusals: Limit
-    max_thresholds: Limit
-    max_depth: int
     not_before: datetime | None
     expires_at: datetime
-    purpose: str | None
-    holder_proof: Mapping[str, JsonValue] | None
-    request: Mapping[str, JsonValue]
+
+    @classmethod
+    def of(cls, wish: CreateDelegationRequest, reader: DidReader) -> _Parts:
+        """Raises ``InvalidDid``, ``InvalidRequest``."""
+        return cls(
+            holder=reader.parse(wish.holder_did),
+            agent=reader.parse(wish.agent_did),
+            grants=_grants(given(wish.actions, ()), given(wish.predicates, ())),
+            not_before=times.optional(wish.not_before, "notBefore"),
+            expires_at=times.of_member(wish.expires_at, "expiresAt"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,75 +68,84 @@ class CreateDelegation:
 
     reader: DidReader
     access: DelegationAccess
-    journal: Journal
+    record: Record
     clock: Clock
     random: Callable[[int], bytes]
     autonomy: AutonomyTable
     longest_life: timedelta
 
-    async def __call__(self, wish: NewDelegation, occasion: RequestContext) -> ShownDelegation:
+    async def __call__(self, wish: CreateDelegationRequest, context: RequestContext) -> ShownDelegation:
         now = self.clock.now()
-        occasion.caller.require_scope(WRITE)
-        above = await self._above(wish, occasion.caller)
-        grantor = wish.holder if above is None else above.leaf.agent
-        _check_author(occasion.caller, wish.holder, grantor)
-        holder = (await self.reader.active(wish.holder)).head.state
-        await self.reader.active(wish.agent)
+        parts = _Parts.of(wish, self.reader)
+        context.caller.require_scope(WRITE)
+        above = await self._above(wish, context.caller)
+        grantor = parts.holder if above is None else above.leaf.agent
+        _check_author(context.caller, parts.holder, grantor)
+        holder = (await self.reader.active(parts.holder)).head.state
+        await self.reader.active(parts.agent)
         if above is not None:
             above.check_state(now)
             self.autonomy.check_delegate(above.effective_autonomy)
-        delegation = self._delegation(wish, grantor, above, occasion.caller, now)
+        delegation = self._delegation(wish, parts, grantor, above, context.caller, now)
         self._check_times(delegation, now)
         chain = DelegationChain((delegation, *(above.records if above is not None else ())))
         chain.check_links()
-        if wish.holder_proof is not None:
-            check_holder_proof(wish.holder_proof, wish.request, holder.document, now)
+        if delegation.holder_proof is not None and delegation.signed_request is not None:
+            check_holder_proof(delegation.holder_proof, delegation.signed_request, holder.document, now)
         # A parent that is revoked in this moment takes the child with it: that is read along the chain, not written.
         await self.access.delegations.add(delegation)
-        await self.journal.delegation(CREATED, delegation, occasion, now)
+        await self.record(context, delegation.event(CREATED), now)
         return ShownDelegation.of(chain, now)
 
-    async def _above(self, wish: NewDelegation, caller: Caller) -> DelegationChain | None:
+    async def _above(self, wish: CreateDelegationRequest, caller: Caller) -> DelegationChain | None:
         """The chain that a child would stand under, sound."""
-        if wish.parent_id is None:
+        if wish.parent_id is UNSET:
             return None
         chain = await self.access.find(wish.parent_id, caller, WRITE)
         chain.check_sound(chain.leaf.holder, chain.leaf.agent)
         return chain
 
     def _delegation(
-        self, wish: NewDelegation, grantor: Did, above: DelegationChain | None, caller: Caller, now: datetime
+        self,
+        wish: CreateDelegationRequest,
+        parts: _Parts,
+        grantor: Did,
+        above: DelegationChain | None,
+        caller: Caller,
+        now: datetime,
     ) -> Delegation:
-        if wish.agent == wish.holder:
+        if parts.agent == parts.holder:
             raise InvalidRequest("Holder and agent are the same.", details={"member": "agentDid"})
-        if not 1 <= len(wish.grants) <= MAX_GRANTS:
+        if not 1 <= len(parts.grants) <= MAX_GRANTS:
             raise InvalidRequest(f"A delegation has 1 to {MAX_GRANTS} grants.", details={"member": "actions"})
         parent = above.leaf if above is not None else None
-        # Times are printed in whole seconds, so that whoever copies one out of a record never asks for an earlier one.
+        # What the holder signs is the request without the signature.
+        body = {} if wish.holder_proof is UNSET else plain(wish)
+        # Times are printed in whole seconds, so that anyone who copies one out of a record never asks for an earlier one.
         begins = max(now.replace(microsecond=0), parent.not_before if parent else now.replace(microsecond=0))
         return Delegation(
             id=str(uuid.UUID(bytes=self.random(16), version=4)),
-            holder=wish.holder,
-            agent=wish.agent,
+            holder=parts.holder,
+            agent=parts.agent,
             grantor=grantor,
-            parent_id=wish.parent_id,
-            grants=wish.grants,
-            credential_ids=_said(wish.credential_ids, parent.credential_ids if parent else None),
-            schema_ids=_said(wish.schema_ids, parent.schema_ids if parent else None),
-            verifiers=_said(wish.verifiers, parent.verifiers if parent else None),
+            parent_id=given(wish.parent_id, None),
+            grants=parts.grants,
+            credential_ids=given(_unique(wish.credential_ids), parent.credential_ids if parent else None),
+            schema_ids=given(_unique(wish.schema_ids), parent.schema_ids if parent else None),
+            verifiers=given(_unique(wish.verifiers), parent.verifiers if parent else None),
             autonomy_level=wish.autonomy_level,
-            max_uses=_said(wish.max_uses, parent.max_uses if parent else None),
-            max_refusals=_said(wish.max_refusals, parent.max_refusals if parent else DEFAULT_MAX_REFUSALS),
-            max_thresholds=_said(wish.max_thresholds, parent.max_thresholds if parent else DEFAULT_MAX_THRESHOLDS),
-            max_depth=wish.max_depth,
-            not_before=begins if wish.not_before is None else wish.not_before,
-            expires_at=wish.expires_at,
+            max_uses=given(wish.max_uses, parent.max_uses if parent else None),
+            max_refusals=given(wish.max_refusals, parent.max_refusals if parent else DEFAULT_MAX_REFUSALS),
+            max_thresholds=given(wish.max_thresholds, parent.max_thresholds if parent else DEFAULT_MAX_THRESHOLDS),
+            max_depth=given(wish.max_depth, 0),
+            not_before=parts.not_before or begins,
+            expires_at=parts.expires_at,
             created_at=now,
-            created_by=author(caller),
-            purpose=wish.purpose,
-            predicates=wish.predicates,
-            holder_proof=wish.holder_proof,
-            signed_request=None if wish.holder_proof is None else wish.request,
+            created_by=caller.author,
+            purpose=given(wish.purpose, None),
+            predicates=tuple(plain(given(wish.predicates, ()))),
+            holder_proof=body.pop("holderProof", None),
+            signed_request=body or None,
         )
 
     def _check_times(self, delegation: Delegation, now: datetime) -> None:
@@ -168,9 +164,51 @@ def _check_author(caller: Caller, holder: Did, grantor: Did) -> None:
     if caller.api_key is not None:
         caller.api_key.require_target(holder)
         caller.api_key.require_target(grantor)
-    elif acting_did(caller) != grantor:
+    elif caller.acting != grantor:
         raise Forbidden("A delegation is made by the holder, or by the agent of its parent.")
 
 
-def _said(value: T | Unsaid, otherwise: T) -> T:
-    return otherwise if isinstance(value, Unsaid) else value
+def _unique(names: tuple[str, ...] | UnsetType | None) -> tuple[str, ...] | UnsetType | None:
+    return tuple(dict.fromkeys(names)) if isinstance(names, tuple) else names
+
+
+def _grants(actions: tuple[str, ...], predicates: tuple[PinnedPredicate, ...]) -> tuple[Grant, ...]:
+    """The grants that are written out and those of the predicates, each once."""
+    grants = dict.fromkeys(_grant(text, place) for place, text in enumerate(actions))
+    if sum(len(value) for each in predicates for value in each.values if isinstance(value, list)) > MAX_SET_SIZE:
+        says = f"The sets of a delegation have at most {MAX_SET_SIZE} elements in all."
+        raise InvalidRequest(says, details={"member": "predicates"})
+    for place, predicate in enumerate(predicates):
+        grants |= dict.fromkeys(_compiled(predicate, place))
+        # The rest would cost as much again, and there are too many already.
+        if len(grants) > MAX_GRANTS:
+            break
+    return tuple(grants)
+
+
+def _grant(text: str, place: int) -> Grant:
+    try:
+        return Grant.parse(text)
+    except ValueError as error:
+        raise _refused("actions", place, str(error)) from error
+
+
+def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
+    """One grant for each value."""
+    try:
+        kind = PredicateType(predicate.type)
+        room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
+        grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]
+        if any(isinstance(value, list) is not (kind is PredicateType.SET_MEMBER) for value in predicate.values):
+            raise ValueError("the values of set_member are arrays, those of the other types are none")
+        if any(len(grant.pin or "") > room for grant in grants):
+            raise ValueError("the name of the attribute is too long")
+    except ValueError as error:
+        raise _refused("predicates", place, str(error)) from error
+    return grants
+
+
+def _refused(member: str, place: int, reason: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"An entry of {member} is not one.", details={"member": member, "place": place, "reason": reason}
+    )

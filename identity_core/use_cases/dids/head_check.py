@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from identity_core.cache import BoundedCache
-from identity_core.domain import history
-from identity_core.domain.did import Did
-from identity_core.domain.history import DidState, LogInvalid
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     DidQuarantined,
     InvalidDid,
@@ -66,7 +66,7 @@ class HeadCheck:
         for _ in range(LOOKS):
             head = await self.index.head(name)
             known = self._checked.get(name)
-            # The index gives the same object again as long as nobody else wrote to it.
+            # The index gives the same object again as long as no one else wrote to it.
             if (
                 head is not None
                 and known is not None
@@ -86,7 +86,7 @@ class HeadCheck:
                 continue
             if newest is None or head is None or not _is_entry(head, newest):
                 raise self._differs(name, "the newest row of the index is not the newest entry of the ledger")
-            self._keep(head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
+            self.keep(head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
             return head
         raise self._differs(name, "the index cannot be brought up to the ledger")
 
@@ -102,15 +102,11 @@ class HeadCheck:
             raise VersionConflict(details={"did": name})
         if not folded or folded[-1].state != head.state:
             raise self._differs(name, "the log on the ledger does not lead to the newest row of the index")
-        self._keep(head, is_folded=True)
+        self.keep(head, is_folded=True)
 
     def incomplete(self, did: Did, version_id: int) -> DidQuarantined:
         """What to raise when a version is missing that the head says there was."""
         return self._differs(did.text, f"version {version_id} is missing in the index")
-
-    def wrote(self, version: IndexedVersion) -> None:
-        """Tells of a version that this process appended, to a log that it knows."""
-        self._keep(version, is_folded=True)
 
     async def bring_up(self, did: Did) -> None:
         """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing, or rows were taken away."""
@@ -156,7 +152,9 @@ class HeadCheck:
         self.quarantine.suspect(did, reason)
         return DidQuarantined(details={"did": did})
 
-    def _keep(self, head: IndexedVersion, *, is_folded: bool) -> None:
+    def keep(self, head: IndexedVersion, *, is_folded: bool) -> None:
+        """Remembers the head of a log that was found good; ``is_folded`` also for one that this process appended, to a log that it
+        knows."""
         self._checked.put(head.state.did.text, Checked(head, is_folded))
 
 

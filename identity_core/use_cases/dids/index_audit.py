@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, DidQuarantined, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend

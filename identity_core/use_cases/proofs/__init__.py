@@ -1,1 +1,4 @@
-"""What is done with proofs, one file a verb."""
+"""What is done with proofs: made on behalf of a holder, verified, read and revoked.
+
+``domain/delegations/README.md`` has the order of checks of generateDelegatedProof.
+"""

@@ -1,29 +1,185 @@
-"""The checks of a proof that need nothing but the proof, the verifier's question and the issuer's document.
+"""Verify a proof that somebody sent, against what the verifier expects of it.
 
-Both verify operations make them; whatever an attacker wrote into the proof ends in a check that is wrong, never in an error.
+``check`` is the whole of it for the command line and for anyone who calls it as a library::
+
+    verified = check(ReceivedProof.parse(value), prover, issuer_key=raw_public_key, expectation=expectation, now=now)
+
+It needs no service and no database. The issuer's key comes from the caller, who resolved it; the status of the credential and of the
+proof's anchor are for others to ask.
+
+``CheckProof`` makes the same checks for the verify operations, one by one, with the prover in a process of its own and the issuer's key
+resolved: did:ids and did:key here, others through their method. What the network did not answer is told apart from what it answered;
+whatever an attacker wrote into the proof ends in a check that is wrong, never in an error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, NoReturn
 
-from identity_core.domain.proof import PresentedProof, ZkProof, public_signals
-from identity_core.domain.verification import (
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.proof import (
+    Context,
+    PresentedProof,
+    Statement,
+    Witness,
+    ZkProof,
+    moment_within,
+    public_signals,
+)
+from identity_core.domain.proofs.verification import (
+    MANY_KEYS,
     Check,
     CheckCode,
-    ProofQuestion,
+    Expectation,
     ProofVerification,
+    assertion_key,
     check_time,
-    moment_within,
+    controller_of,
     right,
+    signing_keys,
+    undecided,
     wrong,
 )
-from identity_core.errors import ProofInvalid
+from identity_core.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable, ProofInvalid
 from identity_core.ports.credentials import CredentialSchemas
-from identity_core.ports.prover import ProofWorkers
-from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
-from identity_core.use_cases.proofs.verify import ReceivedProof
+from identity_core.ports.prover import ProofWorkers, Prover
+from identity_core.use_cases.dids.index import DidReader
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedProof:
+    """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
+
+    proof: str
+    public_signals: tuple[str, ...] | None
+    predicate_type: str | None
+    proof_id: str | None
+
+    @classmethod
+    def parse(cls, value: JsonValue) -> ReceivedProof:
+        """From a ``ZKProof``, a ``DelegatedProofResult`` that holds one, or the bare text. Raises ``ProofInvalid``."""
+        if isinstance(value, str):
+            return cls(value, None, None, None)
+        if isinstance(value, dict) and isinstance(value.get("proof"), dict):
+            value = value["proof"]
+        if not isinstance(value, dict):
+            raise ProofInvalid(details={"reason": "not a ZKProof"})
+        proof, signals = value.get("proof"), value.get("publicSignals")
+        kind, proof_id = value.get("predicateType"), value.get("proofId")
+        if not isinstance(proof, str) or not isinstance(kind, str | None) or not isinstance(proof_id, str | None):
+            raise ProofInvalid(details={"reason": "not a ZKProof"})
+        if signals is None:
+            return cls(proof, None, kind, proof_id)
+        if not isinstance(signals, list):
+            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
+        texts = tuple(signal for signal in signals if isinstance(signal, str))
+        if len(texts) != len(signals):
+            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
+        return cls(proof, texts, kind, proof_id)
+
+    @classmethod
+    def of(cls, proof: ZkProof) -> ReceivedProof:
+        """A proof with all of its members."""
+        return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
+
+    def agrees_with(self, proof: ZkProof) -> bool:
+        """Whether every member that came beside the text is that of ``proof``."""
+        return (
+            self.public_signals in (None, proof.public_signals)
+            and self.predicate_type in (None, proof.predicate_type)
+            and self.proof_id in (None, proof.proof_id)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedProof:
+    """What is proven. ``unchecked`` names the parts about which the verifier had no expectation: a proof for somebody else, or
+    of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
+    ``credentialStatus`` and ``revocation``."""
+
+    presented: PresentedProof
+    unchecked: tuple[str, ...]
+
+
+def check(
+    received: ReceivedProof, prover: Prover, *, issuer_key: bytes, expectation: Expectation, now: datetime
+) -> VerifiedProof:
+    """The proof checked by ``prover``, which is of its suite. ``issuer_key`` is the raw public key (96 octets); ``now`` aware UTC. Raises
+    ``ProofInvalid``."""
+    presented = prover.read(received.proof)
+    unchecked = expectation.compare(presented, now)
+    statement = presented.statement(issuer_key)
+    said = _own(received.proof, prover.suite, statement, presented)
+    proof = ZkProof(
+        received.proof,
+        said.public_signals if received.public_signals is None else received.public_signals,
+        said.predicate_type if received.predicate_type is None else received.predicate_type,
+        said.proof_id if received.proof_id is None else received.proof_id,
+    )
+    prover.verify(statement, proof, context=presented.context, now=now)
+    return VerifiedProof(presented, unchecked)
+
+
+def _own(text: str, suite: str, statement: Statement, presented: PresentedProof) -> ZkProof:
+    """The members that the proof itself has beside its text."""
+    kinds = ",".join(predicate.type.value for predicate in presented.predicates)
+    return ZkProof(text, public_signals(suite, statement, presented.context), kinds, presented.context.proof_id)
+
+
+NAME = "issuerKey"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundKey:
+    """The check, the raw key (96 octets) where it is right, and what is strange about the document that has it."""
+
+    check: Check
+    raw: bytes | None = None
+    warnings: tuple[CheckCode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKeys:
+    """Resolves assertion keys."""
+
+    reader: DidReader
+
+    async def __call__(self, method_id: str, now: datetime) -> FoundKey:
+        """The key of the verification method that is in force at ``now`` (aware UTC)."""
+        try:
+            did = controller_of(method_id)
+            document = await self._document(self.reader.parse(str(did)))
+        except InvalidDid:
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
+        except DidNotFound:
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_NOT_FOUND))
+        except (PluginUnavailable, NotAcceptable):
+            return FoundKey(undecided(NAME, CheckCode.ISSUER_UNAVAILABLE))
+        if document is None:
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_DEACTIVATED))
+        try:
+            raw = assertion_key(document, method_id, now)
+        except ValueError:
+            return FoundKey(wrong(NAME, CheckCode.ISSUER_KEY_UNKNOWN))
+        marks = signing_keys(document, now) > MANY_KEYS
+        return FoundKey(right(NAME), raw, (CheckCode.ISSUER_HAS_MANY_KEYS,) if marks else ())
+
+    async def _document(self, did: Did) -> Mapping[str, JsonValue] | None:
+        """The document in force; None for a deactivated DID. Raises ``DidNotFound``, and what ``DidReader.elsewhere`` does."""
+        if did.method not in self.reader.methods:
+            # No one here can look: that tells nothing about the issuer.
+            raise PluginUnavailable
+        try:
+            state = (await self.reader.standing(did)).head.state
+        except DidNotFound:
+            found = await self.reader.elsewhere(did)
+            if found is None:
+                raise
+            state = found.state
+        return None if state.deactivated else state.document.to_json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +190,12 @@ class CheckProof:
     issuers: IssuerKeys
     schemas: CredentialSchemas
 
-    async def __call__(self, received: ReceivedProof, question: ProofQuestion, now: datetime) -> ProofVerification:
+    async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
         try:
             presented = await self.provers.read(received.proof)
         except ProofInvalid:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
-        checks = [right("form"), *question.compare(presented, now), check_time(presented.context, now)]
+        checks = [right("form"), *question.checks(presented, now), check_time(presented.context, now)]
         unchecked = question.unchecked
         registered = await self.schemas.get(presented.schema.id)
         if registered is None:
@@ -55,7 +211,7 @@ class CheckProof:
             checks += await self._mathematics(received, presented, found.raw, now)
         return ProofVerification(tuple(checks), presented, unchecked, found.warnings)
 
-    async def expired(self, received: ReceivedProof, question: ProofQuestion) -> ProofVerification:
+    async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
         """That the proof has expired, and nothing else about it but what it says of itself."""
         try:
             presented = await self.provers.read(received.proof)
@@ -68,12 +224,7 @@ class CheckProof:
     ) -> tuple[Check, Check]:
         """What stands around the envelope against what is in it, and the envelope itself under the issuer's key."""
         statement = presented.statement(key)
-        proof = ZkProof(
-            received.proof,
-            public_signals(self.provers.suite, statement, presented.context),
-            ",".join(predicate.type.value for predicate in presented.predicates),
-            presented.context.proof_id,
-        )
+        proof = _own(received.proof, self.provers.suite, statement, presented)
         signals = right("publicSignals")
         if not received.agrees_with(proof):
             signals = wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
@@ -83,3 +234,26 @@ class CheckProof:
         except ProofInvalid:
             return signals, wrong("proof", CheckCode.PROOF_INVALID)
         return signals, right("proof")
+
+
+class NoProver:
+    """The port ``ProofWorkers`` in an installation that has no prover: every call raises ``PluginUnavailable``."""
+
+    suite: Final = ""
+    predicate_types: Final = frozenset[str]()
+
+    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
+        """Raises ``PluginUnavailable``."""
+        _refuse()
+
+    async def read(self, proof: str) -> PresentedProof:
+        """Raises ``PluginUnavailable``."""
+        _refuse()
+
+    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """Raises ``PluginUnavailable``."""
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    raise PluginUnavailable("No prover is installed.")

@@ -1,94 +1,209 @@
-"""Verify a proof that somebody sent, against what the verifier expects of it.
+"""What has become since of all that a stored proof stands on: the proof itself, its credential, its delegation, its anchor.
 
-This is the whole check, alike for the API, the command line and whoever calls it as a library::
+A proof does not say so, so a record must; and anyone who could ask it for ever would follow a holder by its changes. Therefore it
+answers those who took part, and while the proof lasts: afterwards a proof is expired, and that is all.
 
-    check = VerifyProof(prover)
-    verified = check(ReceivedProof.parse(value), issuer_key=raw_public_key, expectation=expectation, now=now)
+The check of a proof for somebody who does not say who he is: in a process of its own, and few at once.
 
-It needs no service and no database. The issuer's key comes from the caller, who resolved it; status of the credential and
-of the proof's anchor are somebody else's.
+Anybody may have a proof verified, and the largest costs a hundred milliseconds of the processor. So strangers have a worker that no one
+else uses, below the priority of all others, and no queue that could grow: who finds it full is turned away at once. What they ask
+for never stands before a proof.
+
+verifyProof: the check of a proof that somebody sends along.
+
+A proof that does not hold is an answer and no error. Anyone who is known leaves a row in the history; a stranger leaves none. Where
+the proof is one that is kept here, and the caller took part in it, what is known of its credential counts.
+
+verifyStoredProof: a proof that is kept here, checked anew, and what has become since of all that it stands on.
+
+A revoked proof and a credential that is no longer in force make it wrong. A delegation that ended does not: it was in force
+when the proof was made, and is a warning. Anyone who knows the id may ask, because the id cannot be guessed and stands in the
+proof; who took no part in the proof is told what a verifier is told who was sent it, and after its expiry no one is told more.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
-from identity_core.domain.proof import Expectation, PresentedProof, ZkProof, public_signals
-from identity_core.errors import JsonValue, ProofInvalid
-from identity_core.ports.prover import Prover
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.credential import Credential, CredentialStatus
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.delegation import DelegationState
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import NEVER_PROVEN
+from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, right, wrong
+from identity_core.errors import Overloaded, ProofNotFound
+from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import Credentials
+from identity_core.ports.delegations import Delegations
+from identity_core.ports.proofs import Proofs
+from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
+from identity_core.use_cases.proofs.stored import ChallengeUse, ProofAccess
+from identity_core.use_cases.record import Record
+
+_DELEGATION_WARNINGS: Final = {
+    DelegationState.REVOKED: CheckCode.DELEGATION_REVOKED,
+    DelegationState.EXPIRED: CheckCode.DELEGATION_EXPIRED,
+    DelegationState.SUSPENDED: CheckCode.DELEGATION_SUSPENDED,
+}
+_ANCHOR_WARNINGS: Final = {
+    AnchorStatus.FAILED: CheckCode.ANCHOR_FAILED,
+    AnchorStatus.REVOKED: CheckCode.ANCHOR_REVOKED,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedProof:
-    """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
+class ProofStatus:
+    """Completes verdicts about stored proofs."""
 
-    proof: str
-    public_signals: tuple[str, ...] | None
-    predicate_type: str | None
-    proof_id: str | None
+    access: ProofAccess
+    proofs: Proofs
+    credentials: Credentials
+    delegations: Delegations
 
-    @classmethod
-    def parse(cls, value: JsonValue) -> ReceivedProof:
-        """From a ``ZKProof``, a ``DelegatedProofResult`` that holds one, or the bare text. Raises ``ProofInvalid``."""
-        if isinstance(value, str):
-            return cls(value, None, None, None)
-        if isinstance(value, dict) and isinstance(value.get("proof"), dict):
-            value = value["proof"]
-        if not isinstance(value, dict):
-            raise ProofInvalid(details={"reason": "not a ZKProof"})
-        proof, signals = value.get("proof"), value.get("publicSignals")
-        kind, proof_id = value.get("predicateType"), value.get("proofId")
-        if not isinstance(proof, str) or not isinstance(kind, str | None) or not isinstance(proof_id, str | None):
-            raise ProofInvalid(details={"reason": "not a ZKProof"})
-        if signals is None:
-            return cls(proof, None, kind, proof_id)
-        if not isinstance(signals, list):
-            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
-        texts = tuple(signal for signal in signals if isinstance(signal, str))
-        if len(texts) != len(signals):
-            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
-        return cls(proof, texts, kind, proof_id)
-
-    def agrees_with(self, proof: ZkProof) -> bool:
-        """Whether every member that came beside the text is that of ``proof``."""
-        return (
-            self.public_signals in (None, proof.public_signals)
-            and self.predicate_type in (None, proof.predicate_type)
-            and self.proof_id in (None, proof.proof_id)
+    async def __call__(
+        self, verdict: ProofVerification, stored: StoredProof, caller: Caller, now: datetime
+    ) -> ProofVerification:
+        """The verdict with what the records say, and the proof's anchor; as it was for whom they do not concern. To be asked
+        after the mathematics, so that what was revoked meanwhile is seen."""
+        if now >= stored.expires_at or not await self.access.knows_status(stored, caller):
+            return verdict
+        newest = await self.proofs.get(stored.id)
+        revoked = newest is None or newest.revocation is not None
+        checks = (
+            wrong("revocation", CheckCode.PROOF_REVOKED) if revoked else right("revocation"),
+            _credential_check(await self.credentials.get(stored.credential_id), now),
+        )
+        warnings = _warnings(await self.delegations.chain(stored.delegation_id), stored.anchor, now)
+        # Of an imported proof no one here has seen the holder's token.
+        told = set(NEVER_PROVEN) - (set() if stored.ibct_id else {"holder"})
+        unchecked = tuple(name for name in verdict.unchecked if name not in told)
+        return replace(
+            verdict,
+            checks=(*verdict.checks, *checks),
+            warnings=(*verdict.warnings, *warnings),
+            unchecked=unchecked,
+            anchor=stored.anchor,
         )
 
 
+def _credential_check(credential: Credential | None, now: datetime) -> Check:
+    if credential is None:
+        return wrong("credential", CheckCode.CREDENTIAL_UNKNOWN)
+    if credential.status is CredentialStatus.REVOKED:
+        return wrong("credential", CheckCode.CREDENTIAL_REVOKED)
+    if credential.status is CredentialStatus.SUSPENDED:
+        return wrong("credential", CheckCode.CREDENTIAL_SUSPENDED)
+    if now < credential.valid_from or (credential.valid_until is not None and now >= credential.valid_until):
+        return wrong("credential", CheckCode.CREDENTIAL_EXPIRED)
+    return right("credential")
+
+
+def _warnings(chain: DelegationChain | None, anchor: Anchor | None, now: datetime) -> list[CheckCode]:
+    """A used-up delegation is in order: using it up is what it was given for."""
+    found: list[CheckCode] = []
+    if chain is None:
+        found.append(CheckCode.DELEGATION_UNKNOWN)
+    elif (state := chain.state(now)) in _DELEGATION_WARNINGS:
+        found.append(_DELEGATION_WARNINGS[state])
+    if anchor is not None and anchor.status in _ANCHOR_WARNINGS:
+        found.append(_ANCHOR_WARNINGS[anchor.status])
+    return found
+
+
+def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
+    """``stored`` is the proof as it is kept here, where it is exactly the one that was verified. Its holder alone hears of it: to whom a
+    proof is shown is no business of the agent's or the issuer's."""
+    parties, proof_id = None, None if verdict.presented is None else verdict.presented.context.proof_id
+    if stored is not None:
+        parties, proof_id = replace(stored.parties, agent=None, issuer=None), stored.id
+    return Event(
+        "proof.verified",
+        proof_id,
+        parties,
+        code=next(map(str, verdict.errors), None),
+        details={"verified": verdict.verified, "reasons": [*map(str, verdict.errors)]},
+        verification=verdict,
+    )
+
+
+@dataclass(slots=True)
+class CheckAnonymously:
+    """``check`` over the strangers' own worker; at most ``most`` are unfinished at once. One for an event loop."""
+
+    check: CheckProof
+    most: int
+    _unfinished: int = 0
+
+    async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
+        """Raises ``Overloaded``, and what ``CheckProof`` does."""
+        if self._unfinished >= self.most:
+            raise Overloaded(details={"retryAfter": 1})
+        self._unfinished += 1
+        try:
+            return await self.check(received, question, now)
+        finally:
+            self._unfinished -= 1
+
+
 @dataclass(frozen=True, slots=True)
-class VerifiedProof:
-    """What is proven. ``unchecked`` names the parts about which the verifier had no expectation: a proof for somebody else, or
-    of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
-    ``credentialStatus`` and ``revocation``."""
+class VerifyProof:
+    """``check_anonymously`` is for strangers. Raises what ``CheckProof`` does."""
 
-    presented: PresentedProof
-    unchecked: tuple[str, ...]
+    check: CheckProof
+    check_anonymously: CheckAnonymously
+    freshness: ChallengeUse
+    proofs: Proofs
+    status: ProofStatus
+    record: Record
+    clock: Clock
+
+    async def __call__(
+        self,
+        received: ReceivedProof,
+        question: Expectation,
+        context: RequestContext | None,
+        stored: StoredProof | None = None,
+    ) -> ProofVerification:
+        """``context`` is None for a stranger; ``stored`` is given where the proof is one that is kept here."""
+        now = self.clock.now()
+        if stored is not None and now >= stored.expires_at:
+            verdict = await self.check.expired(received, question)
+        else:
+            caller = None if context is None else context.caller
+            question, stale = await self.freshness.bound(question, caller, now)
+            check = self.check_anonymously if context is None else self.check
+            verdict = await check(received, question, now)
+            if stale is not None:
+                verdict = replace(verdict, checks=(*verdict.checks, stale))
+            if caller is not None:
+                stored = stored or await self._kept(received, verdict)
+                verdict = verdict if stored is None else await self.status(verdict, stored, caller, now)
+            verdict = await self.freshness.settle(question, verdict, now)
+        if context is not None:
+            await self.record(context, _event(verdict, stored), now)
+        return verdict
+
+    async def _kept(self, received: ReceivedProof, verdict: ProofVerification) -> StoredProof | None:
+        """The stored proof that this is, octet by octet. An id alone is what anybody can write into a proof."""
+        if verdict.presented is None:
+            return None
+        stored = await self.proofs.get(verdict.presented.context.proof_id)
+        return stored if stored is not None and stored.proof.proof == received.proof else None
 
 
 @dataclass(frozen=True, slots=True)
-class OfflineVerification:
-    """``prover`` is of the suite that the proof is of."""
+class VerifyStoredProof:
+    """Raises ``ProofNotFound``, and what ``CheckProof`` does."""
 
-    prover: Prover
+    verify: VerifyProof
 
-    def __call__(
-        self, received: ReceivedProof, *, issuer_key: bytes, expectation: Expectation, now: datetime
-    ) -> VerifiedProof:
-        """``issuer_key`` is the raw public key (96 octets); ``now`` aware UTC. Raises ``ProofInvalid``."""
-        presented = self.prover.read(received.proof)
-        unchecked = expectation.compare(presented)
-        expectation.check_age(presented.context, now)
-        statement = presented.statement(issuer_key)
-        signals, kind, proof_id = received.public_signals, received.predicate_type, received.proof_id
-        proof = ZkProof(
-            received.proof,
-            public_signals(self.prover.suite, statement, presented.context) if signals is None else signals,
-            ",".join(predicate.type.value for predicate in presented.predicates) if kind is None else kind,
-            presented.context.proof_id if proof_id is None else proof_id,
-        )
-        self.prover.verify(statement, proof, context=presented.context, now=now)
-        return VerifiedProof(presented, unchecked)
+    async def __call__(self, proof_id: str, question: Expectation, context: RequestContext) -> ProofVerification:
+        stored = await self.verify.proofs.get(proof_id)
+        if stored is None:
+            raise ProofNotFound
+        return await self.verify(ReceivedProof.of(stored.proof), question, context, stored)

@@ -15,8 +15,8 @@ import pkcs11
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock
-from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_core.errors import PluginUnavailable
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_custodian_pkcs11 import keys
 from identity_custodian_pkcs11.keys import KeyDamaged, Label, TokenKey
 from identity_custodian_pkcs11.token import Connection, Token

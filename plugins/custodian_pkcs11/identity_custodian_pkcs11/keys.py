@@ -2,7 +2,7 @@
 
 ``CKA_LABEL`` is the key's name, so that the token's own tools show it. ``CKA_ID`` is a hash of everything that the key is
 for: DIDs are longer than what many tokens take there, and the port only asks whether type, DID and purpose are the same.
-Both objects are private ones: without the PIN nobody learns the names. The private object is made last and goes first, so
+Both objects are private ones: without the PIN no one learns the names. The private object is made last and goes first, so
 that a key whose private object is there has all of it.
 """
 
@@ -18,7 +18,7 @@ from pkcs11 import Attribute, KeyType, Mechanism, ObjectClass
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.custody import KeyRefused
+from identity_core.ports.custodian import KeyRefused
 
 SECRET_BYTES: Final = 32
 
@@ -124,7 +124,7 @@ def find(session: pkcs11.Session, name: str) -> TokenKey | None:
 
 
 def names(session: pkcs11.Session) -> list[str]:
-    """The names under which there is an Ed25519 key, or half of one, whoever put it there."""
+    """The names under which there is an Ed25519 key, or half of one, no matter who put it there."""
     return sorted({str(one[Attribute.LABEL]) for one in list(session.get_objects({**_OURS}))})
 
 

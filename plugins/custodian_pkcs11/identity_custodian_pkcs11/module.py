@@ -1,6 +1,6 @@
 """A PKCS#11 library in this process: loaded once, initialised once, entered by one thread at a time.
 
-PKCS#11 2.40 §5.4: one ``C_Initialize`` a process, whoever uses the library in it; §6.6.1: what was open before ``fork``
+PKCS#11 2.40 §5.4: one ``C_Initialize`` a process, no matter who uses the library in it; §6.6.1: what was open before ``fork``
 is worth nothing after it. One lock for all calls, because SoftHSM under python-pkcs11 fails with several sessions at
 once, up to a crash of the process.
 """

@@ -13,10 +13,10 @@ import pytest
 from identity_custodian_pkcs11.module import loaded
 from pkcs11 import Attribute, ObjectClass
 
-from identity_core.domain.log import verify
+from identity_core.domain.dids.log import verify
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer, Holder
-from tests.fault.service_process import API_KEY, Running, service
+from tests.fault.service_process import API_KEY, STARTED, Running, service
 from tests.softhsm import PIN, SoftHsm
 
 NAMES = {"log", "answers", "token-1"}
@@ -98,7 +98,8 @@ def test_a_service_runs_on_a_token(
 
 
 def test_several_workers_share_the_keys(environment: Mapping[str, str], tmp_path: Path) -> None:
-    with service(tmp_path / "data", "--workers", "2", environment=environment) as running:
+    # A library of PKCS#11 that a process has opened is of no use to a copy of it.
+    with service(tmp_path / "data", "--workers", "2", environment=environment, before=STARTED) as running:
         answers = [running.wire.call("GET", "/.well-known/jwks.json", fresh=True).json for _ in range(8)]
         assert all(answer == answers[0] for answer in answers)
         logs = []

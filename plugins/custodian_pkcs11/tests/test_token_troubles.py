@@ -27,9 +27,9 @@ from pkcs11 import Attribute, ObjectClass
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import SECRET
 from identity_core.crypto import ed25519
-from identity_core.domain.custody import KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NotConfigured, PluginError
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, KeyRefused
 from tests.softhsm import PIN, SoftHsm
 
 DID = "did:ids:x"

@@ -2,7 +2,7 @@
 
 The log key signs every entry, so a key is unsealed once and kept. What another process changed is noticed by the
 database's counter of foreign changes before each use, or within a second on a server that has none. Memory cannot be
-wiped from Python: whoever reads the process's memory has the keys that it used.
+wiped from Python: anyone who reads the process's memory has the keys that it used.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseError
-from identity_core.domain.custody import KeyNameTaken, KeyNotHeld
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
 
 MOST_IN_MEMORY = 4_096
@@ -112,7 +112,7 @@ class SealedCustodian:
         return self._held.put(name, HeldKey.of(label, secret))
 
     async def _store(self, key: HeldKey) -> HeldKey:
-        """The key that is stored under the name: this one, or that of whoever was first."""
+        """The key that is stored under the name: this one, or the one that was first."""
         label = key.label
         box = sealing.seal(self._data_key, key.secret, label.octets(key.public_key), random=self._random)
         row = {

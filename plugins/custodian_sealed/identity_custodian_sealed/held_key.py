@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
-from identity_core.domain import possession
-from identity_core.domain.custody import KeyRefused
+from identity_core.domain.dids import changes as possession
+from identity_core.ports.custodian import KeyRefused
 
 SIGN_BBS = "sign_bbs"
 CAPABILITIES = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2, SIGN_BBS})

@@ -21,9 +21,9 @@ from identity_custodian_sealed import SealedCustodian, SealedSettings, build
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import SECRET, CustodianConformance, verified
 from identity_core.crypto import ed25519
-from identity_core.domain.custody import KeyNotHeld
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
+from identity_core.ports.custodian import KeyNotHeld
 
 DID = "did:ids:x"
 CHEAP = {"argon2_operations": 1, "argon2_memory_mib": 8}

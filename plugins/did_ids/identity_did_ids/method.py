@@ -1,5 +1,5 @@
 """The method object. All that is particular to ``did:ids`` is said here; the rules of documents live in ``identity_core.domain``, the
-form of entries in ``identity_core.domain.log``, so that a stranger verifies a log with the core package alone.
+form of entries in ``identity_core.domain.dids.log``, so that a stranger verifies a log with the core package alone.
 
 What a method of your own has to answer is the five members of ``DidMethod``: what its name is, whether its DIDs change, which
 identifiers can be its own, what the next entry of a DID looks like, and which state an entry leads to.
@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from identity_core.domain.change import Change
-from identity_core.domain.did import Did
-from identity_core.domain.evolution import Rules
-from identity_core.domain.history import DidState
-from identity_core.domain.log.chain import Chain, DraftedEntry
+from identity_core.domain.dids.changes import Change
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log.chain import Chain, DraftedEntry
+from identity_core.domain.dids.state import DidState
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import pytest
 from identity_did_ids import DidIds, DidIdsSettings
 
 from identity_core.conformance.did_method import DidMethodConformance
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
 
 

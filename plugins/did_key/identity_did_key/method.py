@@ -11,17 +11,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_core.codec import multikey
-from identity_core.domain import document as documents
-from identity_core.domain import history, keys, times
-from identity_core.domain.change import Change, Create, NewKey
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument
-from identity_core.domain.history import DidState, LogInvalid
-from identity_core.domain.log import entry as entries
-from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.log.entry import EntryBody
-from identity_core.domain.revision import Revision
+from identity_core.codec import multikey, times
+from identity_core.domain.dids import document as documents
+from identity_core.domain.dids import keys
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Change, Create, NewKey
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.log import entry as entries
+from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
+from identity_core.domain.dids.log.entry import EntryBody
+from identity_core.domain.dids.revision import Revision
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument
 
 VERSION: Final = "did:key:1.0"

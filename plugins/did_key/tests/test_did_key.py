@@ -11,10 +11,10 @@ from identity_did_key.method import EVER
 
 from identity_core.codec import multibase, multikey
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
-from identity_core.domain.change import Create, NewKey, NewService
-from identity_core.domain.did import Did
-from identity_core.domain.history import LogInvalid
-from identity_core.domain.log import entry as entries
+from identity_core.domain.dids.changes import Create, NewKey, NewService
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log import entry as entries
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 
 METHOD, HANA, LOG = DidKey(), Controller("key"), WalletSigner("key")

@@ -1,6 +1,6 @@
 """Which address a host is asked at: its name is looked up once, and the connection goes to an address that was checked.
 
-Whoever names a DID chooses the host, so nothing that is not public is reachable: private, loopback and link-local networks, the
+Anyone who names a DID chooses the host, so nothing that is not public is reachable: private, loopback and link-local networks, the
 metadata services of clouds, and IPv6 addresses that hide an IPv4 one. One such address among several refuses the host.
 """
 

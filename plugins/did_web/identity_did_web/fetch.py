@@ -16,7 +16,7 @@ from typing import Any, Final
 import httpcore
 
 from identity_core.codec import strict_json
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import JsonValue, PluginUnavailable
 from identity_did_web.addresses import Addresses, NoSuchHost
 from identity_did_web.location import Location
@@ -82,7 +82,7 @@ class Fetch:
     async def __call__(self, did: Did, location: Location) -> dict[str, JsonValue] | None:
         """The members of the document that claims to be of ``did``, or None when there is none. Raises ``PluginUnavailable``.
 
-        What was wrong is for the log alone: an answer that told it would map the network for whoever asks.
+        What was wrong is for the log alone: an answer that told it would map the network for anyone who asks.
         """
         try:
             async with asyncio.timeout(MAX_SECONDS), self._turns:

@@ -12,7 +12,7 @@ import urllib.parse
 from dataclasses import dataclass
 from typing import Final
 
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
 
 _LABEL: Final = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"

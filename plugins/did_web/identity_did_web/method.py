@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import NoReturn, Protocol
 
 from identity_core.cache import BoundedCache
-from identity_core.domain import foreign
-from identity_core.domain.change import Change
-from identity_core.domain.did import Did
-from identity_core.domain.history import DidState, LogInvalid
+from identity_core.domain.dids import foreign
+from identity_core.domain.dids.changes import Change
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument, JsonValue, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_did_web.location import Location, locate

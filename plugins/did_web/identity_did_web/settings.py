@@ -10,7 +10,7 @@ from identity_core.plugin import setting
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """Off by default: whoever may resolve makes this service connect to hosts of his choice."""
+    """Off by default: anyone who may resolve makes this service connect to hosts of his choice."""
 
     enabled: bool = setting(False, "Resolve did:web DIDs over the network.")
     allow_ranges: tuple[str, ...] = setting(

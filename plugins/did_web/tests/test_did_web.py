@@ -17,8 +17,8 @@ from identity_did_web import DidWeb, WebSettings, fetch, identity_provide_did_me
 from web_host import CA, KEY, NAME, Clock, Host, document, hosting, http, method
 
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
-from identity_core.domain.did import Did
-from identity_core.domain.history import LogInvalid
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import (
     DidNotFound,
     InvalidDid,
@@ -28,13 +28,14 @@ from identity_core.errors import (
     PluginUnavailable,
 )
 from identity_core.plugin import BuildContext, PluginError
-from identity_core.plugin.border import bordered
-from identity_core.plugin.bulkhead import Bulkhead, Limits
+from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.border import guard as bordered
+from identity_core.plugin.limits import Limits
 from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.reader import DidReader
-from identity_core.use_cases.dids.resolve import ResolveDid
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.dids.read import ResolveDid
 
 
 def run(test: Callable[[Host], Awaitable[Any]], **hosted: Any) -> Any:
@@ -61,7 +62,7 @@ def test_a_document_is_shown_as_it_was_published(tmp_path: Path, path: tuple[str
         assert state.document.to_json() == document(did)
         assert (str(state.did), state.document.did, state.version_id) == (did, did, 1)
         assert state.created_at == state.updated_at == Clock().time
-        # Nobody signs in with the key of a foreign document.
+        # No one signs in with the key of a foreign document.
         assert state.document.methods == ()
         (head,) = host.requests
         assert f"Host: {NAME}:{host.port}\r\n" in head
@@ -137,9 +138,9 @@ def test_64_kib_is_the_most(tmp_path: Path, chunked: bool) -> None:
 
     async def test(host: Host) -> None:
         did = Did.parse(host.did())
-        host.answers["/.well-known/did.json"] = sized(host, fetch.MAX_BYTES)
+        host.answers["/.well-known/did.json"] = sized(host, 65_536)
         assert await method(tmp_path).resolve(did) is not None
-        host.answers["/.well-known/did.json"] = sized(host, fetch.MAX_BYTES + 1)
+        host.answers["/.well-known/did.json"] = sized(host, 65_537)
         assert await method(tmp_path).resolve(did) is None
 
     run(test)

@@ -10,7 +10,7 @@ import pytest
 from web_host import document, hosting, http, method
 
 from identity_core.conformance.resolving import Opened, Outside, ResolvingDidMethodConformance
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 
 
 class TestDidWeb(ResolvingDidMethodConformance):

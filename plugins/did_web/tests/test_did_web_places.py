@@ -12,7 +12,7 @@ import pytest
 from identity_did_web.addresses import Addresses, NoSuchHost, is_public
 from identity_did_web.location import Location, locate
 
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
 
 

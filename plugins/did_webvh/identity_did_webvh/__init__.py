@@ -11,7 +11,7 @@ __all__ = ["DidWebvh", "WebvhSettings", "identity_provide_did_method"]
 
 
 def build(settings: WebvhSettings, context: BuildContext) -> DidWebvh:
-    """The method. Raises ``NotConfigured`` without a host: it becomes a part of every DID, so nobody can guess it."""
+    """The method. Raises ``NotConfigured`` without a host: it becomes a part of every DID, so no one can guess it."""
     if settings.host is None:
         raise NotConfigured(
             'plugins.webvh.host is not set; name the host that publishes the logs, such as "id.example"'

@@ -15,13 +15,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.domain import evolution, history
-from identity_core.domain.change import Change, Create, Deactivate, NewKey, NewService, Recover
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument
-from identity_core.domain.history import DidState, LogInvalid
-from identity_core.domain.log import webvh
-from identity_core.domain.log.entry import PLACEHOLDER
+from identity_core.domain.dids import evolution
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Change, Create, Deactivate, NewKey, NewService, Recover
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.log import webvh
+from identity_core.domain.dids.log.entry import PLACEHOLDER
+from identity_core.domain.dids.state import DidState, LogInvalid
 
 STRICT_GRACE: Final = True
 

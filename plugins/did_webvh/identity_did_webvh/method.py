@@ -13,16 +13,18 @@ from typing import Final
 
 import orjson
 
-from identity_core.domain import evidence, evolution, possession, times
-from identity_core.domain.change import Change, Create, Expire, possessions
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument
-from identity_core.domain.evolution import Rules
-from identity_core.domain.history import DidState, LogInvalid
-from identity_core.domain.log import entry as entries
-from identity_core.domain.log import webvh
-from identity_core.domain.log.chain import MAX_ENTRY, DraftedEntry
-from identity_core.domain.log.entry import PLACEHOLDER, Entry, EntryBody
+from identity_core.codec import times
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids.changes import Change, Create, Expire, possessions
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log import entry as entries
+from identity_core.domain.dids.log import webvh
+from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
+from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument
 from identity_did_webvh import fold
 

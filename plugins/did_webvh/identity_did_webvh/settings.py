@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from identity_core.domain.evolution import Rules
-from identity_core.domain.log import webvh
-from identity_core.domain.log.entry import PLACEHOLDER
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log import webvh
+from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.errors import InvalidDid
 from identity_core.plugin import setting
 

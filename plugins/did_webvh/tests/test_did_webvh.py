@@ -14,8 +14,9 @@ from identity_did_webvh import WebvhSettings, identity_provide_did_method
 from webvh_life import begin, make, resealed, sealed, weak_key, whole_life
 
 from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
-from identity_core.domain import evidence, evolution, history
-from identity_core.domain.change import (
+from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Authorization,
@@ -32,11 +33,12 @@ from identity_core.domain.change import (
     SetAlsoKnownAs,
     Update,
 )
-from identity_core.domain.did import Did
-from identity_core.domain.history import LogInvalid
-from identity_core.domain.log import verify
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log import verify
+from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, IdentityError, InvalidDid, InvalidDocument, VersionConflict
 from identity_core.plugin import BuildContext, PluginError
+from identity_core.ports.did_method import UnsignedEntry
 
 LIFE = whole_life()
 LINES = LIFE.entries
@@ -114,6 +116,25 @@ def test_a_log_outlives_a_change_of_the_settings() -> None:
     for line, expected in zip(LINES, LIFE.states, strict=True):
         state = elsewhere.apply(state, line)
         assert state == expected
+
+
+def test_the_largest_entry_still_folds() -> None:
+    """What is drafted is never too large for its readers once it is signed."""
+    hana, method = Controller("hana"), make()
+
+    def drafted(last: int) -> UnsignedEntry:
+        lengths = [1900] * 6 + [last]
+        services = tuple(
+            NewService("A", f"https://a.example/{'x' * length}", f"s{n}") for n, length in enumerate(lengths)
+        )
+        creation = Create((hana.new_key(),), (LIFE.signer.multikey,), services)
+        return method.draft(None, creation, BIRTH, signer=LIFE.signer.multikey)
+
+    largest = LIFE.signer.seal(drafted(1213))
+    method.apply(None, largest)
+    assert 16_384 - 320 < len(largest) <= 16_384
+    with pytest.raises(InvalidDocument, match="too large"):
+        drafted(1214)
 
 
 def test_entries_say_nothing_but_webvh() -> None:

@@ -13,8 +13,8 @@ import pytest
 from webvh_life import make, resealed, whole_life
 
 from identity_core.conformance.controller import WalletSigner
-from identity_core.domain.log import LogInvalid, verify
-from identity_core.domain.log.verifier import fold
+from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.dids.log.chain import fold
 
 if os.environ.get("CI"):
     import did_webvh  # noqa: F401  (in CI a missing reader is a failure)

@@ -12,8 +12,8 @@ from identity_did_webvh import DidWebvh, WebvhSettings
 
 from identity_core.codec import multikey
 from identity_core.conformance.controller import Controller, Life, WalletSigner
-from identity_core.domain import evidence
-from identity_core.domain.change import (
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Deactivate,
@@ -24,7 +24,7 @@ from identity_core.domain.change import (
     SetAlsoKnownAs,
     Update,
 )
-from identity_core.domain.log import entry as entries
+from identity_core.domain.dids.log import entry as entries
 
 Change = Callable[[dict[str, Any]], object]
 

@@ -1,4 +1,4 @@
-"""API keys from the settings and the environment (specification, "API keys", item 3; contract.md §3).
+"""API keys from the settings and the environment (openapi/DECISIONS.md §3.3).
 
 The core's settings read the environment and fill ``EnvironmentKeysSettings``; this plugin reads neither.
 """

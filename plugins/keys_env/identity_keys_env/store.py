@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from identity_core.domain import key_text
-from identity_core.domain.caller import ApiKey
+from identity_core.domain import callers as key_text
+from identity_core.domain.callers import ApiKey
 from identity_core.plugin import setting
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)

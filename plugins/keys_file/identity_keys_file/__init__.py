@@ -1,4 +1,4 @@
-"""API keys from a TOML file that holds digests only (contract.md §3, "API keys": the source ``file``)."""
+"""API keys from a TOML file that holds digests only (openapi/DECISIONS.md §3.3: the source ``file``)."""
 
 from __future__ import annotations
 

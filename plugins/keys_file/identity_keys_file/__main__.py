@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TextIO
 
-from identity_core.domain import key_text
+from identity_core.domain import callers as key_text
 from identity_keys_file.entries import FileInvalid, parse_file
 
 

@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_keys_file.entries import FileInvalid, parse_file
 
 

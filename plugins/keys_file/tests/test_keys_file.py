@@ -17,7 +17,7 @@ from identity_keys_file.__main__ import entry, main
 from identity_keys_file.entries import FileInvalid, parse_file
 
 from identity_core.conformance.key_store import KeyStoreConformance, run
-from identity_core.domain.key_text import digest_of, is_minted, mint
+from identity_core.domain.callers import digest_of, is_minted, mint
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 TEXT = mint(bytes(32))

@@ -1,4 +1,4 @@
-"""API keys in SQLite or PostgreSQL: the ``WritableKeyStore`` behind the admin operations (contract.md §3)."""
+"""API keys in SQLite or PostgreSQL: the ``WritableKeyStore`` behind the admin operations (openapi/DECISIONS.md §3.3)."""
 
 from __future__ import annotations
 

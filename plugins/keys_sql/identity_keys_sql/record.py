@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from identity_core.codec import strict_json
-from identity_core.domain.caller import ApiKey
-from identity_core.domain.times import parse, printed_exactly
+from identity_core.codec.times import parse, printed_exactly
+from identity_core.domain.callers import ApiKey
 
 
 def to_record(key: ApiKey) -> str:

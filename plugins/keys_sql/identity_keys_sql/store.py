@@ -13,7 +13,7 @@ from identity_core.database import (
     DatabaseUnavailable,
     Transaction,
 )
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, Overloaded, PluginUnavailable, VersionConflict
 from identity_keys_sql.record import read_row, to_record
 

@@ -12,7 +12,7 @@ from identity_keys_sql import SqlKeys, build, identity_provide_key_store
 from identity_keys_sql.record import from_record, read_row, to_record
 
 from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, NoSettings
 from tests.postgres_server import postgres_server, postgres_url  # noqa: F401

@@ -90,7 +90,7 @@ def sent(transaction: Transaction, one: Waiting, transaction_id: int) -> None:
 
 
 def confirm(transaction: Transaction, one: Confirmed) -> None:
-    """The contract has it, whoever sent it."""
+    """The contract has it, no matter who sent it."""
     row = {"kind": one.kind, "digest": one.digest, "size": one.size, "hash": one.transaction_hash}
     transaction.execute(_CONFIRM, {**row, "block_number": one.block_number})
 

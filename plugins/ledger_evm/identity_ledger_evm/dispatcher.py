@@ -71,7 +71,7 @@ class Dispatcher:
         try:
             return await self._dispatch(head)
         finally:
-            # In one step: whoever reads it in between reads how it was at the last look.
+            # In one step: a reader in between reads how it was at the last look.
             self._station.trouble = self._trouble
 
     async def _dispatch(self, head: Block) -> bool:
@@ -134,7 +134,7 @@ class Dispatcher:
         await self._station.write(lambda transaction: outgoing.sign_again(transaction, one.id, head.number, attempt))
 
     async def _fill_gap(self, lowest: int, head: Block) -> None:
-        """A nonce that the chain waits for and nobody has: what used it was undone. An empty transaction takes its place."""
+        """A nonce that the chain waits for and no one has: what used it was undone. An empty transaction takes its place."""
         due = await self._chain.nonce(self._sender.address)
         looks = self._memory.gap[1] + 1 if self._memory.gap[0] == due < lowest else 0
         self._memory.gap = (due, looks)

@@ -12,7 +12,7 @@ _BUMP_NUMERATOR, _BUMP_DENOMINATOR = 9, 8
 
 @dataclass(frozen=True, slots=True)
 class Fees:
-    """``most`` per gas in all, of which ``tip`` at most goes to whoever makes the block; wei."""
+    """``most`` per gas in all, of which ``tip`` at most goes to the maker of the block; wei."""
 
     most: int
     tip: int

@@ -1,7 +1,7 @@
 """The ledger ``evm``: appends and anchors go into tables, one worker takes them to the chain, reads come from the index.
 
 An append returns when the index has its entry. When its time is up before that, there are two cases: it was still waiting and
-is withdrawn, or it was sent and nobody knows; then the error carries the transaction hash, and ``find_transaction`` tells
+is withdrawn, or it was sent and no one knows; then the error carries the transaction hash, and ``find_transaction`` tells
 what became of it.
 """
 
@@ -85,7 +85,7 @@ class EvmLedger:
                     if found is not None:
                         return _told(did, found)
         except asyncio.CancelledError:
-            # Queued at once, and nobody is left to wait for it: an append that nobody wants is not sent.
+            # Queued at once, and no one is left to wait for it: an append that no one wants is not sent.
             self._database.write(lambda transaction: appends.withdraw(transaction, number), durable=False)
             raise
         finally:
@@ -93,7 +93,7 @@ class EvmLedger:
         return await self._give_up(number, item)
 
     async def _give_up(self, number: int, item: Item) -> Receipt:
-        """Takes it back or raises ``LedgerUnavailable`` for what nobody knows, unless it was decided at the last moment."""
+        """Takes it back or raises ``LedgerUnavailable`` for what no one knows, unless it was decided at the last moment."""
         details: dict[str, JsonValue] = {"did": item.did}
         if self._station.trouble:
             details["reason"] = self._station.trouble

@@ -1,7 +1,7 @@
 """JSON-RPC with a node, by ``httpx``: eight methods, two ways to fail.
 
 A node that does not answer, answers too late or answers nonsense is *away*: what it was asked to do may have been done. A
-node that *refuses* has understood and did not do it. Whoever reads a value says of which form it must be.
+node that *refuses* has understood and did not do it. The code that reads a value says of which form it must be.
 """
 
 from __future__ import annotations

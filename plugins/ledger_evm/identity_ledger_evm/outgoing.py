@@ -35,7 +35,7 @@ _STATE = """
 UPDATE evm_transactions SET state = :state, hash = :hash, block_number = :block_number, block_hash = :block_hash,
 reason = :reason WHERE id = :id
 """
-# Mined by a signature with an earlier nonce: the later one is free again, for whoever has to fill the gap.
+# Mined by a signature with an earlier nonce: the later one is free again, for the next that has to fill the gap.
 _NONCE = """
 UPDATE evm_transactions SET nonce = (SELECT nonce FROM evm_attempts WHERE hash = :hash)
 WHERE id = :id AND NOT EXISTS (

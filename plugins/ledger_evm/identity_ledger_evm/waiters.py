@@ -27,7 +27,7 @@ class Waiters:
         return future
 
     def leave(self, number: int) -> None:
-        """Nobody waits any more."""
+        """No one waits any more."""
         self._expected.pop(number, None)
 
     async def tell(self, look: int, trouble: str) -> None:

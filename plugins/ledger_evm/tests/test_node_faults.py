@@ -103,7 +103,7 @@ async def settled(ledger: Any) -> None:
 
 
 async def appended(ledger: Any, entry: bytes, version: int) -> None:
-    """Tries until it is there: as whoever was refused would."""
+    """Tries until it is there: as a caller who was refused would."""
 
     async def attempt() -> bool:
         # A conflict with what was tried before and has come through meanwhile; the entries tell.
@@ -170,7 +170,7 @@ def test_a_receipt_of_another_transaction_is_not_believed(site: Any, liar: Liar)
         return json.dumps({**answer, "result": {**answer["result"], "transactionHash": "0x" + "ab" * 32}}).encode()
 
     async def scenario() -> None:
-        # Time enough to send it; that it is mined nobody learns.
+        # Time enough to send it; that it is mined no one learns.
         ledger = site.open(append_seconds=3.0)
         with liar.telling(lie), pytest.raises(LedgerUnavailable, match="not confirmed yet") as caught:
             await ledger.append(DID, b"1", expected_version=0)

@@ -1,7 +1,7 @@
 """Anchors as rows of the ledger's own: confirmed when the commit is through.
 
 They share the blocks of the entries (a block is one commit) and have a chain of links of their own, in which every row also
-holds the link of the newest entry. So whoever keeps a copy of one anchor holds the ledger to everything before it.
+holds the link of the newest entry. So anyone who keeps a copy of one anchor holds the ledger to everything before it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The two hashes of an entry.
 
-The *transaction hash* says what was recorded and nothing of when or where, so that whoever asks for an append knows it
+The *transaction hash* says what was recorded and nothing of when or where, so that anyone who asks for an append knows it
 before the answer: a lost answer can be looked up. The *link* chains entry to entry, with the place and the time that the
 ledger gave it; the link of a block's last entry stands for everything up to it.
 """

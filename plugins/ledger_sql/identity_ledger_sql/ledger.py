@@ -106,7 +106,7 @@ class SqlLedger:
     async def _look_up(self, transaction_hash: bytes, error: LedgerUnavailable) -> Receipt | None:
         """What became of an append whose commit broke; ``error.details.outcome`` says what is known when it is not there.
 
-        Asked by a durable write behind the lock of the head: whoever holds that lock has no commit before it that is still on
+        Asked by a durable write behind the lock of the head: the holder of that lock has no commit before it that is still on
         its way, and on a server with a standby the answer has reached the standby.
         """
         if isinstance(error.__cause__, DatabaseClosed):
@@ -174,7 +174,7 @@ class SqlLedger:
         return Receipt(transaction_hash.hex(), tip.block_number, sequence, EPOCH + recorded_at * MICROSECOND)
 
     def _new_block(self, transaction: Transaction) -> Tip:
-        """The tip that the first append of a commit stands on: nobody else can append before the commit."""
+        """The tip that the first append of a commit stands on: no one else can append before the commit."""
         if self._database.dialect == "postgresql":
             transaction.execute(_LOCK).fetchone()
         head, recorded_at, link = _tip(transaction)

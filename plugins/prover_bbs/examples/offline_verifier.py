@@ -19,11 +19,11 @@ from pathlib import Path
 from identity_prover_bbs import BbsProver
 
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.issuer_key import assertion_key
-from identity_core.domain.log import LogInvalid, verify
-from identity_core.domain.proof import Expectation
+from identity_core.domain.dids.log import LogInvalid, verify
+from identity_core.domain.proofs.verification import Expectation, assertion_key
 from identity_core.errors import JsonValue, ProofInvalid
-from identity_core.use_cases.proofs.verify import OfflineVerification, ReceivedProof, VerifiedProof
+from identity_core.use_cases.proofs import check as proofs
+from identity_core.use_cases.proofs.check import ReceivedProof, VerifiedProof
 
 
 def check(
@@ -39,16 +39,13 @@ def check(
     method: str = prover.read(received.proof).verification_method
     expectation = Expectation(
         verification_method=method,
-        header_digest=None,
         predicates=(predicate,),
         audience=audience,
         nonce=challenge.encode(),
-        proof_id=None,
-        capability=None,
         max_age=max_age,
     )
     key = assertion_key(dict(issuer.document), method, now)
-    return OfflineVerification(prover)(received, issuer_key=key, expectation=expectation, now=now)
+    return proofs.check(received, prover, issuer_key=key, expectation=expectation, now=now)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Hedged masks: fresh randomness of the operating system, mixed with all that the proof is about (PROTOCOL.md §8.1).
+"""Hedged masks: fresh randomness of the operating system, mixed with all that the proof is about (PROTOCOL.md §8).
 
 A mask that is used for two challenges gives the credential away. A copied machine state or a stuck generator therefore
 must not repeat masks for another statement or context: the seed hashes the system's octets together with signature,

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.attributes import ValueRefused
-from identity_core.domain.predicate import MAX_PREDICATES, Predicate, check_elements
-from identity_core.domain.proof import MAX_ENVELOPE_CHARACTERS, MAX_METHOD, Context, PresentedProof
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, check_elements
+from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, MAX_METHOD, Context, PresentedProof
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
 

@@ -6,7 +6,7 @@ They are made once a process, in shelves that grow as longer digit vectors come;
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import cache, reduce
 from typing import Final, NamedTuple
 
 from identity_core.crypto.bls12381 import G1, Curve, DigitTable, FixedBases
@@ -82,7 +82,7 @@ class Generators:
         return self.curve.hash_to_g1(generator_message(role, index), labels.GENERATOR_DST)
 
 
-@lru_cache(maxsize=8)
+@cache
 def generators(curve: Curve) -> Generators:
     """The generators on this curve, one set for the whole process."""
     return Generators(curve)

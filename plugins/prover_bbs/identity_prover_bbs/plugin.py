@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from identity_core.crypto.bls12381 import Curve, select
-from identity_core.domain.predicate import PredicateType
-from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.domain.proofs.predicate import PredicateType
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.plugin import BuildContext, Provider, hookimpl
 from identity_core.ports.prover import Prover
 from identity_prover_bbs import labels

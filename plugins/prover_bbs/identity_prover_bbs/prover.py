@@ -30,9 +30,9 @@ from identity_core.crypto.bbs.suite import (
 )
 from identity_core.crypto.bls12381 import Curve
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
-from identity_core.domain.attributes import ValueRefused
-from identity_core.domain.predicate import check_satisfied
-from identity_core.domain.proof import (
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.proofs.predicate import check_satisfied
+from identity_core.domain.proofs.proof import (
     Context,
     PresentedProof,
     Statement,

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Final
 
 from identity_core.crypto.bls12381 import ORDER
-from identity_core.domain.predicate import InRange
+from identity_core.domain.proofs.predicate import InRange
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
 from identity_prover_bbs.dice import Dice
 from identity_prover_bbs.generators import Generators
@@ -95,7 +95,7 @@ class RangeProver:
         """T_0 … T_3."""
         vector = self._vector
         commitments = vector.second(check_coefficients(self._layout.digits, vector.digits, vector.masks, y))
-        self._sent_points = [self._sent_points[0], *commitments[1:]]
+        self._sent_points += commitments[1:]
         return commitments
 
     def proof(self, c: int) -> bytes:
@@ -140,7 +140,7 @@ def all_responses(layout: RangeLayout, sent: Sequence[int], message_responses: S
 
 def check_value(digits: Sequence[Digit], responses: Sequence[int], y: int, c: int) -> int:
     """F(c) = sum y^(i+1) c^(4-u_i) prod_(k<u_i) (f_i - k c). Equation (4.12)."""
-    padding = [c ** (RADIX - radix) % ORDER for radix in range(RADIX + 1)]
+    padding = [pow(c, RADIX - radix, ORDER) for radix in range(RADIX + 1)]
     total = 0
     power = 1
     for digit, response in zip(digits, responses, strict=True):
@@ -149,8 +149,8 @@ def check_value(digits: Sequence[Digit], responses: Sequence[int], y: int, c: in
         term = response
         for _ in range(1, digit.radix):
             term -= c
-            product = product * term % ORDER
-        total += power * (product * padding[digit.radix] % ORDER)
+            product *= term
+        total += power * product % ORDER * padding[digit.radix]
     return total % ORDER
 
 

@@ -12,9 +12,9 @@ from hashlib import sha256
 
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
 from identity_core.crypto.bbs.suite import MAX_MESSAGES
-from identity_core.domain.predicate import Equals, Goal, InRange, MemberOf, PredicateType, normalise
-from identity_core.domain.proof import Context, Statement
-from identity_core.domain.schema import Message
+from identity_core.domain.credentials.schema import Message
+from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, PredicateType, normalise
+from identity_core.domain.proofs.proof import Context, Statement
 from identity_core.errors import PredicateUnsupported
 from identity_prover_bbs import labels
 from identity_prover_bbs.generators import MAX_DIGITS

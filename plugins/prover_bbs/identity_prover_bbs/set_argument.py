@@ -66,7 +66,7 @@ class SetProver:
         vector = self._vector
         coefficients = check_coefficients(self._layout.padded, vector.digits, vector.masks, self._message_mask, y)
         commitments = vector.second(coefficients)
-        self._sent_points = [self._sent_points[0], *commitments[1:]]
+        self._sent_points += commitments[1:]
         return commitments
 
     def proof(self, c: int) -> bytes:
@@ -105,7 +105,7 @@ def check_value(padded: Sequence[int], responses: Sequence[int], message_respons
         unchosen = c - f
         level = [(low * unchosen + high * f) % ORDER for low, high in zip(level[::2], level[1::2], strict=True)]
         power = power * y % ORDER
-        bit_tests += power * (f * unchosen % ORDER)
+        bit_tests += power * f % ORDER * unchosen
     lead = pow(c, len(responses) - 2, ORDER)
     return (level[0] + lead * (bit_tests - c * message_response)) % ORDER
 
@@ -132,9 +132,10 @@ def check_coefficients(
         ]
         by_degree = [shifted[0], *inner, chosen[-1]]
         power = power * y % ORDER
+        weighted = power * mask % ORDER
         # A number of full size for either bit.
-        linear += power * mask % ORDER * (ORDER + 1 - 2 * bit)
-        square += power * (mask * mask % ORDER)
+        linear += weighted * (ORDER + 1 - 2 * bit)
+        square += weighted * mask
     coefficients = [column[0] for column in by_degree[:-1]]
     coefficients[-1] += linear - message_mask
     coefficients[-2] -= square

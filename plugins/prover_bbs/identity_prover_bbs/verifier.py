@@ -15,7 +15,7 @@ from identity_core.crypto.bbs.suite import BbsProofInvalid as BbsProofInvalid
 from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
 from identity_core.crypto.bls12381 import ORDER, Curve
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
-from identity_core.domain.proof import Context, PresentedProof, Statement, ZkProof, public_signals
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, ZkProof, public_signals
 from identity_core.errors import PredicateUnsupported, ProofInvalid
 from identity_prover_bbs import labels
 from identity_prover_bbs.envelope import Envelope

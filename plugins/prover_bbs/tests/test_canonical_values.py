@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.attributes import NULL_OCTETS, NULL_SCALAR, Attribute, AttributeType, ValueRefused
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, Attribute, AttributeType, ValueRefused
+from identity_core.domain.credentials.schema import Schema
 from plugins.prover_bbs.tests.canonical_values import REFUSED, TAKEN, TARGET
 
 VECTORS: dict[str, Any] = json.loads(Path(TARGET).read_text(encoding="utf-8"))

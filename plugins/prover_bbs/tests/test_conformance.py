@@ -5,9 +5,8 @@ import os
 import pytest
 from identity_prover_bbs import BbsProver
 
-from identity_core.conformance.credentials import HANA, SCHEMA, BbsIssuer, context, statement
 from identity_core.conformance.prover import ProverConformance
-from identity_core.conformance.prover_cases import HOLDS
+from identity_core.conformance.prover_cases import HANA, HOLDS, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bls12381 import BackendUnavailable, select
 
 # Which bound it is and of which type of attribute is forgotten before the curve comes in: a range of 64 bits and a small one, an

@@ -7,11 +7,15 @@ Work is counted in comparisons and in sizes of operands, because a clock on a bu
 from typing import ClassVar
 
 import pytest
-from identity_prover_bbs.committed_vector import ProverVector
+from identity_prover_bbs import range_argument, set_argument
+from identity_prover_bbs.committed_vector import ProverVector, VerifierVector
+from identity_prover_bbs.generators import generators
 from identity_prover_bbs.plan import decompose, plan
+from identity_prover_bbs.range_argument import RangeLayout, RangeProver
 from identity_prover_bbs.set_argument import SetLayout, SetProver
 
-from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381 import ORDER, select
+from identity_core.domain.proofs.predicate import InRange
 
 
 class Counted(int):
@@ -68,6 +72,58 @@ def test_a_digit_of_zero_is_multiplied_like_any_other():
         ProverVector(None, [digit] * 4, dice[:4], dice[4], dice[5], dice[:4]).responses(c, range(4))
         sizes.append(Counted.notes[:4])
     assert sizes == [[255] * 4] * 4
+
+
+def test_the_mask_that_is_derived_is_a_scalar_like_those_that_are_drawn():
+    """The weighted masks of a wide interval add up to far more than the group order."""
+    goals = [InRange(0, 0, (1 << 64) - 2), InRange(1, 5, 200)]
+    for message_mask in (0, 1, ORDER - 1):
+        vector = RangeProver(None, RangeLayout.of(goals), [7, 9], [message_mask] * 2, Repeating())._vector
+        assert len(vector.masks) == len(vector.digits)
+        assert all(0 <= mask < ORDER for mask in vector.masks)
+
+
+def full_size(count):
+    return [Counted(ORDER - 7 - number) for number in range(count)]
+
+
+def sizes():
+    return [note for note in Counted.notes if note != "="]
+
+
+def test_numbers_of_a_set_argument_keep_their_size():
+    """Sums of a few scalars have a few bits more; a product that is not reduced would have 255 more at every level."""
+    c, y, scalars = ORDER - 5, Counted(ORDER - 3), [pow(7, 100 + place, ORDER) for place in range(32)]
+    assert 0 <= set_argument.check_value(scalars, full_size(5), ORDER - 9, y, c) < ORDER
+    assert max(sizes()) <= 256
+    Counted.notes = []
+    coefficients = set_argument.check_coefficients(scalars, [0, 1, 1, 0, 1], full_size(5), ORDER - 9, y)
+    assert all(0 <= coefficient < ORDER for coefficient in coefficients)
+    assert max(sizes()) <= 262
+
+
+def test_numbers_of_a_range_argument_keep_their_size():
+    c, y = ORDER - 5, Counted(ORDER - 3)
+    layout = RangeLayout.of([InRange(0, 7, 4_000), InRange(1, 5, 200)])
+    count = len(layout.digits)
+    assert 0 <= range_argument.check_value(layout.digits, full_size(count), y, c) < ORDER
+    assert max(sizes()) <= 256
+    Counted.notes = []
+    coefficients = range_argument.check_coefficients(layout.digits, [1] * count, full_size(count), y)
+    assert all(0 <= coefficient < ORDER for coefficient in coefficients)
+    assert max(sizes()) <= 256
+    derived = range_argument.all_responses(layout, [ORDER - 1] * len(layout.sent), [0, ORDER - 1], c)
+    assert len(derived) == count
+    assert all(0 <= response < ORDER for response in derived)
+
+
+def test_powers_of_the_challenge_keep_their_size():
+    made = generators(select())
+    point = made.curve.g1_generator()
+    vector = VerifierVector(made, bytes(48 * 5), point, (point,) * 4, (), 1, 2)
+    assert len(vector.second(Counted(ORDER - 3), 5)) == 5
+    assert len(sizes()) == 4
+    assert max(sizes()) <= 255
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 36_500, (1 << 64) - 2])

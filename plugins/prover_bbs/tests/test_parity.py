@@ -9,9 +9,9 @@ from hashlib import sha256
 import pytest
 from identity_prover_bbs import BbsProver, labels, transcript
 from identity_prover_bbs.generators import generator_message, generators
-from identity_prover_bbs.relation import Relation
+from identity_prover_bbs.relation import Relation, set_scalars
 
-from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs.suite import P1, ciphersuite
 from identity_core.crypto.bls12381 import select
 
@@ -148,6 +148,15 @@ def test_a_build_that_forgets_a_field_is_noticed(tag, index, monkeypatch):
         monkeypatch.undo()
         transcript.set_digest.cache_clear()
         Relation.of.cache_clear()
+
+
+def test_what_is_public_and_dear_is_made_once():
+    """The generators, a statement, a set's scalars and its digest: asked again, they are the object that is there."""
+    assert generators(select()) is generators(select())
+    first, again = (statement(ISSUER.key, *STATEMENTS["set"]) for _ in range(2))
+    assert Relation.of(first) is Relation.of(again)
+    assert set_scalars((b"DE", b"JP")) is set_scalars((b"DE", b"JP"))
+    assert transcript.set_digest(b"octets", (1, 2)) is transcript.set_digest(b"octets", (1, 2))
 
 
 def test_frames_are_unambiguous():

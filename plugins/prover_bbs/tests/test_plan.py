@@ -64,3 +64,7 @@ def test_the_digits_are_frozen():
     assert [tuple(digit) for digit in plan(255)] == [(64, 4), (16, 4), (4, 4), (1, 4)]
     assert [tuple(digit) for digit in plan(10)] == [(2, 4), (1, 4), (1, 2)]
     assert (len(plan(2**64 - 1)), len(plan(2**63 - 1)), len(plan(2**64 - 2)), len(plan(17167))) == (32, 32, 33, 8)
+
+
+def test_a_plan_is_made_once():
+    assert plan(36_500) is plan(36_500)

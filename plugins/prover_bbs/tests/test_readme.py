@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.conformance.credentials import HANA, SCHEMA, BbsIssuer
+from identity_core.conformance.prover_cases import HANA, SCHEMA, BbsIssuer
 from identity_core.errors import ProofInvalid
 
 ROOT = Path(__file__).parents[1]
@@ -27,7 +27,7 @@ def run_examples(**changes):
         "expires_at": now + timedelta(minutes=5),
     }
     verify, prove = BLOCKS
-    imports = verify[: verify.index("check =")]
+    imports = verify[: verify.index("verified =")]
     exec(imports + prove, names)
     proof = names["proof"]
     names["zk_proof"] = {

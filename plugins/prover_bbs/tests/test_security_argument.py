@@ -3,17 +3,24 @@
 import random
 
 import pytest
-from identity_prover_bbs.committed_vector import evaluate, octets_of_vector_proof
+from identity_prover_bbs.committed_vector import ProverVector, evaluate, octets_of_vector_proof
 from identity_prover_bbs.dice import Dice
 from identity_prover_bbs.generators import generators
 from identity_prover_bbs.plan import plan
 from identity_prover_bbs.prover import Proving
-from identity_prover_bbs.range_argument import RangeProver, RangeVerifier, all_responses, check_value
+from identity_prover_bbs.range_argument import (
+    RangeProver,
+    RangeVerifier,
+    all_responses,
+    check_coefficients,
+    check_value,
+)
 from identity_prover_bbs.relation import Relation
 from identity_prover_bbs.set_argument import SetProver, SetVerifier
+from identity_prover_bbs.set_argument import check_coefficients as set_check_coefficients
 from identity_prover_bbs.set_argument import check_value as set_check_value
 
-from identity_core.conformance.credentials import HANA, IVO, SCHEMA, BbsIssuer, statement
+from identity_core.conformance.prover_cases import HANA, IVO, SCHEMA, BbsIssuer, statement
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, octets_to_public_key, octets_to_signature
 from identity_core.crypto.bbs.suite import Proof, RandomScalars, ciphersuite
@@ -241,7 +248,7 @@ def test_the_simulator_satisfies_every_equation():
 
 
 def test_the_equations_hold_for_real_transcripts_of_any_challenge():
-    """Completeness beyond the hash: prover and verifier sides agree for challenges that nobody hashed."""
+    """Completeness beyond the hash: prover and verifier sides agree for challenges that no one hashed."""
     source = random.Random(5)
     for _ in range(5):
         y, c = source.randrange(ORDER), source.randrange(1, ORDER)
@@ -333,6 +340,38 @@ def test_the_coefficients_of_the_range_are_those_of_the_polynomial():
     for c in (1, 2, source.randrange(ORDER)):
         m_hats = [(value * c + mask) % ORDER for value, mask in zip(values, masks, strict=True)]
         assert RangeVerifier(GENERATORS, layout, prover.proof(c), c, m_hats).second(y) == coefficients
+
+
+def test_a_set_that_is_not_padded_is_refused_and_not_cut_off():
+    with pytest.raises(ValueError, match="zip"):
+        set_check_value([1, 2, 3], [5, 6], 7, 8, 9)
+    with pytest.raises(ValueError, match="zip"):
+        set_check_coefficients([1, 2, 3], [0, 1], [5, 6], 7, 8)
+    with pytest.raises(ValueError, match="zip"):
+        set_check_coefficients([1, 2, 3, 4], [0, 1], [5], 7, 8)
+
+
+def test_lists_of_another_length_are_refused_and_not_cut_off():
+    layout = Relation.of(statement(ISSUER.key, ("score", "gte", 5), ("balance", "gte", 5))).ranges
+    digits, ones = layout.digits, [1] * len(layout.digits)
+    for wrong in (ones[1:], [*ones, 1]):
+        with pytest.raises(ValueError, match="zip"):
+            check_value(digits, wrong, 7, 9)
+        with pytest.raises(ValueError, match="zip"):
+            check_coefficients(digits, ones, wrong, 7)
+        with pytest.raises(ValueError, match="zip"):
+            check_coefficients(digits, wrong, wrong, 7)
+    for message_responses in ([1], [1, 2, 3]):
+        with pytest.raises(ValueError, match="zip"):
+            all_responses(layout, ones, message_responses, 9)
+    one, other = (goal.low for goal in layout.goals)
+    for values, masks in (([one], [1, 2]), ([one, other], [1]), ([one, other, 7], [1, 2, 3])):
+        with pytest.raises(ValueError, match="zip"):
+            RangeProver(GENERATORS, layout, values, masks, Dice(random.Random(10).randbytes, b""))
+    vector = ProverVector(GENERATORS, [0], [1], 2, 3, [4, 5])
+    for coefficients in ([1], [1, 2, 3]):
+        with pytest.raises(ValueError, match="zip"):
+            vector.second(coefficients)
 
 
 def test_evaluate():

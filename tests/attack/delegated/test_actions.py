@@ -1,4 +1,4 @@
-"""The action is this predicate and every grant covers it, by whole segments (delegation.md §3.3)."""
+"""The action is this predicate and every grant covers it, by whole segments (domain/delegations/README.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""``anchor: true`` cannot be unpublished: it needs a service that anchors, and one level of autonomy more (delegation.md §3.2, 3.11)."""
+"""``anchor: true`` cannot be unpublished: it needs a service that anchors, and one level of autonomy more (openapi/DECISIONS.md §4.5,
+§4.10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is learned at most, in bits: the best search for each type of attribute, by whoever may work together.
+"""How much is learned at most, in bits: the best search for each type of attribute, by all who may work together.
 
 A search is played against every value that the attribute may have. What the searchers see (every answer, in order, with its code) tells
 as many values apart as there are different sights; its logarithm is the most that anybody can make of it, and the chance to guess
@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.schema import Schema
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
 from identity_core.errors import JsonValue
-from identity_core.ports.invocations import RefusedInvocation
+from identity_core.ports.proofs import RefusedInvocation
 from tests.proving import Proving, run
 
 ONE_DELEGATION_BITS = 2

@@ -1,5 +1,5 @@
 """Delegations that were passed on: what is wider than it may be gives nothing at use, though it was written straight into the
-database (delegation.md §3.1)."""
+database (domain/delegations/README.md)."""
 
 from __future__ import annotations
 

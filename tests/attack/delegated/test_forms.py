@@ -1,4 +1,4 @@
-"""Octets, JSON and members: what a parser might read in two ways, what no honest signer writes (delegation.md §3.4)."""
+"""Octets, JSON and members: what a parser might read in two ways, what no honest signer writes (openapi/DECISIONS.md §4.4)."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def like(scene: Scene, wanted: Any) -> dict[str, str]:
 
 
 def test_s_plus_l(scene: Scene) -> None:
-    """The malleated signature is the same for a lax verifier, and another request for whoever counts them."""
+    """The malleated signature is the same for a lax verifier, and another request for anyone who counts them."""
     order = 2**252 + 27742317777372353535851937790883648493
     token = scene.token()
     raw = from_base58(token["proofValue"])

@@ -1,4 +1,4 @@
-"""While a proof is being made: revoked, crashed, abandoned; and what a service remembers that was killed (delegation.md §3.5).
+"""While a proof is being made: revoked, crashed, abandoned; and what a service remembers that was killed (openapi/DECISIONS.md §4.4).
 
 The prover is held by a fault; the service is killed with SIGKILL, and started again on what that leaves.
 """
@@ -170,7 +170,7 @@ def test_killed_between_the_use_and_the_proof(site: Site, scene: Scene) -> None:
     wait_until_proving(scene)
     site.restart()
     assert asking.answers == []
-    # Whoever was killed cannot give the lease back: until it ends, nobody goes on.
+    # A process that was killed cannot give the lease back: until it ends, no one goes on.
     assert scene.ask(body).outcome == IN_PROGRESS
     assert scene.ask(other).outcome == REPLAYED
     written(scene.target, "UPDATE invocations SET lease_until = 1 WHERE outcome IS NULL")

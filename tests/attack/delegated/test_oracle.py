@@ -1,7 +1,7 @@
-"""The agent is the attacker: how much of a value it can search out, before it is stopped (delegation.md §3.6).
+"""The agent is the attacker: how much of a value it can search out, before it is stopped (openapi/DECISIONS.md §4.3).
 
 Hana signs a token for every question that Aki comes with, and leaves the value open: the worst that a holder can do. What an agent
-learns is counted in values that are still possible; the bound is the one of §2 there.
+learns is counted in values that are still possible; the bound is the one of ``generateDelegatedProof``.
 """
 
 from __future__ import annotations

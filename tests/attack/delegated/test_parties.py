@@ -1,4 +1,4 @@
-"""Who asks, for whom, with whose token: nobody becomes somebody else, and nobody learns what is not his (delegation.md §3.7, 3.8)."""
+"""Who asks, for whom, with whose token: no one becomes somebody else, and no one learns what is not his (openapi/DECISIONS.md §4.6)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_another_agent_in_the_body_in_the_token_and_in_both(scene: Scene) -> Non
 
 
 def test_nobody_but_the_agent_presents_a_token(scene: Scene) -> None:
-    """Neither its holder nor the issuer nor whoever found it."""
+    """Neither its holder nor the issuer nor anyone who found it."""
     body = scene.body()
     for who in (scene.people.hana, scene.people.ivo, scene.people.mallory):
         assert scene.ask(body, headers=scene.by(who)).outcome == FORBIDDEN

@@ -1,4 +1,4 @@
-"""One token, one evaluation: whatever is repeated, changed a little, sent at once, or sent to somebody else (delegation.md §3.5)."""
+"""One token, one evaluation: whatever is repeated, changed a little, sent at once, or sent to somebody else (openapi/DECISIONS.md §4.4)."""
 
 from __future__ import annotations
 

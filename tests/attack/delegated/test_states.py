@@ -1,4 +1,4 @@
-"""Time, keys and states: what was good once, and is not now (delegation.md §3.5, 3.7)."""
+"""Time, keys and states: what was good once, and is not now (openapi/DECISIONS.md §4.6)."""
 
 from __future__ import annotations
 

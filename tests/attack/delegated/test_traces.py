@@ -1,5 +1,5 @@
 """What is left behind: no attribute value, no refused threshold, no token, no key in a file, a log line, an error, or a row that
-people read (delegation.md §3.6.7, contract §5)."""
+people read (openapi/DECISIONS.md §5.1)."""
 
 from __future__ import annotations
 

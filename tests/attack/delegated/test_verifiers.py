@@ -1,4 +1,4 @@
-"""Proofs in wrong hands: shown to another verifier, edited, mixed, asked for by strangers (delegation.md §3.10)."""
+"""Proofs in wrong hands: shown to another verifier, edited, mixed, asked for by strangers (openapi/DECISIONS.md §4.9)."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_revoked_it_is_refused_where_it_is_kept_and_its_repetition_brings_it_no_
     assert scene.ask(body).json["proofId"] == proof["proofId"]
     told = scene.target.wire.call("POST", stored, {}, scene.by(scene.people.hana)).json
     assert (told["verified"], told["errors"]) == (False, ["PROOF_REVOKED"])
-    # Who took no part learns what the proof alone says, and that nobody looked further.
+    # Who took no part learns what the proof alone says, and that no one looked further.
     told = scene.target.wire.call("POST", stored, {}, vera).json
     assert told["verified"] is True
     assert "revocation" in told["unchecked"]

@@ -14,7 +14,7 @@ import pytest
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.envelope import Envelope
 
-from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bls12381 import select
 from tests.once import once

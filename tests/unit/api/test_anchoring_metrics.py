@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from identity_core.api.anchoring_metrics import AnchoringMetrics
-from identity_core.api.metrics import Metrics
-from identity_core.use_cases.anchoring.journal import Figures
+from identity_core.api.metrics import AnchoringMetrics, Metrics
+from identity_core.use_cases.anchoring.figures import Figures
 
 
 def test_they_follow_the_worker() -> None:

@@ -9,22 +9,26 @@ from importlib import resources
 import jsonschema_rs
 import pytest
 
+from identity_core import wire
 from identity_core.api import schemas
 from identity_core.api.api_keys import ApiKeyHandlers
 from identity_core.api.request import Request
+from identity_core.codec.structs import convert, plain
 from identity_core.conformance.key_store import key
-from identity_core.domain.caller import Caller
-from identity_core.domain.did import Did
-from identity_core.domain.key_text import digest_of, fingerprint
+from identity_core.domain.callers import Caller, digest_of, fingerprint
+from identity_core.domain.dids.did import Did
 from identity_core.errors import ApiKeyNotFound, AuthRequired, Forbidden, InvalidRequest
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.api_keys.change_stored import ChangeStored
-from identity_core.use_cases.api_keys.create import CreateApiKey
-from identity_core.use_cases.api_keys.get import GetApiKey
-from identity_core.use_cases.api_keys.list import ListApiKeys
-from identity_core.use_cases.api_keys.revoke import RevokeApiKey
-from identity_core.use_cases.api_keys.rotate import RotateApiKey
-from identity_core.use_cases.api_keys.update import UpdateApiKey
+from identity_core.use_cases.api_keys.manage import (
+    ChangeStored,
+    CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+)
+from identity_core.use_cases.record import Record
 from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
 
 ADMIN = Caller(api_key=key("admin", scopes=None, lineage=None))
@@ -36,8 +40,8 @@ class Rows:
     def __init__(self) -> None:
         self.rows = []
 
-    async def write(self, row) -> None:
-        self.rows.append(row)
+    async def write(self, rows, *, durable=False) -> None:
+        self.rows.extend(rows)
 
     async def read(self, *, after, limit):
         return list(enumerate(self.rows, 1))[after : after + limit]
@@ -55,14 +59,19 @@ class World:
             rotate=RotateApiKey(change, self.clock, dice),
             revoke=RevokeApiKey(change, self.clock),
             fingerprint=partial(fingerprint, b"secret"),
-            audit=self.audit,
+            record=Record(self.audit),
             clock=self.clock,
         )
 
     def ask(self, operation: str, body=None, *, key_id: str = "", caller=ADMIN, **query):
-        request = Request(request_id="r1", caller=caller, body=body, path={"keyId": key_id}, query=query)
+        request = Request(request_id="r1", caller=caller, path={"keyId": key_id}, query=wire.ListApiKeysQuery(**query))
         request.operation_id = operation
-        return asyncio.run(getattr(self.handlers, operation)(request))
+        if body is not None:
+            name = "".join(word.capitalize() for word in operation.split("_"))
+            request.body = convert(body, getattr(wire, f"{name}Request"))
+        answer = asyncio.run(getattr(self.handlers, operation)(request))
+        answer.body = plain(answer.body)
+        return answer
 
     def create(self, **body):
         return self.ask("create_api_key", {"name": "ci", "admin": True} | body).body

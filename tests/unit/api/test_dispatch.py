@@ -12,7 +12,7 @@ DID_PATH = "/api/v1/dids/did:toy:a"
 def test_a_request_runs_through() -> None:
     handlers = ToyHandlers()
     reply = ask(build_toy(handlers), target=DID_PATH + "?versionId=3")
-    assert reply.json == {"path": {"did": "did:toy:a"}, "query": {"versionId": 3}, "body": None}
+    assert reply.json == {"path": {"did": "did:toy:a"}, "query": {"version_id": 3}, "body": None}
     assert reply.headers["content-type"] == "application/json"
     assert reply.headers["content-length"] == str(len(reply.body))
     assert reply.headers["ratelimit"] == '"key";r=1;t=1'
@@ -169,6 +169,6 @@ def test_references_to_parameters_and_bodies() -> None:
     resolve["parameters"][0] = {"$ref": "#/components/parameters/Did"}
     resolve["parameters"][1] = {"$ref": "#/components/parameters/Version"}
     app = build_toy(document=document)
-    assert ask(app, target=DID_PATH + "?versionId=2").json["query"] == {"versionId": 2}
+    assert ask(app, target=DID_PATH + "?versionId=2").json["query"] == {"version_id": 2}
     headers = [("x-api-key", KEY), ("content-type", "application/json")]
     assert ask(app, "POST", "/api/v1/dids", headers=headers, body=b"{}").status == 400

@@ -10,8 +10,8 @@ import pytest
 from identity_core.api.request import Operation, Request
 from identity_core.api.security import Gate
 from identity_core.conformance.key_store import key
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.did import Did
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, RateLimited
 from identity_core.throttle.policy import BucketEmpty, Limit
 from identity_core.throttle.token_bucket import Decision
@@ -79,11 +79,6 @@ class Tokens:
         return Caller(subject=HANA)
 
 
-class Quotas:
-    async def spend(self, operation: Operation, request: Request, did: Did, address: str | None) -> None:
-        """Nothing is written here."""
-
-
 class World:
     def __init__(self) -> None:
         self.told: list[str] = []
@@ -91,7 +86,7 @@ class World:
         self.buckets, self.store = Buckets(self.told), TellingKeys(self.told)
         keys = AuthenticateApiKey((self.store,), ApiKeyCache(self.clock), self.clock, str)
         parts: Any = {"reader": None, "signatures": None, "bearers": Tokens(self.told), "policy": self.buckets}
-        self.gate = Gate(api_keys=keys, quotas=Quotas(), trusted_proxies=(), **parts)  # type: ignore[arg-type]
+        self.gate = Gate(api_keys=keys, trusted_proxies=(), **parts)  # type: ignore[arg-type]
 
     def ask(self, **headers: str) -> list[str]:
         """What happened, in order; the refusal, if there was one, at the end."""

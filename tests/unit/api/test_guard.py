@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from identity_core.api.guard import Guard, request_ids
-from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS
 from identity_core.api.request import Answer, Parts, Request
 from identity_core.errors import HeadersTooLarge
 from tests.toy import KEY, ToyGate, ToyHandlers, ask, build_toy, call
@@ -40,8 +39,8 @@ def test_request_ids_differ() -> None:
 @pytest.mark.parametrize(
     ("headers", "status", "code"),
     [
-        ([("x-padding", "x" * MAX_HEADER_OCTETS)], 431, "HEADERS_TOO_LARGE"),
-        ([(f"x-{number}", "") for number in range(MAX_HEADERS)], 431, "HEADERS_TOO_LARGE"),
+        ([("x-padding", "x" * 32_768)], 431, "HEADERS_TOO_LARGE"),
+        ([(f"x-{number}", "") for number in range(100)], 431, "HEADERS_TOO_LARGE"),
         ([("host", "elsewhere")], 400, "INVALID_REQUEST"),
         ([("content-type", "application/json"), ("content-type", "text/plain")], 400, "INVALID_REQUEST"),
         ([("idempotency-key", "a"), ("idempotency-key", "b")], 400, "INVALID_REQUEST"),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from identity_core.api.idempotency import REPLAYED, Idempotency
 from identity_core.api.request import Answer, Request
 from identity_core.conformance.key_store import key
-from identity_core.domain.caller import Caller
-from identity_core.domain.did import Did
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
 from identity_core.errors import (
     DidExists,
     IdempotencyMismatch,

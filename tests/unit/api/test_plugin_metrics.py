@@ -3,9 +3,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from identity_core.api.metrics import Metrics
-from identity_core.api.plugin_metrics import PluginMetrics
-from identity_core.plugin.inventory import InUse
+from identity_core.api.metrics import Metrics, PluginMetrics
+from identity_core.plugin.choose import InUse
 from identity_core.plugin.processes.pool import WorkerTable
 from identity_core.plugin.sockets import LEDGER
 from tests.unit.plugin.parts import bulkhead
@@ -56,8 +55,8 @@ WORKER = """
 import os, sys
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
 from identity_core.api.metrics import Metrics
-from identity_core.api.plugin_metrics import PluginMetrics
-from identity_core.plugin.inventory import InUse
+from identity_core.api.metrics import PluginMetrics
+from identity_core.plugin.choose import InUse
 from identity_core.plugin.sockets import LEDGER
 from tests.unit.plugin.parts import bulkhead
 metrics, bulk = Metrics(shared=sys.argv[1]), bulkhead(LEDGER)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from identity_core.api.proof_parse import proof_request
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid, InvalidRequest
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,10 +13,13 @@ import pytest
 from identity_core.api.quota import QuotaLimits, Quotas
 from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Answer, Operation, Request
-from identity_core.domain.caller import Caller
-from identity_core.domain.did import Did
-from identity_core.errors import DelegationNotFound, Forbidden, IdentityError, LedgerUnavailable
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids.did import Did
+from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded
+from identity_core.ports.api_keys import Charge
 from identity_core.ports.repositories import AuditRow
+from identity_core.use_cases.record import Record
+from tests.rooms import MovableClock, operator
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 HANA = Caller(did=Did.parse("did:toy:hana"))
@@ -26,8 +31,8 @@ class Rows:
     def __init__(self) -> None:
         self.rows: list[AuditRow] = []
 
-    async def write(self, row: AuditRow, *, durable: bool = False) -> None:
-        self.rows.append(row)
+    async def write(self, rows: Sequence[AuditRow], *, durable: bool = False) -> None:
+        self.rows.extend(rows)
 
 
 class Clock:
@@ -35,15 +40,36 @@ class Clock:
         return NOW
 
 
-# What these operations keep is nothing that is counted, so nobody is asked.
-UNLIMITED: Any = Quotas(None, Clock(), QuotaLimits(None, None, None, None))  # type: ignore[arg-type]
+class Counters:
+    """Counts what is charged and taken back; ``full`` names a counter that has reached its limit."""
+
+    def __init__(self, full: str | None = None) -> None:
+        self.full = full
+        self.counts: Counter[str] = Counter()
+
+    async def charge(self, charges: Sequence[Charge]) -> None:
+        if any(charge.name == self.full for charge in charges):
+            raise QuotaExceeded(details={"quota": self.full})
+        self.counts.update(charge.name for charge in charges)
+
+    async def refund(self, charge: Charge) -> None:
+        self.counts.subtract((charge.name,))
+
+    async def forget(self, before_day: int, *, limit: int) -> int:
+        raise NotImplementedError
 
 
 def told(
-    error: IdentityError | None, *, method: str = "POST", name: str = "suspendDelegation", caller: Caller | None = HANA
+    error: BaseException | None,
+    *,
+    method: str = "POST",
+    name: str = "suspendDelegation",
+    caller: Caller | None = HANA,
+    counters: Counters | None = None,
 ) -> list[AuditRow]:
     """What is in the log after one request."""
     rows = Rows()
+    quotas = Quotas(counters or Counters(), Clock(), QuotaLimits(9, None, 9, None))
     operation = Operation(name, method, "/delegations/{delegationId}", frozenset({"DIDAuth"}), "DIDAuth")
 
     async def handler(request: Request) -> Answer:
@@ -51,12 +77,13 @@ def told(
             raise error
         return Answer(200)
 
-    run: Any = AuditRefusals(rows, Clock(), UNLIMITED).around(operation, handler)  # type: ignore[arg-type]
+    run: Any = AuditRefusals(Record(rows), Clock(), quotas).around(operation, handler)  # type: ignore[arg-type]
     request = Request(request_id="r-1", operation_id=name, path={"delegationId": "dlg_1"}, caller=caller)
-    if error is None:
+    full = None if counters is None or counters.full is None else QuotaExceeded()
+    if (expected := full or error) is None:
         assert asyncio.run(run(request)).status == 200
     else:
-        with pytest.raises(type(error)):
+        with pytest.raises(type(expected)):
             asyncio.run(run(request))
     return rows.rows
 
@@ -81,3 +108,47 @@ def test_a_refusal_is_told_by_its_code_alone() -> None:
 )
 def test_the_rest_is_not_told(silent: dict[str, Any]) -> None:
     assert told(**silent) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"),
+    [(None, 1), (Forbidden(), 0), (Overloaded(), 1), (RuntimeError(), 1), (asyncio.CancelledError(), 1)],
+    ids=["stored", "refused", "fault of ours", "bug", "cut short"],
+)
+def test_a_refusal_is_not_kept_and_what_may_have_been_stored_is(error: BaseException | None, kept: int) -> None:
+    """The day counts it in any case: the audit log has a line of it, or may have."""
+    counters = Counters()
+    told(error, name="createDelegation", counters=counters)
+    assert counters.counts == {"did in a day": 1, "address in a day": 1, "did in all": kept}
+
+
+@pytest.mark.parametrize(("full", "lines"), [("did in a day", 0), ("did in all", 1)])
+def test_who_is_full_for_the_day_leaves_no_line(full: str, lines: int) -> None:
+    counters = Counters(full)
+    assert len(told(None, name="createDelegation", counters=counters)) == lines
+    assert sum(counters.counts.values()) == (2 if lines else 0)
+
+
+@pytest.mark.parametrize(
+    ("now", "seconds"),
+    [
+        (NOW, 86_400),
+        (NOW.replace(hour=23, minute=59, second=59), 1),
+        (NOW.replace(hour=23, minute=59, second=58, microsecond=1), 2),
+    ],
+)
+def test_who_is_full_comes_again_when_the_day_ends(now: datetime, seconds: int) -> None:
+    clock: Any = MovableClock(now)
+    quotas = Quotas(Counters("did in a day"), clock, QuotaLimits(None, None, 9, None))
+    operation = Operation("createDelegation", "POST", "/delegations", frozenset({"DIDAuth"}), "DIDAuth")
+    request = Request(request_id="r-1", operation_id="createDelegation", path={}, caller=HANA)
+    with pytest.raises(QuotaExceeded) as refused:
+        asyncio.run(quotas.spend(operation, request))
+    assert refused.value.details["retryAfter"] == seconds
+
+
+def test_an_api_key_and_what_tells_itself() -> None:
+    keyed, proving = Counters(), Counters()
+    told(None, name="createDelegation", caller=operator(), counters=keyed)
+    told(None, name="generateDelegatedProof", counters=proving)
+    assert (keyed.counts, proving.counts) == ({}, {"did in a day": 1, "address in a day": 1})

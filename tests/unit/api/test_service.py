@@ -7,14 +7,20 @@ import pytest
 from identity_core.api import service
 from identity_core.api.metrics import Metrics
 from identity_core.api.request import Request
-from identity_core.api.service import Probe, ServiceHandlers
-from identity_core.domain.caller import ApiKey, Caller
+from identity_core.api.service import ServiceHandlers
+from identity_core.codec.structs import plain
+from identity_core.domain.callers import ApiKey, Caller
 from identity_core.errors import AuthRequired
+from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
 
 
 def handlers(*, is_public: bool = True, **probes: Probe) -> ServiceHandlers:
+    dependencies = Dependencies({name: service.bounded(name, probe) for name, probe in probes.items()})
     return ServiceHandlers(
-        version={"service": "1.0.0"}, probes=probes, plugins=dict, measured=Metrics(shared=None), is_public=is_public
+        health=GetHealth(),
+        readiness=GetReadiness(dependencies, dict, is_public),
+        metrics=GetMetrics(dependencies, Metrics(shared=None).render, is_public),
+        version=GetVersion({"service": "1.0.0"}),
     )
 
 
@@ -55,7 +61,7 @@ def test_readiness(
     monkeypatch.setattr(service, "PROBE_SECONDS", 0.02)
     answer = asyncio.run(handlers(**probes).get_readiness(Request()))
     assert answer.status == status
-    assert answer.body["dependencies"] == states
+    assert answer.body.dependencies == states
     assert ("retry-after" in dict(answer.headers)) == (status == 503)
 
 
@@ -78,11 +84,12 @@ def test_states_are_for_keys_that_may_see_them(scopes: frozenset[str] | None, se
     request.caller = Caller(api_key=replace(KEY, scopes=scopes))
     answer = asyncio.run(handlers(is_public=False, ledger=up).get_readiness(request))
     assert answer.status == 200
-    assert ("dependencies" in answer.body, "plugins" in answer.body) == (sees, sees)
+    assert ("dependencies" in plain(answer.body), "plugins" in plain(answer.body)) == (sees, sees)
 
 
 def test_a_stranger_sees_the_status_alone() -> None:
-    assert asyncio.run(handlers(is_public=False, ledger=up).get_readiness(Request())).body == {"status": "ready"}
+    answer = asyncio.run(handlers(is_public=False, ledger=up).get_readiness(Request()))
+    assert plain(answer.body) == {"status": "ready"}
 
 
 def test_measurements_show_the_state_of_each_dependency() -> None:

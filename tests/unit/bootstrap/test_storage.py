@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from identity_core.bootstrap import open_installation
-from identity_core.bootstrap.choices import checkpoint_file_of
+from identity_core.bootstrap.ports import checkpoint_file_of
 from identity_core.settings import Settings, StartError, load
 from tests.unit.cli.conftest import Commands
 
@@ -31,7 +31,7 @@ async def start(settings: Settings) -> None:
     [
         ("ledger.sqlite", "INSERT INTO ledger_migrations VALUES (99, '0099_x.sql', 'x')"),
         ("custodian.sqlite", "INSERT INTO custodian_migrations VALUES (99, '0099_x.sql', 'x')"),
-        ("identity.sqlite", "UPDATE store_migrations SET version_num = '9999'"),
+        ("identity.sqlite", "INSERT INTO store_migrations VALUES (99, '0099_x.sql', 'x')"),
     ],
 )
 def test_a_newer_database_is_told_with_a_remedy(tmp_path: Path, file: str, statement: str) -> None:

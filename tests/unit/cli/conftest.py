@@ -60,7 +60,7 @@ class Commands:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, and no settings of whoever runs the tests."""
+    """An empty working directory, and no settings of the person who runs the tests."""
     import os
 
     for name in list(os.environ):

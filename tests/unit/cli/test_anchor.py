@@ -14,21 +14,22 @@ from typing import Any, TypeVar
 
 import pytest
 
-from identity_core.api.anchor_render import anchor, details
+from identity_core.api.anchors import anchor, details
 from identity_core.bootstrap import TransparencyLog
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
-from identity_core.conformance.credentials import BbsIssuer
-from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
-from identity_core.domain.anchored_checkpoint import AnchoredCheckpoint
-from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.times import printed
+from identity_core.codec.structs import plain
+from identity_core.codec.times import printed
+from identity_core.conformance.prover_cases import BbsIssuer
+from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
+from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import ProofInvalid
+from identity_core.ports.activity import TimelineEntry, TimelineQuery, TimelineRow
+from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
-from identity_core.ports.outbox import LeaseLost
-from identity_core.ports.proofs import StoredProof
-from identity_core.ports.timeline import TimelineEntry, TimelineQuery, TimelineRow
 from identity_core.settings import SettingsError, load
 from identity_core.store import Store
 from tests.anchoring import some_proof
@@ -62,7 +63,7 @@ def record(proof: StoredProof) -> dict[str, Any]:
         "revokedAt": None,
         "revokedBy": None,
         "revocationReason": None,
-        "anchor": anchor(proof.anchor),
+        "anchor": plain(anchor(proof.anchor)),
         "anchorDetails": details(proof),
     }
 
@@ -143,7 +144,12 @@ def test_proofs_from_before_anchoring(identity: Commands, data: Path, here: Path
     assert identity.json("proof", "import", file) == {"given": 3, "imported": 0}
     kept = stored(data, lambda store: store.proofs.get(first["proofId"]))
     assert kept is not None
-    assert anchor(kept.anchor) == {"status": "pre-phase7", "txHash": None, "blockNumber": None, "revokedBlock": None}
+    assert plain(anchor(kept.anchor)) == {
+        "status": "pre-phase7",
+        "txHash": None,
+        "blockNumber": None,
+        "revokedBlock": None,
+    }
     assert record(kept)["proof"] == first["proof"]
     taken_back = stored(data, lambda store: store.proofs.get(second["proofId"]))
     assert taken_back is not None
@@ -163,11 +169,11 @@ def test_the_history_shows_them(identity: Commands, data: Path, here: Path) -> N
 
     async def row(store: Store) -> TimelineRow:
         event = TimelineEntry(AT, "proof.verified", "done", "test", holder="did:x:hana", proof_id=imported["proofId"])
-        await store.timeline.record(event)
+        await store.activity.write((event,))
         return (await store.timeline.list(TimelineQuery(None)))[0]
 
     shown = {"status": "pre-phase7", "txHash": None, "blockNumber": None, "revokedBlock": None}
-    assert anchor(stored(data, row).anchor) == shown
+    assert plain(anchor(stored(data, row).anchor)) == shown
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_a_wrong_setting_says_where_it_stands(identity: Commands, here: Path) ->
 
 
 def test_what_the_client_reads_of_the_environment_disturbs_no_installation() -> None:
-    """Whoever calls a service and keeps one has both in one environment; a variable that no command knows is still refused."""
+    """Anyone who calls a service and keeps one has both in one environment; a variable that no command knows is still refused."""
     read = {
         parameter.envvar
         for command in LEAVES.values()

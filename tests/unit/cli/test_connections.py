@@ -128,7 +128,7 @@ def test_answers_that_nobody_reads_are_bounded_in_all() -> None:
 
 
 def test_bodies_that_do_not_end_are_bounded_in_all() -> None:
-    """The largest is refused, whoever sends the next octet."""
+    """The largest is refused, no matter who sends the next octet."""
     connections = Connections(Server())
     mebibyte = 1 << 20
     small, large, last = Known(), Known(), Known()

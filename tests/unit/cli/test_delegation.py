@@ -20,7 +20,7 @@ def aki(remote: Commands, here: Path) -> Path:
 
 @pytest.fixture
 def alone(remote: Commands) -> Commands:
-    """Commands without an API key: whoever asks signs."""
+    """Commands without an API key: the caller signs."""
     return Commands({name: value for name, value in remote.environment.items() if name != "IDENTITY_API_KEY"})
 
 

@@ -11,6 +11,7 @@ import pytest
 from identity_core.cli import doctor
 from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import bls12381
+from identity_core.settings import load
 from tests.unit.cli.conftest import Commands
 
 
@@ -128,7 +129,7 @@ def test_curves_that_are_slow_or_absent(monkeypatch: pytest.MonkeyPatch) -> None
     states = bls12381.available()
     slow = [one for one in states if one.name == "py_ecc"]
     monkeypatch.setattr(bls12381, "available", lambda: slow)
-    assert doctor._curves().state == "warn"
+    assert [finding.state for finding in doctor._curves(load(environment={}))] == ["warn"]
     monkeypatch.setattr(bls12381, "available", lambda: [type(slow[0])("pyblst", None, "no wheel")])
-    finding = doctor._curves()
+    (finding,) = doctor._curves(load(environment={}))
     assert (finding.state, "no wheel" in finding.says) == ("fail", True)

@@ -134,13 +134,13 @@ def sql(folder: Path, name: str, *statements: str) -> None:
             "install the version",
         ),
         (
-            lambda f: sql(f, "identity.sqlite", "UPDATE store_migrations SET version_num = '9999'"),
+            lambda f: sql(f, "identity.sqlite", "INSERT INTO store_migrations VALUES (99, '0099_x.sql', 'x')"),
             "fail",
             "newer version",
             "install the version",
         ),
         (
-            lambda f: sql(f, "identity.sqlite", "UPDATE store_migrations SET version_num = '0008'"),
+            lambda f: sql(f, "identity.sqlite", "DELETE FROM store_migrations WHERE number = 13"),
             "warn",
             "of an older version",
             "next start",

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from identity_core.cli import main
-from identity_core.domain import keys
+from identity_core.domain.dids import keys
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"
 AKI = "did:ids:QmcRD4wkPPi6dig81r5sLj9Zm1gDCL4zgpEj9CfuRrGbzF"

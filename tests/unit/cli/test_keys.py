@@ -61,6 +61,15 @@ def test_update_changes_what_is_named(identity: Commands, made: dict[str, Any]) 
     assert changed["allowedTargets"] == ["did:ids:x", "did:ids:y"]
     assert identity.json(*update, "--admin", "--allowed-targets", "none")["allowedTargets"] is None
     assert "name               new" in identity.ok(*update, "--name", "new")
+    # Only a limit is taken away by this word.
+    assert identity.json(*update, "--name", "none")["name"] == "none"
+
+
+@pytest.mark.parametrize("option", ["--requests-per-second", "--days"])
+def test_create_takes_no_number_that_is_none(identity: Commands, option: str) -> None:
+    assert (
+        "nan is no number" in identity.refused("keys", "create", "--name", "a", "--admin", option, "nan", status=2)[0]
+    )
 
 
 @pytest.mark.parametrize(

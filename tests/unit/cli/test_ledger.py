@@ -17,11 +17,10 @@ import pytest
 
 from identity_core.cli.local_server import LocalServer
 from identity_core.client import Client
-from identity_core.domain.merkle.history import LoggedHistory, Recorded
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.proofs import inclusion_spans
-from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.domain.ledger.history import LoggedHistory, Recorded
+from identity_core.domain.ledger.note import VerifierKey
+from identity_core.domain.ledger.proofs import inclusion_spans
+from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
 from tests.transparency import LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
 

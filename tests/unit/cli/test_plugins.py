@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from identity_core.cli import main
 from identity_core.cli import plugins as plugins_group
+from identity_core.cli.options import installed_plugins
 from identity_core.settings import StartError, load
 
 GOOD = """
@@ -47,7 +48,7 @@ def toys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_list_builds_nothing(toys: Path) -> None:
-    rows = {(row.hook, row.name): row for row in plugins_group.list_plugins(load(file=toys))}
+    rows = {(row.hook, row.name): row for row in installed_plugins(load(file=toys)).installed()}
     assert {rows[hook, "toy"].state for hook in TENANTS} == {"chosen"}
     assert not (toys.parent / "identity-data").exists()
 
@@ -68,7 +69,7 @@ def test_check_names_every_problem(toys: Path) -> None:
 def test_what_stops_every_start_stops_the_list(toys: Path) -> None:
     (toys.parent / "toy_plugin_0.py").write_text("x = 1\n")
     with pytest.raises(StartError, match="toy_plugin_0"):
-        plugins_group.list_plugins(load(file=toys))
+        installed_plugins(load(file=toys)).installed()
 
 
 def test_the_commands_speak_text_and_json(toys: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from identity_core.cli.plugins import as_running, conditions
-from identity_core.plugin.inventory import InstalledPlugin
+from identity_core.plugin.choose import InstalledPlugin
 
 PLUGINS = {
     "ledger:sql": {"state": "shut off"},

@@ -14,19 +14,19 @@ from identity_core.cli.proof_verify import verify_octets
 from identity_core.cli.public_keys import given
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_encode
-from identity_core.conformance.credentials import HANA, NOW, SCHEMA, BbsIssuer, context, statement
+from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.crypto.bls12381 import select
-from identity_core.domain import schema_json
-from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.proof import Expectation
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import ProofInvalid
 
 bbs = pytest.importorskip("identity_prover_bbs")
 
 ISSUER = BbsIssuer()
 KEY = multikey.encode_public(multikey.BLS12381G2, ISSUER.key.public_key)
-NOTHING = Expectation(None, None, None, None, None, None, None)
+NOTHING = Expectation()
 AT = NOW.isoformat()
 
 

@@ -13,12 +13,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from identity_core.cli.local_server import local_server
-from identity_core.domain import key_text
+from identity_core.domain import callers as key_text
 from tests import servers
 from tests.unit.cli.conftest import Commands
 
@@ -28,7 +29,7 @@ WAIT_SECONDS = 60.0
 class Serving:
     """A running ``identity serve``: what it said at its start, and its stderr so far."""
 
-    def __init__(self, process: subprocess.Popen[bytes], said: str, log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes] | servers.Forked, said: str, log: Path) -> None:
         self.process = process
         self.said = said
         self.log = log
@@ -40,12 +41,15 @@ class Serving:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Iterator[Serving]:
-    """A service on ``folder`` that is ready; it is killed at the end unless the test has stopped it."""
+def serving(
+    folder: Path, *arguments: str, environment: Mapping[str, str] | None = None, popen: Any = subprocess.Popen
+) -> Iterator[Serving]:
+    """A service on ``folder`` that is ready; it is killed at the end unless the test has stopped it. With ``servers.popen`` it is forked,
+    where neither what Python does at a start nor how workers are replaced is the question."""
     command = [sys.executable, "-m", "identity_core", "serve", "--port", "0", "--data-dir", str(folder), *arguments]
     output, log = folder.with_suffix(".out"), folder.with_suffix(".log")
     with output.open("w") as printed, log.open("w") as errors:
-        process = subprocess.Popen(command, env=bare() | dict(environment or {}), stdout=printed, stderr=errors)
+        process = popen(command, env=bare() | dict(environment or {}), stdout=printed, stderr=errors)
     try:
         until = time.monotonic() + WAIT_SECONDS
         while not is_ready(output.read_text()):
@@ -59,7 +63,7 @@ def serving(folder: Path, *arguments: str, environment: Mapping[str, str] | None
 
 
 def bare() -> dict[str, str]:
-    """The environment without settings of whoever runs the tests."""
+    """The environment without settings of the person who runs the tests."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("IDENTITY_", "API_KEY"))}
 
 
@@ -80,7 +84,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_first_start_makes_a_key_and_no_other_start_does(folder: Path) -> None:
-    with serving(folder) as first:
+    with serving(folder, popen=servers.popen) as first:
         key = re.search(r"^First API key, shown once: (\S+)$", first.said, re.MULTILINE)
         assert key is not None
         assert f"Listening at {first.url}  (document: {first.url}/docs)\nData in {folder}\n" in first.said
@@ -92,7 +96,7 @@ def test_the_first_start_makes_a_key_and_no_other_start_does(folder: Path) -> No
         assert first.stop() == 0
         assert key[1] not in first.log.read_text()
     assert oct(folder.stat().st_mode & 0o777) == "0o700"
-    with serving(folder, "--json") as second:
+    with serving(folder, "--json", popen=servers.popen) as second:
         assert json.loads(second.said)["firstApiKey"] is None
 
 
@@ -109,7 +113,7 @@ def test_a_key_that_is_configured_is_enough(folder: Path, source: str, identity:
         identity.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", folder)
     else:
         environment[source] = "ops:" + "k" * 40
-    with serving(folder, environment=environment) as running:
+    with serving(folder, environment=environment, popen=servers.popen) as running:
         assert "First API key" not in running.said
 
 
@@ -127,7 +131,8 @@ def test_stderr_holds_our_lines_and_nothing_else(folder: Path) -> None:
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
 def test_a_request_in_flight_is_finished(folder: Path, workers: str, with_signal: int) -> None:
-    with serving(folder, "--workers", workers, "--json", environment={"API_KEY": "k" * 40}) as running:
+    environment = {"API_KEY": "k" * 40}
+    with serving(folder, "--workers", workers, "--json", environment=environment, popen=servers.popen) as running:
         host, port = running.url.removeprefix("http://").split(":")
         body = b'{"method": "ids", "keyType": "Ed25519"}'
         with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
@@ -154,7 +159,7 @@ def begin(connection: socket.socket, length: int) -> None:
 
 
 def refuses(host: str, port: int) -> bool:
-    """Waits until nobody takes connections there any more."""
+    """Waits until no one takes connections there any more."""
     until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         try:
@@ -167,7 +172,7 @@ def refuses(host: str, port: int) -> bool:
 
 def test_a_request_that_never_ends_does_not_hold_the_server(folder: Path) -> None:
     environment = {"API_KEY": "k" * 40, "IDENTITY_SERVER_SHUTDOWN_SECONDS": "1"}
-    with serving(folder, environment=environment) as running:
+    with serving(folder, environment=environment, popen=servers.popen) as running:
         host, port = running.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), WAIT_SECONDS) as connection:
             begin(connection, 100)
@@ -288,7 +293,8 @@ def test_a_start_that_fails(identity: Commands, workers: str, environment: dict[
 
 def test_a_wrong_passphrase(identity: Commands, folder: Path) -> None:
     cheap = {"IDENTITY_PLUGINS_SEALED_ARGON2_MEMORY_MIB": "8", "IDENTITY_PLUGINS_SEALED_ARGON2_OPERATIONS": "1"}
-    with serving(folder, environment=cheap | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "right"}):
+    right = cheap | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "right"}
+    with serving(folder, environment=right, popen=servers.popen):
         pass
     wrong = cheap | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "wrong"}
     lines = refused(identity, "--port", "0", "--data-dir", folder, environment=wrong)

@@ -9,7 +9,7 @@ from pathlib import Path
 import uvicorn
 from uvicorn.supervisors.multiprocess import Process
 
-from identity_core.cli.serving import SILENT_SECONDS, Workers
+from identity_core.cli.serving import Workers
 from tests.unit.cli.test_serve import serving
 
 # Python runs this at the start of every process; the workers are the ones that multiprocessing starts.
@@ -36,5 +36,5 @@ def test_a_worker_that_dies_before_it_answers_is_not_waited_for() -> None:
     workers.should_exit.set()
     workers.keep_subprocess_alive()
     asked = time.monotonic()
-    assert not worker.ping(SILENT_SECONDS)
-    assert time.monotonic() - asked < SILENT_SECONDS / 2
+    assert not worker.ping(30)
+    assert time.monotonic() - asked < 15

@@ -9,7 +9,7 @@ import pytest
 
 from identity_core.client import ForeignOrigin, Signer, hash_body
 from identity_core.crypto import ed25519
-from identity_core.domain import challenge, keys
+from identity_core.domain.dids import challenge, keys
 
 PAIR = keys.generate("Ed25519", lambda size: bytes(range(size)))
 DID = "did:key:" + PAIR.public

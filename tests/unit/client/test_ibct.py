@@ -11,9 +11,9 @@ import pytest
 from identity_core.client import Signer, ibct
 from identity_core.codec import jcs, multibase, multikey
 from identity_core.crypto import ed25519
-from identity_core.domain import keys
-from identity_core.domain.capability import TYPE
-from identity_core.domain.challenge import build
+from identity_core.domain.delegations.ibct import TYPE
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.challenge import build
 from identity_core.errors import IbctExpired, IbctInvalid, InvalidDid
 
 HANA = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from identity_core.client import Client, Exchange, ForeignOrigin, ServiceError, ServiceUnreachable, Signer, hash_body
-from identity_core.domain import challenge, keys
+from identity_core.domain.dids import challenge, keys
 from tests.unit.client.test_did_auth import DID, PAIR, text
 
 SIGNER = Signer(DID, PAIR.secret)

@@ -10,8 +10,8 @@ import httpx
 import orjson
 
 from identity_core.client import Client, Signer
-from identity_core.domain import challenge, keys
-from identity_core.domain.challenge import hash_body
+from identity_core.domain.dids import challenge, keys
+from identity_core.domain.dids.challenge import hash_body
 
 ORIGIN = "http://127.0.0.1:8080"
 DID = "did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS"

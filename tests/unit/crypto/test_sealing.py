@@ -54,8 +54,14 @@ def test_hkdf_is_that_of_rfc_5869() -> None:
 
 def test_keys_for_two_uses_differ() -> None:
     assert sealing.derive_key(KEY, info=b"a") != sealing.derive_key(KEY, info=b"b")
-    for length in (0, 255 * 32 + 1):
-        with pytest.raises(ValueError, match="bytes"):
+
+
+def test_a_key_has_1_to_8160_bytes() -> None:
+    assert len(sealing.derive_key(KEY, info=b"")) == 32
+    for length in (1, 8_160):
+        assert len(sealing.derive_key(KEY, info=b"", length=length)) == length
+    for length in (-1, 0, 8_161):
+        with pytest.raises(ValueError, match="1 to 8160 bytes"):
             sealing.derive_key(KEY, info=b"", length=length)
 
 

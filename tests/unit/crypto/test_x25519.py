@@ -34,3 +34,10 @@ def test_lengths(size: int) -> None:
         x25519.check_public_key(b"\x09" * size)
     with pytest.raises(ValueError, match="32 bytes"):
         x25519.public_key(b"\x09" * size)
+
+
+def test_the_largest_reduced_value_is_refused_for_its_order() -> None:
+    with pytest.raises(InvalidEd25519Key, match="small-order"):
+        x25519.check_public_key((PRIME - 1).to_bytes(32, "little"))
+    with pytest.raises(InvalidEd25519Key, match="not a reduced"):
+        x25519.check_public_key(PRIME.to_bytes(32, "little"))

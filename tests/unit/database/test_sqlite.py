@@ -7,6 +7,7 @@ import fcntl
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,24 @@ def put(name: str):
 
 def names(database: Database) -> list[str]:
     return [row[0] for row in database.read_now(lambda tx: tx.execute("SELECT name FROM things ORDER BY 1").fetchall())]
+
+
+def test_opening_waits_for_whoever_has_the_file_to_himself(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a process has that closes the last connection; here another program, on a file that is in no write-ahead mode yet."""
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("CREATE TABLE others (name TEXT)")
+        other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(room, "PATIENCE_SECONDS", 0.1)
+        with pytest.raises(DatabaseUnavailable) as refused:
+            open_sqlite(path)
+        assert "locked" in refused.value.reason
+        monkeypatch.setattr(room, "PATIENCE_SECONDS", 60.0)
+        leaving = threading.Timer(0.3, other.execute, ("COMMIT",))
+        leaving.start()
+        opened = open_sqlite(path)
+        leaving.join()
+    assert opened.read_now(lambda tx: tx.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+    asyncio.run(opened.close())
 
 
 def test_a_written_row_is_read_back(database: Database) -> None:

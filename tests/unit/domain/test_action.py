@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.codec import jcs, multibase
-from identity_core.domain.action import Action, Grant, literal_of, pin_of
-from identity_core.domain.predicate import PredicateType
+from identity_core.domain.delegations.action import Action, Grant, literal_of, pin_of
+from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.errors import ScopeMismatch
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)

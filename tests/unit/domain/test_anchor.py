@@ -2,7 +2,7 @@
 
 import pytest
 
-from identity_core.domain.anchor import AnchorStatus
+from identity_core.domain.ledger.anchoring import AnchorStatus
 
 S = AnchorStatus
 ALLOWED = {

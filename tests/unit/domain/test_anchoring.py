@@ -7,8 +7,7 @@ from itertools import product
 
 import pytest
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.anchoring import Batch, BatchState, is_due
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus, Batch, BatchState, is_due
 
 B = BatchState
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain.attributes import (
+from identity_core.domain.credentials.attributes import (
     DOMAINS,
     OFFSET,
     Attribute,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from identity_core.domain.audit_chain import (
+from identity_core.domain.activity import (
     ChainBroken,
     ChainedLine,
     ChainHead,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.domain.autonomy import AutonomyTable
+from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import AutonomyTooLow
 
 TABLE = AutonomyTable()

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.change import Authorization
-from identity_core.domain.did import Did
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids.changes import Authorization
+from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

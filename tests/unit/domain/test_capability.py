@@ -11,7 +11,7 @@ import pytest
 
 from identity_core.codec import jcs, multibase
 from identity_core.crypto import ed25519
-from identity_core.domain.capability import Capability, delegation_id, signatures_of
+from identity_core.domain.delegations.ibct import Capability, delegation_id, signatures_of
 from identity_core.errors import IbctExpired, IbctInvalid
 
 NOW = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
@@ -58,6 +58,13 @@ def test_a_genuine_token_is_read() -> None:
     assert capability.octets == jcs.canonicalize(token)
     assert capability.signing_input == jcs.canonicalize(UNSIGNED)
     assert (capability.issued_at, capability.expires_at) == (NOW - timedelta(minutes=30), NOW + timedelta(minutes=30))
+
+
+def test_a_token_does_not_print_what_was_signed() -> None:
+    token = signed()
+    capability = check(token)
+    for kept in (repr(capability.octets), repr(capability.signing_input), repr(capability.signatures)):
+        assert kept not in repr(capability)
 
 
 def test_order_of_members_does_not_matter() -> None:
@@ -228,6 +235,12 @@ def test_a_proof_value_that_is_no_signature(text: str) -> None:
             check(token)
         spent.append(time.thread_time() - started)
     assert min(spent) < 0.05, "a text that is too long is not even read"
+
+
+@pytest.mark.parametrize(("length", "read"), [(63, False), (65, True), (90, True), (91, False)])
+def test_how_long_a_proof_value_may_be(length: int, read: bool) -> None:
+    told = "proofValue is not a signature of 64 octets in base58btc" if read else "proofValue has 64 to 90 characters"
+    assert reason(signed() | {"proofValue": "1" * length}) == told
 
 
 def test_a_malleated_signature_is_refused() -> None:

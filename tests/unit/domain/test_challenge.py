@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.codec import multibase
-from identity_core.domain import challenge
-from identity_core.domain.challenge import Challenge
+from identity_core.domain.dids import challenge
+from identity_core.domain.dids.challenge import Challenge
 from identity_core.errors import AuthFailed
 
 DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"

@@ -10,9 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from identity_core.codec import multibase
-from identity_core.domain import challenge_mac
-from identity_core.domain.challenge import Challenge
-from identity_core.domain.challenge_mac import ChallengeKey, Saying, counted
+from identity_core.domain.dids import challenge as challenge_mac
+from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, counted
 
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 END = datetime(2026, 1, 2, 3, 5, 0, tzinfo=UTC)
@@ -65,8 +64,9 @@ def test_another_key_does_not_vouch() -> None:
 
 
 def test_numbers_are_read_back() -> None:
-    for number in (0, 1, 255, 256, 1 << 40):
+    for number in (0, 1, 255, 256, 1 << 40, (1 << 62) - 1):
         assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING, counted(number)))) == number
+    assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING, counted(1 << 62)))) is None
     assert challenge_mac.count_of(Challenge.parse(KEY.text(SAYING, b"\x80" + bytes(15)))) is None
 
 
@@ -123,3 +123,10 @@ def test_every_pair_of_key_and_challenge_is_within_256_verifications(cap: int, k
     assert 1 <= most <= cap
     # Four kinds of challenge fit a request, and they may end at three times.
     assert 4 * 3 * keys * most <= 256
+    # One challenge may be tried twice; one number more would be too many.
+    assert keys * (4 * 3 * most + 1) <= 256 or most == 1
+    assert keys * (4 * 3 * (most + 1) + 1) > 256 or most == cap
+
+
+def test_a_did_without_keys_counts_as_one_with_one() -> None:
+    assert challenge_mac.numbers_of_a_saying(64, 0) == challenge_mac.numbers_of_a_saying(64, 1) == 21

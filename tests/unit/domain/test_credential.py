@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from identity_core.domain.credential import CredentialStatus, StatusPurpose
+from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked
 from tests.credentials import NOW, a_credential
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain import schema_json
-from identity_core.domain.predicate import Predicate
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.proofs.predicate import Predicate
 from identity_core.errors import InvalidSchema, JsonValue, PredicateUnsupported
 from tests.credentials import ATTRIBUTES, a_schema
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.domain.delegated_proof import DelegatedProof, ProofRequest, RequestedPredicate, read_value
-from identity_core.domain.did import Did
-from identity_core.domain.proof import ZkProof
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.stored import DelegatedProof, ProofRequest, RequestedPredicate, read_value
 from identity_core.errors import InvalidRequest, JsonValue
 
 HANA = Did.parse("did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain import delegation
-from identity_core.domain.action import Action, Grant
-from identity_core.domain.delegation import Delegation, DelegationState, Suspension
-from identity_core.domain.delegation_chain import DelegationChain
-from identity_core.domain.did import Did
+from identity_core.domain.delegations import delegation
+from identity_core.domain.delegations.action import Action, Grant
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.delegation import Delegation, DelegationState, Suspension
+from identity_core.domain.dids.did import Did
 from identity_core.errors import (
     DelegationExpired,
     DelegationInvalid,

@@ -8,10 +8,10 @@ import orjson
 import pytest
 
 from identity_core.conformance.controller import Controller
-from identity_core.domain import document as documents
-from identity_core.domain.change import NewKey, NewService
-from identity_core.domain.document import DidDocument
-from identity_core.domain.revision import Revision
+from identity_core.domain.dids import document as documents
+from identity_core.domain.dids.changes import NewKey, NewService
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.revision import Revision
 from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"

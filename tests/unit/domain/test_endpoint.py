@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain import endpoint
+from identity_core.domain.dids import did as endpoint
 from identity_core.errors import InvalidDocument
 
 GOOD = (

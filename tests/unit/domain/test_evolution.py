@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from identity_core.conformance.controller import Controller, WalletSigner
-from identity_core.domain import evidence, history
-from identity_core.domain.change import (
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Change,
@@ -25,9 +26,9 @@ from identity_core.domain.change import (
     Update,
     UpdateService,
 )
-from identity_core.domain.did import Did
-from identity_core.domain.evolution import Rules, evolve
-from identity_core.domain.history import DidState
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.evolution import Rules, evolve
+from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
     AuthFailed,
     DidDeactivated,

@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from identity_core.api.caching import RESOLUTION_MEDIA, resolution
 from identity_core.api.contract import load_document
-from identity_core.api.did_render import RESOLUTION_MEDIA, resolution
-from identity_core.domain import foreign, history
-from identity_core.domain.did import Did
+from identity_core.domain.dids import foreign
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDocument
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.resolve import Resolution
+from identity_core.use_cases.dids.read import Resolution
+from identity_core.wire import ResolveDidQuery
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DID = Did.parse("did:web:a.example")
@@ -43,7 +45,7 @@ def test_another_document_is_another_entity() -> None:
     for members in (of(), of(alsoKnownAs=["urn:x"])):
         state = foreign.found(DID, members, AT)
         found = Resolution(IndexedVersion(state, None, (), None), False, None, 1, None, None)
-        tags |= {resolution(found, media, 0, {}, AT).etag for media in RESOLUTION_MEDIA}
+        tags |= {resolution(found, media, 0, ResolveDidQuery(), AT).etag for media in RESOLUTION_MEDIA}
     assert len(tags) == 2 * len(RESOLUTION_MEDIA)
 
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from identity_core.conformance.controller import Controller, WalletSigner
-from identity_core.domain import history
-from identity_core.domain.change import (
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Create,
@@ -18,9 +18,9 @@ from identity_core.domain.change import (
     Update,
     UpdateService,
 )
-from identity_core.domain.did import Did
-from identity_core.domain.evolution import Rules, evolve
-from identity_core.domain.history import DidState, SpentChallenge
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.evolution import Rules, evolve
+from identity_core.domain.dids.state import DidState, SpentChallenge
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 DID = Did.parse("did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7")

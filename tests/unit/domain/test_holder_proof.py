@@ -10,9 +10,9 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.crypto import ed25519
-from identity_core.domain import keys
-from identity_core.domain.document import DidDocument, VerificationMethod
-from identity_core.domain.holder_proof import check_holder_proof, signing_input
+from identity_core.domain.delegations.ibct import check_holder_proof, signing_input
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.errors import DelegationInvalid
 
 NOW = datetime(2026, 1, 5, 9, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain.key_text import digest_of, is_minted, mint
+from identity_core.domain.callers import digest_of, is_minted, mint
 
 
 @given(st.binary(min_size=32, max_size=32))

@@ -7,8 +7,8 @@ import pytest
 from identity_core.cache import BoundedCache
 from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
-from identity_core.domain import keys
-from identity_core.domain.keys import PublicKey
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.keys import PublicKey
 from identity_core.errors import InvalidDocument
 
 TYPES = ("Ed25519", "Ed25519VerificationKey2020", "X25519KeyAgreementKey2020", "Bls12381G2Key2020")
@@ -22,6 +22,7 @@ def test_a_generated_key_parses_as_its_type(name: str) -> None:
     assert multikey.decode_public(pair.public) == (key.type, key.raw)
     assert multikey.decode_secret(pair.secret) == (key.type, pair.secret_raw)
     assert pair.secret not in repr(pair)
+    assert repr(pair.secret_raw) not in repr(pair)
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -55,11 +56,22 @@ def test_an_unknown_type_names_those_that_are_known(name: str) -> None:
     assert len(str(refusal.value.details)) < 1000
 
 
-def test_weak_keys_are_refused_whatever_the_cache_holds() -> None:
-    identity = multikey.encode_public(multikey.ED25519, b"\x01" + bytes(31))
+@pytest.mark.parametrize(
+    ("kind", "raw"),
+    [
+        (multikey.ED25519, b"\x01" + bytes(31)),
+        (multikey.ED25519, bytes(32)),
+        (multikey.X25519, bytes(32)),
+        (multikey.X25519, b"\x01" + bytes(31)),
+        (multikey.BLS12381G2, b"\xc0" + bytes(95)),
+        (multikey.BLS12381G2, bytes(96)),
+    ],
+)
+def test_weak_keys_are_refused_whatever_the_cache_holds(kind: str, raw: bytes) -> None:
+    text = multikey.encode_public(kind, raw)
     for _ in range(2):
-        with pytest.raises(InvalidDocument):
-            PublicKey.parse("Ed25519", identity)
+        with pytest.raises(InvalidDocument, match="The public key is not valid"):
+            PublicKey.parse(kind, text)
 
 
 def test_the_memory_of_checked_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +120,18 @@ def test_what_is_no_multikey_is_invalid_document(text: str) -> None:
     with pytest.raises(InvalidDocument) as refusal:
         PublicKey.parse("Ed25519", text)
     assert len(str(refusal.value.details)) < 1000
+
+
+@pytest.mark.parametrize("kind", [multikey.ED25519, multikey.X25519, multikey.BLS12381G2])
+def test_a_private_key_is_told_from_a_slip_and_is_not_shown(kind: str) -> None:
+    secret = multikey.encode_secret(kind, bytes(range(32)))
+    with pytest.raises(InvalidDocument, match="This is a private key") as refusal:
+        PublicKey.parse(kind, secret)
+    assert refusal.value.details == {}
+    slip = "z6MkbrokenbrokenbrokenI0"
+    with pytest.raises(InvalidDocument, match="The public key is not valid") as refusal:
+        PublicKey.parse(kind, slip)
+    assert refusal.value.details == {"publicKeyMultibase": slip}
 
 
 def test_the_same_bytes_under_another_base_are_another_text() -> None:

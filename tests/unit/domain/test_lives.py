@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
-from identity_core.domain import document as documents
-from identity_core.domain import evidence, history
-from identity_core.domain.change import (
+from identity_core.domain.dids import document as documents
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
     Change,
@@ -28,11 +29,10 @@ from identity_core.domain.change import (
     Rotate,
     Update,
 )
-from identity_core.domain.document import DidDocument
-from identity_core.domain.evolution import Rules
-from identity_core.domain.history import DidState
-from identity_core.domain.log.chain import Chain
-from identity_core.domain.log.verifier import fold
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log.chain import Chain, fold
+from identity_core.domain.dids.state import DidState
 from identity_core.errors import DidDeactivated, Forbidden, InvalidDocument
 
 

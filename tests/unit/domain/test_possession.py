@@ -10,8 +10,8 @@ from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
-from identity_core.domain import possession
-from identity_core.domain.document import DidDocument, VerificationMethod
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"

@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain.attributes import NULL_SCALAR, OFFSET, Attribute, AttributeType
-from identity_core.domain.predicate import (
+from identity_core.domain.credentials.attributes import NULL_SCALAR, OFFSET, Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import (
     Equals,
     InRange,
     MemberOf,
     Predicate,
     check_satisfied,
     normalise,
+    supported_by,
 )
-from identity_core.domain.schema import Schema
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
 
 T = AttributeType
@@ -152,7 +153,7 @@ def test_texts_are_compared_to_their_end(monkeypatch):
         seen.append((one, other))
         return one == other
 
-    monkeypatch.setattr("identity_core.domain.predicate.compare_digest", spy)
+    monkeypatch.setattr("identity_core.domain.proofs.predicate.compare_digest", spy)
     texts = tuple(b"%03d" % number for number in range(100))
     for message, found in ((b"000", True), (b"099", True), (b"none", False)):
         seen.clear()
@@ -237,3 +238,52 @@ def test_a_set_is_searched_to_its_end_wherever_the_value_is() -> None:
         assert goal.admits(Watched(place)) is (place < 32)
         costs.add(len(compared))
     assert costs == {32}
+
+
+VALUES = {
+    "n": [-(2**63), -1, 0, 1, 7, 2**63 - 1],
+    "age": [0, 1, 7, 254, 255],
+    "day": ["0001-01-01", "1970-01-01", "2008-01-01", "9999-12-31"],
+    "s": ["", "a", "b", "e\u0301"],
+    "ok": [True, False],
+}
+
+
+@given(st.data())
+def test_it_holds_where_its_normal_form_admits_the_value(data):
+    """Of every type and predicate, null among the values, at the limits of each domain."""
+    name = data.draw(st.sampled_from(sorted(VALUES)))
+    attribute = SCHEMA.attribute(name)
+    kind = data.draw(st.sampled_from(sorted(supported_by(attribute.type))))
+    values = [integer(value) if type(value) is int else value for value in VALUES[name]]
+    some = st.lists(st.sampled_from(values), min_size=1, max_size=4)
+    asked = data.draw(some if kind == "set_member" else st.sampled_from(values))
+    try:
+        predicate = Predicate.parse(SCHEMA, name, kind, asked)
+    except PredicateUnsupported:
+        return
+    credential = dict.fromkeys(VALUES) | {name: data.draw(st.sampled_from([*values, None]))}
+    (goal,) = normalise(SCHEMA, (predicate,))
+    expected = goal.admits(SCHEMA.messages(credential)[goal.slot])
+    assert predicate.holds(SCHEMA.read(name, credential)) is expected
+
+
+@pytest.mark.parametrize("place", [0, 511, 1023, None])
+def test_every_operand_is_looked_at_whatever_the_value(place, monkeypatch):
+    texts = [f"{number:04}" for number in range(1024)]
+    text = "none" if place is None else texts[place]
+    predicate, seen = Predicate.parse(SCHEMA, "s", "set_member", texts), []
+
+    def spy(one, other):
+        seen.append(other)
+        return one == other
+
+    monkeypatch.setattr("identity_core.domain.proofs.predicate.compare_digest", spy)
+    assert predicate.holds(SCHEMA.read("s", {"s": text})) is (place is not None)
+    assert seen == [operand.octets for operand in predicate.operands]
+
+
+@pytest.mark.parametrize("kind", [*sorted(COMPARE), "set_member"])
+def test_nothing_holds_for_null(kind):
+    predicate = Predicate.parse(SCHEMA, "n", kind, [1, 2] if kind == "set_member" else 1)
+    assert predicate.holds(None) is False

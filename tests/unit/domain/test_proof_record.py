@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.proof_record import NotARecord, ProofRecord, read_zk_proof
+from identity_core.domain.proofs.stored import NotARecord, ProofRevocation, StoredProof, read_zk_proof
 
 ID = "0b1f5e0a-52ff-4d4f-9f8e-3f2f1f7b5c11"
 ZK: dict[str, Any] = {"proof": "cHJvb2Y", "publicSignals": ["a", "b"], "predicateType": "gte", "proofId": ID}
@@ -25,17 +25,18 @@ RECORD: dict[str, Any] = {
     "expiresAt": "2026-01-02T04:04:05Z",
     "anchor": {"status": "pre-phase7"},
 }
+SALT = bytes(32)
 TEXTS = ["delegationId", "holderDid", "agentDid", "credentialId", "issuerDid", "schemaId"]
 
 
 def test_a_record_is_read() -> None:
-    bare = ProofRecord.parse(RECORD)
+    bare = StoredProof.of_record(RECORD, SALT)
     assert (bare.proof.proof, bare.proof.public_signals) == ("cHJvb2Y", ("a", "b"))
     assert (bare.proof.predicate_type, bare.proof.proof_id) == ("gte", ID)
     assert (bare.delegation_id, bare.holder, bare.agent) == ("d-1", "did:ids:h", "did:ids:a")
     assert (bare.credential_id, bare.issuer, bare.schema_id) == ("c-1", "did:ids:i", "s-1")
     assert bare.predicate == {"type": "gte"}
-    assert (bare.challenge, bare.domain, bare.revoked_at, bare.revocation_reason) == (None,) * 4
+    assert (bare.challenge, bare.domain, bare.revocation) == (None,) * 3
     assert bare.created_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert bare.expires_at == datetime(2026, 1, 2, 4, 4, 5, tzinfo=UTC)
     more = {
@@ -45,24 +46,24 @@ def test_a_record_is_read() -> None:
         "revocationReason": "lost",
         "anchor": None,
     }
-    full = ProofRecord.parse(RECORD | more)
-    assert (full.challenge, full.domain, full.revocation_reason) == ("c", "d", "lost")
-    assert full.revoked_at == datetime(2026, 1, 2, 3, 30, tzinfo=UTC)
+    full = StoredProof.of_record(RECORD | more, SALT)
+    assert (full.challenge, full.domain) == ("c", "d")
+    assert full.revocation == ProofRevocation(datetime(2026, 1, 2, 3, 30, tzinfo=UTC), "import", "lost")
 
 
 @pytest.mark.parametrize("value", [None, [], "x", 1, [RECORD]], ids=repr)
 def test_what_is_no_object_is_no_record(value: object) -> None:
     with pytest.raises(NotARecord, match="no object"):
-        ProofRecord.parse(value)
+        StoredProof.of_record(value, SALT)
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_have_1_to_2048_characters(name: str) -> None:
     for good in ("x", "x" * 2048):
-        ProofRecord.parse(RECORD | {name: good})
+        StoredProof.of_record(RECORD | {name: good}, SALT)
     for bad in ("", "x" * 2049, None, 1, ["x"]):
         with pytest.raises(NotARecord, match=f"{name} is no text of at most 2048"):
-            ProofRecord.parse(RECORD | {name: bad})
+            StoredProof.of_record(RECORD | {name: bad}, SALT)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_texts_have_1_to_2048_characters(name: str) -> None:
 )
 def test_what_is_malformed_is_named(change: dict[str, Any], says: str) -> None:
     with pytest.raises(NotARecord, match=says):
-        ProofRecord.parse(RECORD | change)
+        StoredProof.of_record(RECORD | change, SALT)
 
 
 def test_the_record_need_not_repeat_the_id_of_its_proof() -> None:

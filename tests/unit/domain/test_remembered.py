@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nacl.signing import SigningKey
 
-from identity_core.domain.merkle.checkpoint import Checkpoint, sign_checkpoint
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.refusals import Malformed
-from identity_core.domain.remembered import Remembered
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_core.domain.ledger.tree import Malformed
+from identity_core.domain.ledger.witness import Remembered
 
 KEY = SigningKey(bytes(32))
 
@@ -23,14 +22,16 @@ def remembered(size: int = 7, lines: int = 9) -> Remembered:
     return Remembered(sign_checkpoint(checkpoint, key, KEY.sign(checkpoint.text.encode()).signature), lines, bytes(32))
 
 
-def test_it_is_read_as_it_was_written() -> None:
-    one = remembered()
+@pytest.mark.parametrize("lines", [0, 9, 2**63 - 1])
+def test_it_is_read_as_it_was_written(lines: int) -> None:
+    one = remembered(lines=lines)
     assert Remembered.parse(one.encode()) == one
-    assert one.checkpoint.size == 7
+    assert (one.checkpoint.size, one.audit_lines) == (7, lines)
 
 
 def test_later_is_later_in_both() -> None:
     assert remembered(8, 9).covers(remembered(7, 9))
+    assert remembered(7, 1_000).covers(remembered(7, 999))
     assert remembered(7, 9).covers(remembered(7, 9))
     assert not remembered(8, 8).covers(remembered(7, 9))
     assert not remembered(6, 10).covers(remembered(7, 9))

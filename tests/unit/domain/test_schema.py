@@ -2,8 +2,15 @@
 
 import pytest
 
-from identity_core.domain.attributes import NULL_OCTETS, NULL_SCALAR, OFFSET, Attribute, AttributeType, ValueRefused
-from identity_core.domain.schema import HEADER_TAG, Schema
+from identity_core.domain.credentials.attributes import (
+    NULL_OCTETS,
+    NULL_SCALAR,
+    OFFSET,
+    Attribute,
+    AttributeType,
+    ValueRefused,
+)
+from identity_core.domain.credentials.schema import HEADER_TAG, Schema
 
 T = AttributeType
 SCHEMA = Schema(
@@ -73,6 +80,12 @@ def test_a_header_says_nothing_about_its_holder_and_every_domain():
     implicit = Schema("x", (Attribute("n", T.INTEGER),))
     explicit = Schema("x", (Attribute("n", T.INTEGER, low=-OFFSET, high=OFFSET - 1),))
     assert implicit == explicit
+
+
+def test_equal_schemas_share_the_header_that_was_made_once():
+    octets = SCHEMA.header
+    assert Schema(SCHEMA.id, SCHEMA.attributes).header is octets
+    assert Schema.from_header(octets) is Schema.from_header(bytes(bytearray(octets)))
 
 
 def test_messages():

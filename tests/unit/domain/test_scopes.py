@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.domain import scopes
+from identity_core.domain import callers as scopes
 from identity_core.errors import InvalidRequest
 
 ACTING = {

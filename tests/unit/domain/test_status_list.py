@@ -8,9 +8,9 @@ import random
 import pytest
 
 from identity_core.codec import multibase
-from identity_core.domain import status_list
-from identity_core.domain.credential import StatusPurpose
-from identity_core.domain.did import Did
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import StatusPurpose
+from identity_core.domain.dids.did import Did
 from tests.credentials import HOLDER, ISSUER, NOW
 
 REVOCATION, SUSPENSION = StatusPurpose

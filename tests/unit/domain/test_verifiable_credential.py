@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from identity_core.codec import multibase
-from identity_core.domain import verifiable_credential
-from identity_core.domain.credential_signature import canonical_values, check_signature, messages, parse_signature
-from identity_core.domain.proof import Witness
+from identity_core.domain.credentials import verifiable_credential
+from identity_core.domain.credentials.credential import canonical_values, check_signature, messages, parse_signature
+from identity_core.domain.credentials.verifiable_credential import CONTEXTS
+from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidCredential
 from tests.credentials import HOLDER, NOW, VALUES, a_credential, a_key, a_schema, raw, sign, sign_messages
 
@@ -126,7 +127,12 @@ def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str
     [
         {"name": "x"},
         {"@context": ["https://www.w3.org/ns/credentials/v2"]},
+        {"@context": [*CONTEXTS, "https://id.example/more"]},
+        {"@context": ["~"]},
+        {"@context": "~"},
         {"type": ["VerifiableCredential", "Admin"]},
+        {"type": []},
+        {"type": "VerifiableCredential"},
         {"issuer": {"id": "did:example:ivo"}},
         {"issuer": "ivo"},
         {"credentialSubject": []},
@@ -136,12 +142,28 @@ def test_what_the_signature_does_not_cover_must_be_as_recorded(changed: dict[str
         {"validFrom": "2026-01-01"},
         {"validFrom": None},
         {"id": 5},
-        {"id": "x" * 4000},
+        {"id": "x" * 2049},
     ],
 )
 def test_what_is_no_credential_of_ours(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidCredential):
         verifiable_credential.parse(shown() | change)
+
+
+def test_a_text_has_at_most_2048_characters() -> None:
+    assert verifiable_credential.parse(shown() | {"id": "x" * 2048}).id == "x" * 2048
+
+
+@pytest.mark.parametrize(
+    ("part", "member"),
+    [("credentialSchema", "type"), ("proof", "type"), ("proof", "cryptosuite"), ("proof", "proofPurpose")],
+)
+@pytest.mark.parametrize("other", ["", "A", "~", 5, None])
+def test_a_schema_or_a_proof_of_another_kind_is_refused(part: str, member: str, other: object) -> None:
+    value = shown()
+    with pytest.raises(InvalidCredential) as refused:
+        verifiable_credential.parse(value | {part: value[part] | {member: other}})
+    assert refused.value.details == {"reason": "the schema or the proof is of another kind"}
 
 
 @pytest.mark.parametrize("member", ["@context", "id", "type", "issuer", "validFrom", "credentialSubject", "proof"])

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain import verification
-from identity_core.domain.proof import Context
-from identity_core.domain.verification import (
+from identity_core.domain.proofs import verification
+from identity_core.domain.proofs.proof import Context, moment_within, nonce_of
+from identity_core.domain.proofs.verification import (
     Check,
     CheckCode,
-    ProofQuestion,
+    Expectation,
     ProofVerification,
     right,
     undecided,
@@ -28,12 +28,15 @@ TICK = timedelta(microseconds=1)
 CONTEXT = Context("shop", b"0123456789abcdef", NOW, NOW + timedelta(hours=1), "proof", None, None)
 ISSUER = "did:ids:QmZVXud7T8h7qtJnoSA4jFk4o37z7nZFWQaiEfrNbZ5Mw7"
 PRESENTED: Any = SimpleNamespace(
-    context=CONTEXT, verification_method=f"{ISSUER}#key", schema=SimpleNamespace(id="urn:schema")
+    context=CONTEXT,
+    verification_method=f"{ISSUER}#key",
+    schema=SimpleNamespace(id="urn:schema", header=b"header"),
+    predicates=(),
 )
 
 
 def asked(*, now: datetime = NOW, **question: Any) -> list[Check]:
-    return list(ProofQuestion(**question).compare(PRESENTED, now))
+    return list(Expectation(**question).checks(PRESENTED, now))
 
 
 def test_the_kinds_of_checks() -> None:
@@ -49,25 +52,27 @@ def test_findings_are_called_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("question", "name", "code"),
     [
-        ({"challenge": "0123456789abcdef"}, "challenge", None),
-        ({"challenge": "0123456789abcdeg"}, "challenge", CheckCode.CHALLENGE_MISMATCH),
-        ({"domain": "shop"}, "domain", None),
-        ({"domain": "Shop"}, "domain", CheckCode.DOMAIN_MISMATCH),
+        ({"nonce": b"0123456789abcdef"}, "challenge", None),
+        ({"nonce": b"0123456789abcdeg"}, "challenge", CheckCode.CHALLENGE_MISMATCH),
+        ({"audience": "shop"}, "domain", None),
+        ({"audience": "Shop"}, "domain", CheckCode.DOMAIN_MISMATCH),
         ({"issuer": ISSUER}, "issuer", None),
         ({"issuer": ISSUER[:-1]}, "issuer", CheckCode.ISSUER_MISMATCH),
         ({"schema_id": "urn:schema"}, "schema", None),
         ({"schema_id": "urn:other"}, "schema", CheckCode.SCHEMA_MISMATCH),
     ],
 )
-def test_an_expectation_is_a_check(question: dict[str, str], name: str, code: CheckCode | None) -> None:
+def test_an_expectation_is_a_check(question: dict[str, Any], name: str, code: CheckCode | None) -> None:
     assert asked(**question) == [Check(name, code is None, code)]
 
 
 def test_no_expectation_is_no_check() -> None:
     assert asked() == []
-    assert ProofQuestion().unchecked[:6] == ("predicate", "challenge", "domain", "issuerDid", "schemaId", "maxAge")
-    everything = ProofQuestion({}, "0123456789abcdef", "d", "i", "s", SECOND).unchecked
-    assert everything == ProofQuestion().unchecked[6:]
+    assert Expectation().unchecked[:6] == ("predicate", "challenge", "domain", "issuerDid", "schemaId", "maxAge")
+    everything = Expectation(
+        predicates=(), nonce=b"n", audience="d", issuer="i", schema_id="s", max_age=SECOND
+    ).unchecked
+    assert everything == Expectation().unchecked[6:]
     assert "credentialStatus" in everything
 
 
@@ -80,10 +85,10 @@ def test_a_proof_is_too_old_after_its_age() -> None:
 @pytest.mark.parametrize(("octets", "is_good"), [(15, False), (16, True), (256, True), (257, False)])
 def test_a_challenge_has_16_to_256_octets(octets: int, is_good: bool) -> None:
     if is_good:
-        ProofQuestion(challenge="x" * octets)
+        assert nonce_of("x" * octets) == b"x" * octets
         return
     with pytest.raises(InvalidRequest, match="16 to 256") as refused:
-        ProofQuestion(challenge="x" * octets)
+        nonce_of("x" * octets)
     assert refused.value.details == {"member": "challenge"}
 
 
@@ -97,9 +102,9 @@ def test_the_time_of_a_proof() -> None:
 
 
 def test_the_nearest_moment_within_it() -> None:
-    assert verification.moment_within(CONTEXT, NOW - SECOND) == NOW
-    assert verification.moment_within(CONTEXT, NOW + SECOND) == NOW + SECOND
-    assert verification.moment_within(CONTEXT, NOW + timedelta(hours=2)) == CONTEXT.expires_at - SECOND
+    assert moment_within(CONTEXT, NOW - SECOND) == NOW
+    assert moment_within(CONTEXT, NOW + SECOND) == NOW + SECOND
+    assert moment_within(CONTEXT, NOW + timedelta(hours=2)) == CONTEXT.expires_at - SECOND
 
 
 def test_the_issuer_is_the_controller_of_the_method() -> None:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.bootstrap import SystemClock
-from identity_core.conformance.credentials import NOW
-from identity_core.domain.attributes import Attribute, AttributeType
-from identity_core.domain.predicate import Predicate
-from identity_core.domain.proof import Context, IssuerKey, Statement, Witness, ZkProof
-from identity_core.domain.schema import Schema
-from identity_core.plugin.inventory import InstalledPlugin
+from identity_core.conformance.prover_cases import NOW
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof
+from identity_core.plugin.choose import InstalledPlugin
+from identity_core.plugin.load import module_source
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.pool import WorkerTable
-from identity_core.plugin.sources import module_source
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import load
 from tests.unit.plugin.parts import log

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from identity_core.domain.caller import ApiKey
-from identity_core.domain.change import Change
-from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument
-from identity_core.domain.history import DidState
-from identity_core.domain.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.domain.callers import ApiKey
+from identity_core.domain.dids.changes import Change
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.state import DidState
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid, VersionConflict
-from identity_core.plugin.bulkhead import Bulkhead, Limits
+from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.limits import Limits
+from identity_core.plugin.load import PluginSource
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.sockets import Socket
-from identity_core.plugin.sources import PluginSource
+from identity_core.ports.custodian import KeyNotHeld
 from identity_core.ports.ledger import LedgerEntry, LedgerHead, LogSize, Receipt
 from identity_core.settings import Settings, load
 
@@ -158,6 +159,6 @@ def manager(*sources: PluginSource, settings: Settings | None = None, clock: Han
     return PluginManager.load(settings, clock=clock or HandClock(), logger=log, sources=sources)
 
 
-def bulkhead(socket: Socket, clock: HandClock | None = None, **limits: Any) -> Bulkhead:
+def bulkhead(socket: Socket[Any], clock: HandClock | None = None, **limits: Any) -> Bulkhead:
     values = {"deadline_seconds": 0.05, "calls_in_flight": 8, "failures_to_open": 3, "retry_seconds": 5.0} | limits
     return Bulkhead(f"{socket.kind}:toy", Limits(**values), socket.contract, clock or HandClock(), log)

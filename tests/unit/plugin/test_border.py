@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.domain.change import Deactivate
+from identity_core.domain.dids.changes import Deactivate
 from identity_core.errors import InvalidDid, InvalidDocument, PluginUnavailable, RateLimited
-from identity_core.plugin.border import bordered
+from identity_core.plugin.border import guard as bordered
 from identity_core.plugin.sockets import DID_METHOD
 from identity_core.ports.did_method import DidMethod
 from tests.unit.plugin.parts import DID, NOW, STATE, GoodEntry, GoodMethod, bulkhead

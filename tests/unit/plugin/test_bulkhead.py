@@ -1,4 +1,4 @@
-"""The border of asynchronous ports: every vice ends in a documented error, and nobody else pays for it."""
+"""The border of asynchronous ports: every vice ends in a documented error, and no one else pays for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from identity_core.errors import (
     PluginUnavailable,
     VersionConflict,
 )
-from identity_core.plugin.bulkhead import guarded
+from identity_core.plugin.border import guard as guarded
 from identity_core.plugin.sockets import CUSTODIAN, KEY_STORE, LEDGER
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore, WritableKeyStore
@@ -76,7 +76,7 @@ def test_a_foreign_exception_of_a_ledger_is_a_ledger_error(error: BaseException)
     with pytest.raises(LedgerUnavailable) as refusal:
         asyncio.run(guarded(Raises(), LedgerBackend, bulkhead(LEDGER)).append("d", b"", expected_version=0))
     assert refusal.value.details == {"plugin": "ledger:toy"}
-    assert refusal.value.__cause__ is None, "whoever logs the one logs the other"
+    assert refusal.value.__cause__ is None, "logging the one logs the other"
 
 
 @pytest.mark.parametrize("error", FOREIGN)

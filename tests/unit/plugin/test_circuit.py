@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from identity_core.errors import PluginUnavailable
-from identity_core.plugin.circuit import Circuit
+from identity_core.plugin.limits import Circuit
 
 
 class HandClock:

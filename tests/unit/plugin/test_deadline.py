@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from identity_core.plugin.deadline import Deadline, DeadlineExceeded, rest
+from identity_core.plugin.limits import Deadline, DeadlineExceeded, rest
 
 
 async def within(coroutine: Coroutine[Any, Any, Any], deadline: Deadline) -> Any:

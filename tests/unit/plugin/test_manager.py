@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.caller import Caller
+from identity_core.domain.callers import Caller
 from identity_core.errors import AuthFailed, PluginUnavailable
 from identity_core.plugin import BuildContext, Provider, hookimpl, in_threads
-from identity_core.plugin.errors import PluginError
+from identity_core.plugin.load import installed_sources
 from identity_core.plugin.manager import PluginManager
-from identity_core.plugin.sources import installed_sources
+from identity_core.plugin.provider import PluginError
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.settings import SettingsError, StartError, load, setting
 from tests.unit.plugin.parts import (
@@ -129,7 +129,7 @@ def test_key_stores_come_in_the_order_of_the_settings() -> None:
     stores = plugins.key_stores(["env", "sql"])
     assert [isinstance(store, WritableKeyStore) for store in stores] == [False, True]
     assert asyncio.run(stores[0].find(KEY.digest)) == KEY
-    # Nobody has set key_stores: the default's "file" is not installed and is left out.
+    # No one has set key_stores: the default's "file" is not installed and is left out.
     assert len(manager(*sources).key_stores(("sql", "file", "env"))) == 2
     with pytest.raises(SettingsError, match="key_stores names file, but no plugin provides the key store file"):
         plugins.key_stores(("sql", "file"))
@@ -411,7 +411,7 @@ def test_a_module_in_the_making_needs_no_distribution(tmp_path: Path, monkeypatc
 def test_installed_entry_points_are_found_without_importing_them() -> None:
     program = """
 import sys
-from identity_core.plugin.sources import installed_sources
+from identity_core.plugin.load import installed_sources
 names = [source.name for source in installed_sources()]
 assert names == sorted(names)
 assert not [name for name in sys.modules if name.startswith("identity_") and not name.startswith("identity_core")]

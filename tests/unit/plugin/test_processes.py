@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from identity_core.bootstrap import SystemClock
-from identity_core.domain.proof import WitnessInvalid, ZkProof
+from identity_core.domain.proofs.proof import WitnessInvalid, ZkProof
 from identity_core.errors import (
     IdentityError,
     Overloaded,
@@ -24,11 +24,11 @@ from identity_core.errors import (
     PredicateUnsupported,
     ProofInvalid,
 )
-from identity_core.plugin.errors import PluginError
+from identity_core.plugin.load import PluginSource, module_source
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes import pool as pool_module
 from identity_core.plugin.processes import worker as worker_module
-from identity_core.plugin.sources import PluginSource, module_source
+from identity_core.plugin.provider import PluginError
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import SettingsError, load
 from tests.unit.plugin.crew import MODULE, SECRET, STATEMENT, WITNESS, alive, context, crew, until
@@ -452,7 +452,7 @@ def test_the_secret_is_in_neither_command_line_nor_environment() -> None:
             assert b"identity-prover\0vicious" in command
             assert b"secret-4711" not in command
 
-    # The folder does not exist, so the prover's close raises; nobody minds.
+    # The folder does not exist, so the prover's close raises; no one minds.
     asyncio.run(scenario())
 
 
@@ -507,6 +507,7 @@ def test_a_first_call_waits_for_a_slow_start() -> None:
         ("refuse", "the proving key is of another curve"),
         ("unset", "set plugins.vicious.scratch"),
         ("misfit", "does not fit its port: object has no"),
+        ("nameless", "of length >= 1 - at `$.suite`"),
         ("exit", "ended with status 5"),
     ],
 )

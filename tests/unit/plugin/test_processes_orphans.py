@@ -28,7 +28,7 @@ async def main(scratch, vice):
             await at.prove(vice)
         await asyncio.sleep(600)
 
-# Whoever was started in the background by a shell has inherited that SIGINT is ignored.
+# A process that was started in the background by a shell has inherited that SIGINT is ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 asyncio.run(main(*sys.argv[1:]))
 """

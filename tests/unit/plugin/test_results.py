@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.plugin.results import check_for
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.plugin.conformity import check_for
 from identity_core.ports.did_method import UnsignedEntry
 from identity_core.ports.ledger import LedgerEntry, Receipt
 from tests.unit.plugin.parts import DID, KEY, NOW, GoodEntry

@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from identity_core.store import Store
-from tests.postgres_server import postgres_server
+from tests.stored import new_stored_database, postgres_server
 
-__all__ = ["postgres_server"]
+__all__ = ["new_stored_database", "postgres_server"]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest) -> str | None:
-    """None for the embedded database, else that of a new one on a server."""
+    """None for the embedded database, else that of a new one on a server, which has the tables."""
     if request.param == "sqlite":
         return None
-    return request.getfixturevalue("postgres_server").new_database()
+    return request.getfixturevalue("new_stored_database")()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from identity_core.domain.audit_chain import GENESIS, next_link
+from identity_core.domain.activity import GENESIS, next_link
 from identity_core.ports.repositories import AuditRow
 from identity_core.store import Store, audit
 

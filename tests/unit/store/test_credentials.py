@@ -12,9 +12,10 @@ from typing import Any
 import orjson
 import pytest
 
-from identity_core.domain import schema_json, status_list
-from identity_core.domain.credential import Credential, CredentialStatus, StatusPurpose
-from identity_core.domain.did import Did
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
+from identity_core.domain.dids.did import Did
 from identity_core.errors import Overloaded
 from identity_core.ports.credentials import CredentialFilter, CredentialPosition, RegisteredSchema
 from identity_core.store import Store

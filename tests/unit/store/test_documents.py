@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from identity_core.cache import BoundedCache
-from identity_core.domain.did import Did
-from identity_core.domain.document import DidDocument, ServiceEntry, VerificationMethod
-from identity_core.domain.history import DidState, SpentChallenge
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
+from identity_core.domain.dids.state import DidState, SpentChallenge
 from identity_core.errors import PluginUnavailable
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion

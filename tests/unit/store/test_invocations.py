@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.proof import ZkProof
+from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
 from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
@@ -31,8 +31,7 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.ports.invocations import Consumption, Disclosure, Earlier, Invocation, Lease, RefusedInvocation
-from identity_core.ports.proofs import ProofRevocation, StoredProof
+from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocation, Lease, RefusedInvocation
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE
 
@@ -457,7 +456,7 @@ def test_a_refusal_before_the_use_spends_the_token(store: Store) -> None:
 
 
 def test_a_refusal_beside_the_identical_request(store: Store) -> None:
-    """While it runs, after it died, and after it was proven: nobody who is refused gets a proof, and none is lost."""
+    """While it runs, after it died, and after it was proven: no one who is refused gets a proof, and none is lost."""
 
     async def story(store: Store) -> None:
         one, other = invocation(), invocation()

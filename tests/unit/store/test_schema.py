@@ -1,4 +1,4 @@
-"""Tables: made at the first start, left alone at the next, and the same in models and migrations."""
+"""Tables: made at the first start, left alone at the next, and the same in the declaration and in the numbered steps."""
 
 from __future__ import annotations
 
@@ -9,59 +9,72 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
-from alembic import command
-from alembic.script import ScriptDirectory
+from sqlalchemy import BigInteger, Column, Engine, LargeBinary, MetaData, Table, create_engine
+from sqlalchemy.pool import NullPool
 
-from identity_core.database import MigrationFailed, open_database
-from identity_core.store import Store, schema, whole
-from identity_core.store.migrations import HEAD
-from identity_core.store.migrations.__main__ import written
+from identity_core.database import Database, MigrationFailed, MigrationPending, migrate, open_database
+from identity_core.store import Store, schema
+from identity_core.store.migrations.__main__ import differences, written
+from identity_core.store.tables import metadata_of_store
 
-
-def test_models_and_migrations_agree(store: Store, tmp_path: Path, url: str | None) -> None:
-    with schema.engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
-        command.check(schema.alembic_config(connection))
+STEPS = "identity_core.store.migrations"
 
 
-def test_head_names_the_newest_revision(tmp_path: Path) -> None:
-    with schema.engine_for(None, tmp_path / "x.sqlite").connect() as connection:
-        assert ScriptDirectory.from_config(schema.alembic_config(connection)).get_current_head() == HEAD
+def engine_for(url: str | None, path: Path) -> Engine:
+    if url is None:
+        return create_engine(f"sqlite:///{path}", poolclass=NullPool)
+    return create_engine("postgresql+psycopg://", creator=lambda: psycopg.connect(url), poolclass=NullPool)
 
 
-def test_the_way_down_and_up_again(store: Store, tmp_path: Path, url: str | None) -> None:
-    asyncio.run(store.close())
-    engine = schema.engine_for(url, tmp_path / "identity.sqlite")
-    for target in ("base", "head"):
-        with engine.connect() as connection:
-            step = command.downgrade if target == "base" else command.upgrade
-            step(schema.alembic_config(connection), target)
-            connection.commit()
-    with engine.connect() as connection:
-        command.check(schema.alembic_config(connection))
-    asyncio.run(Store.open(tmp_path, url).close())
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    """Of a database without a table."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres_server").new_database()
+
+
+def test_the_steps_make_the_declared_tables(store: Store, tmp_path: Path, url: str | None) -> None:
+    with engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
+        assert differences(connection) == []
+
+
+def test_the_next_step_is_what_is_missing(store: Store, tmp_path: Path, url: str | None) -> None:
+    wanted = MetaData(naming_convention=metadata_of_store.naming_convention)
+    for table in metadata_of_store.tables.values():
+        table.to_metadata(wanted)
+    wanted.tables["usage"].append_column(Column("files", BigInteger))
+    Table("more", wanted, Column("number", BigInteger, primary_key=True), Column("octets", LargeBinary))
+    with engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
+        missing = differences(connection, wanted)
+        text = written(missing, store.database.dialect)
+    for statement in filter(None, map(str.strip, text.split(";\n"))):
+        store.database.write_now(lambda transaction, sql=statement: transaction.execute(sql))
+    with engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
+        assert differences(connection, wanted) == []
 
 
 def test_a_database_of_a_newer_version_is_refused(store: Store, tmp_path: Path, url: str | None) -> None:
-    store.database.write_now(lambda tx: tx.execute("UPDATE store_migrations SET version_num = '9999'"))
+    store.database.write_now(lambda tx: tx.execute("INSERT INTO store_migrations VALUES (99, '0099_x.sql', 'x')"))
     asyncio.run(store.close())
     with pytest.raises(MigrationFailed, match="newer version"):
         Store.open(tmp_path, url)
 
 
 def test_processes_that_start_at_once_all_start(tmp_path: Path, url: str | None) -> None:
+    start_three(tmp_path, url)
+
+
+def start_three(folder: Path, url: str | None) -> None:
     code = "import sys, pathlib; from identity_core.store import Store; Store.open(pathlib.Path(sys.argv[1]), *sys.argv[2:])"
-    command_line = [sys.executable, "-c", code, str(tmp_path), *([] if url is None else [url])]
+    command_line = [sys.executable, "-c", code, str(folder), *([] if url is None else [url])]
     processes = [subprocess.Popen(command_line, stderr=subprocess.PIPE) for _ in range(3)]
     for process in processes:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors.decode()
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_neither_the_first_start_on_a_file_nor_the_usual_one_needs_an_orm(tmp_path: Path, first: bool) -> None:
-    if not first:
-        asyncio.run(Store.open(tmp_path).close())
+def test_a_start_needs_no_orm(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from identity_core.store import Store; Store.open(pathlib.Path(sys.argv[1]));"
         "sys.exit(bool({'sqlalchemy', 'alembic', 'sqlmodel'} & set(sys.modules)))"
@@ -69,41 +82,75 @@ def test_neither_the_first_start_on_a_file_nor_the_usual_one_needs_an_orm(tmp_pa
     assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], timeout=60).returncode == 0
 
 
-def test_the_tables_in_one_go_are_those_of_the_migrations(tmp_path: Path) -> None:
-    assert whole.text() == written(), "not fresh: run python -m identity_core.store.migrations"
-    asyncio.run(Store.open(tmp_path).close())
-    schema.upgrade(schema.engine_for(None, tmp_path / "migrated.sqlite"))
-    assert contents(tmp_path / "identity.sqlite") == contents(tmp_path / "migrated.sqlite")
+# Databases of before the numbered steps, which Alembic migrated
 
 
-def test_a_file_that_has_tables_is_migrated_step_by_step(tmp_path: Path) -> None:
-    with schema.engine_for(None, tmp_path / "identity.sqlite").connect() as connection:
-        command.upgrade(schema.alembic_config(connection), "0001")
-        connection.commit()
-    asyncio.run(Store.open(tmp_path).close())
-    schema.upgrade(schema.engine_for(None, tmp_path / "migrated.sqlite"))
-    assert contents(tmp_path / "identity.sqlite") == contents(tmp_path / "migrated.sqlite")
+def made_by_alembic(database: Database, revision: str) -> None:
+    """The tables as that revision left them, and how it was remembered."""
+    schema.bring_up(database)
+    remembered = (
+        "DROP TABLE store_migrations",
+        "CREATE TABLE store_migrations (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
+        f"INSERT INTO store_migrations VALUES ('{revision}')",
+    )
+    undone = {"0012": ("DROP TABLE api_key_tags",), "0013": (), "9999": ()}[revision]
+    for statement in (*undone, *remembered):
+        database.write_now(lambda transaction, sql=statement: transaction.execute(sql))
+
+
+@pytest.fixture(params=["0012", "0013"])
+def earlier(request: pytest.FixtureRequest, tmp_path: Path, url: str | None) -> Path:
+    database = open_database(url, tmp_path / "identity.sqlite")
+    made_by_alembic(database, request.param)
+    asyncio.run(database.close())
+    return tmp_path
+
+
+def test_a_database_of_alembic_is_adopted_where_it_stands(earlier: Path, url: str | None) -> None:
+    with pytest.raises(MigrationPending, match="tables are those of revision 001"):
+        Store.open(earlier, url, read_only=True)
+    start_three(earlier, url)
+    with engine_for(url, earlier / "identity.sqlite").connect() as connection:
+        assert differences(connection) == []
+    asyncio.run(Store.open(earlier, url, read_only=True).close())
+
+
+def test_an_adopted_file_is_a_new_one(earlier: Path, url: str | None, tmp_path: Path) -> None:
+    if url is not None:
+        pytest.skip("dumps of files are compared")
+    asyncio.run(Store.open(earlier).close())
+    (tmp_path / "new").mkdir()
+    asyncio.run(Store.open(tmp_path / "new").close())
+    assert contents(earlier / "identity.sqlite") == contents(tmp_path / "new" / "identity.sqlite")
 
 
 def contents(path: Path) -> list[str]:
     """Tables, indexes and rows."""
     with closing(sqlite3.connect(path)) as database:
-        return list(database.iterdump())
+        return sorted(database.iterdump())
+
+
+def test_a_revision_that_nobody_knows_is_refused(tmp_path: Path, url: str | None) -> None:
+    database = open_database(url, tmp_path / "identity.sqlite")
+    made_by_alembic(database, "9999")
+    asyncio.run(database.close())
+    for read_only in (False, True):
+        with pytest.raises(MigrationFailed, match="newer version"):
+            Store.open(tmp_path, url, read_only=read_only)
 
 
 def test_a_migration_that_breaks_leaves_nothing_behind(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from alembic import op
+    from identity_core.database import migrations
 
-    def broken(_: str) -> None:
-        raise RuntimeError("power is gone")
-
-    monkeypatch.setattr(op, "execute", broken)
-    with pytest.raises(RuntimeError, match="power"):
-        schema.upgrade(schema.engine_for(url, tmp_path / "identity.sqlite"))
-    monkeypatch.undo()
     database = open_database(url, tmp_path / "identity.sqlite")
+    whole = migrations._steps(STEPS, database.dialect)
+    broken = [*whole, migrations.Step(len(whole) + 1, "0099_x.sql", "INSERT INTO nowhere VALUES (1);\n")]
+    monkeypatch.setattr(migrations, "_steps", lambda *_: broken)
+    with pytest.raises(Exception, match="nowhere"):
+        migrate(database, STEPS, "store_")
+    monkeypatch.undo()
     catalogue = "sqlite_master" if url is None else "pg_tables WHERE schemaname = 'public'"
     assert database.read_now(lambda tx: tx.execute(f"SELECT count(*) FROM {catalogue}").fetchone()) == (0,)
     asyncio.run(database.close())

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from identity_core.ports.timeline import TimelineEntry, TimelineQuery
+from identity_core.ports.activity import TimelineEntry, TimelineQuery
 from identity_core.store import Store
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ ALL = (ISSUED, PROVEN, REFUSED, REVOKED)
 def shown(store: Store, wish: TimelineQuery) -> list[TimelineEntry]:
     async def scenario() -> list[TimelineEntry]:
         for entry in ALL:
-            await store.timeline.record(entry)
+            await store.activity.write((entry,))
         return [row.entry for row in await store.timeline.list(wish)]
 
     return asyncio.run(scenario())
@@ -84,7 +84,7 @@ def test_pages_join_without_gap_or_repetition(store: Store) -> None:
     async def scenario() -> None:
         for minute in range(25):
             # Several rows of one microsecond are told apart by their random.
-            await store.timeline.record(replace(PROVEN, at=START + timedelta(minutes=minute // 5)))
+            await store.activity.write((replace(PROVEN, at=START + timedelta(minutes=minute // 5)),))
         seen: list[str] = []
         before: str | None = None
         while page := await store.timeline.list(TimelineQuery(frozenset({HANA}), before=before, limit=4)):

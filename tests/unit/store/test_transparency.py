@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.domain.ledger.tree import Frontier, leaf_hash
 from identity_core.errors import PluginUnavailable
-from identity_core.ports.transparency import Growth
+from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
 from tests.transparency import run, tiles_over
 
@@ -101,8 +101,8 @@ def test_a_closed_database_is_unavailable(store: Store) -> None:
 PROCESS = """
 import asyncio, sys
 from pathlib import Path
-from identity_core.domain.merkle.tree import leaf_hash
-from identity_core.ports.transparency import Growth
+from identity_core.domain.ledger.tree import leaf_hash
+from identity_core.ports.anchoring import Growth
 from identity_core.store import Store
 
 async def main():

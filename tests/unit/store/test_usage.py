@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from identity_core.errors import QuotaExceeded
-from identity_core.ports.usage import KEPT, Charge
+from identity_core.ports.api_keys import KEPT, Charge
 from identity_core.store import Store
 
 TODAY = 20_000

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from identity_core.errors import Overloaded
-from identity_core.ports.verifications import Verification, VerificationQuery, VerifierChallenge
+from identity_core.ports.activity import Verification, VerificationQuery, VerifierChallenge
 from identity_core.store import Store
-from identity_core.store.verifier_challenges import StoredVerifierChallenges
+from identity_core.store.activity import StoredVerifierChallenges
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HANA, VERA, IVO = "did:ids:hana", "did:ids:vera", "did:ids:ivo"
@@ -27,7 +27,7 @@ ALL = (GOOD, BAD, BY_KEY)
 def filled(store: Store) -> Store:
     async def fill() -> None:
         for each in ALL:
-            await store.verifications.record(each)
+            await store.activity.write((each,))
 
     asyncio.run(fill())
     return store

@@ -149,6 +149,23 @@ def test_a_store_that_recovers_decides_again():
     run(scenario())
 
 
+def test_a_store_that_failed_is_left_alone_for_a_while(monkeypatch):
+    monkeypatch.setattr(fallback, "PROBE_EVERY_SECONDS", 3_600.0)
+
+    async def scenario():
+        shared = Shared()
+        shared.health = "down"
+        storage = over(shared)
+        await allowed(storage, 1)
+        shared.health = "well"
+        await asyncio.sleep(0.02)
+        degraded = storage.degraded
+        await storage.close()
+        return degraded
+
+    assert run(scenario())
+
+
 def test_an_outage_is_logged_once_in_ten_seconds(caplog):
     async def scenario():
         shared, clock = Shared(), Ticking()

@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.domain.caller import ApiKey
-from identity_core.domain.did import Did
+from identity_core.domain.callers import ApiKey
+from identity_core.domain.dids.did import Did
 from identity_core.errors import RateLimited
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.policy import (
     BucketEmpty,
     Limit,
     Policy,
+    _own_limit,
     bucket_address,
     client_address,
     limit_fields,
@@ -243,3 +244,13 @@ def test_no_header_gives_a_client_an_address_that_is_none(forwarded):
 def test_a_proxy_that_is_no_network_stops_the_start(entry):
     with pytest.raises(ValueError):
         parse_proxies([entry])
+
+
+def test_addresses_and_own_limits_are_worked_out_once():
+    assert bucket_address("2001:db8::1") is bucket_address("2001:db8::1")
+    assert _own_limit(5.0, None, Limit("key", 100.0, 200)) is _own_limit(5.0, None, Limit("key", 100.0, 200))
+
+
+@pytest.mark.parametrize(("rate", "window"), [(100.0, 1), (50.0, 1), (49.0, 2), (1.0, 50), (float("inf"), 1)])
+def test_the_window_is_the_time_that_fills_the_bucket_and_a_second_at_least(rate, window):
+    assert Limit("key", rate, 50).field == f'"key";q=50;w={window}'

@@ -132,6 +132,30 @@ def test_closing_leaves_no_connection(clean):
     run(scenario())
 
 
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_closing_abandons_what_still_waits(is_sent):
+    """Of a server that takes the connection and never answers no one waits for an answer; who asked is told at once."""
+
+    async def scenario():
+        async def say_nothing(reader, writer):
+            await reader.read()
+            writer.close()
+
+        silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        storage = TokenBucketRedisStorage(f"async+tokenbucket+redis://127.0.0.1:{port}?socket_timeout=60")
+        asked = asyncio.create_task(storage.acquire_token_bucket("a", 0.001, 5))
+        while storage._sender is None or (is_sent and storage._waiting):
+            await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            await storage.close()
+            (answer,) = await asyncio.gather(asked, return_exceptions=True)
+        silent.close()
+        return answer
+
+    assert isinstance(run(scenario()), asyncio.CancelledError)
+
+
 def test_an_error_of_the_server_reaches_who_asked_and_nobody_else(clean):
     async def scenario():
         storage = open_storage(clean)

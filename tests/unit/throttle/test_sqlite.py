@@ -73,6 +73,41 @@ def test_a_restart_of_the_machine_empties_buckets_and_no_more(tmp_path):
     run(storage.close())
 
 
+def test_a_bucket_that_is_full_again_owes_nothing(tmp_path):
+    clock = Ticking()
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)
+    acquire(storage, "a", 10.0, 5)
+    for pause in (0.1, 1.0):
+        clock.now += pause
+        assert acquire(storage, "a", 10.0, 5, 0) == (True, 5, 0.0, 0.0)
+    run(storage.close())
+
+
+@pytest.mark.parametrize(
+    ("step", "answer"),
+    [(0.001, (True, 5, 0.0, 0.0)), (-10.0, (True, 0, 0.0, 5e-6))],
+)
+def test_a_clock_that_goes_on_or_back_between_the_debit_and_the_answer(tmp_path, step, answer):
+    clock = Ticking()
+
+    def stepping() -> float:
+        clock.now += step
+        return clock.now
+
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=stepping)
+    assert acquire(storage, "a", 1e6, 5) == answer
+    run(storage.close())
+
+
+def test_after_closing_the_file_is_out_of_reach(tmp_path):
+    storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=Ticking())
+    assert acquire(storage, "a", 1.0, 1).allowed
+    run(storage.close())
+    assert not (tmp_path / "limits.sqlite-wal").exists()
+    with pytest.raises(storage.base_exceptions):
+        acquire(storage, "a", 1.0, 1)
+
+
 def test_the_file_forgets_buckets_that_are_full_again(tmp_path):
     clock = Ticking()
     storage = TokenBucketSqliteStorage.at(tmp_path / "limits.sqlite", monotonic=clock)

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain import keys
-from identity_core.domain.challenge import SignedHeader
-from identity_core.domain.change import AddService, NewService, RemoveVerificationMethod
-from identity_core.domain.log import verify
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.challenge import SignedHeader
+from identity_core.domain.dids.changes import AddService, NewService, RemoveVerificationMethod
+from identity_core.domain.dids.log import verify
 from identity_core.errors import (
     AuthFailed,
     DidDeactivated,
@@ -28,12 +28,10 @@ from identity_core.errors import (
     RateLimited,
     VersionConflict,
 )
-from identity_core.use_cases.dids.create import RequestedKey
-from identity_core.use_cases.dids.recover import Recovery
-from identity_core.use_cases.dids.rotate_key import Rotation
-from identity_core.use_cases.dids.update import UpdateDid
-from identity_core.use_cases.events.list import ListEvents
-from tests.rooms import Rooms, secret_of
+from identity_core.use_cases.dids.change import UpdateDid
+from identity_core.use_cases.events import ListEvents
+from identity_core.wire import AdditionalKey, DeactivateDidRequest, ListEventsQuery
+from tests.rooms import Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
 
 BEFORE = datetime(2001, 1, 1, tzinfo=UTC)
 FILES = AddService(NewService("LinkedDomains", "https://hana.example/", "files"))
@@ -59,12 +57,16 @@ def on_rooms(test: Callable[[Rooms], Awaitable[None]]) -> Callable[[Path], None]
 
 async def add_service(rooms: Rooms, did: Any, secret: str, operation: Any = FILES, **more: Any) -> Any:
     signed = await rooms.signed(did, secret, "update")
-    return await rooms.update(did, (operation,), signed, rooms.occasion(did, signed), **{"if_match": None} | more)
+    return await rooms.update(
+        did, update_of(operation), signed, rooms.context(did, signed), **{"if_match": None} | more
+    )
 
 
 @on_rooms
 async def test_a_created_did_resolves_to_its_document(rooms: Rooms) -> None:
-    created = await rooms.new_did(additional=(RequestedKey("X25519KeyAgreementKey2020", ("keyAgreement",)),))
+    created = await rooms.new_did(
+        additional_keys=(AdditionalKey(type="X25519KeyAgreementKey2020", purpose=("keyAgreement",)),)
+    )
     did = created.version.state.did
     found = await rooms.resolve(did, version_id=None, version_time=None)
     assert found.version == created.version
@@ -82,10 +84,12 @@ async def test_a_did_changes_so_often_in_an_hour(rooms: Rooms) -> None:
         rooms.clock.move(minutes=10)
         service = AddService(NewService("A", "https://hana.example/", f"s{number}"))
         await add_service(rooms, did, secret, service)
-    rooms.clock.move(minutes=40, microseconds=-1)
-    with pytest.raises(RateLimited) as refused:
-        await add_service(rooms, did, secret)
-    assert refused.value.details["retryAfter"] == 1
+    rooms.clock.move(minutes=40, microseconds=-10_000_000)
+    for microseconds, seconds in ((0, 10), (1, 10), (8_999_999, 1), (999_999, 1)):
+        rooms.clock.move(microseconds=microseconds)
+        with pytest.raises(RateLimited) as refused:
+            await add_service(rooms, did, secret)
+        assert refused.value.details["retryAfter"] == seconds
     rooms.clock.move(microseconds=1)
     assert (await add_service(rooms, did, secret)).state.version_id == 4
 
@@ -93,23 +97,24 @@ async def test_a_did_changes_so_often_in_an_hour(rooms: Rooms) -> None:
 @on_rooms
 async def test_own_keys_come_back_without_private_parts(rooms: Rooms) -> None:
     pair = keys.generate("Ed25519", os.urandom)
-    created = await rooms.new_did(
-        recovery_key=False, public_keys=(RequestedKey("Ed25519", ("authentication",), pair.public),)
-    )
+    created = await rooms.new_did(recovery_key=False, public_keys=(own_key("Ed25519", "authentication", pair.public),))
     assert [(key.public, key.secret) for key in created.keys] == [(pair.public, None)]
 
 
 @on_rooms
 async def test_own_keys_need_no_word_on_private_parts(rooms: Rooms) -> None:
     pair, successor = keys.generate("Ed25519", os.urandom), keys.generate("Ed25519", os.urandom)
-    own = RequestedKey("Ed25519", ("authentication",), pair.public)
+    own = own_key("Ed25519", "authentication", pair.public)
     created = await rooms.new_did(recovery_key=False, public_keys=(own,), return_secrets=False)
     did = created.version.state.did
-    wish = Rotation(
-        created.keys[0].key_id, "Ed25519", ("authentication",), None, successor.public, return_secrets=False
+    wish = rotation_of(
+        created.keys[0].key_id,
+        purpose=("authentication",),
+        new_public_key_multibase=successor.public,
+        return_secrets=False,
     )
     signed = await rooms.signed(did, pair.secret, "rotate")
-    rotated = await rooms.rotate(did, wish, signed, rooms.occasion(did, signed), if_match=None)
+    rotated = await rooms.rotate(did, wish, signed, rooms.context(did, signed), if_match=None)
     assert rotated.new_key.secret is None
 
 
@@ -122,9 +127,11 @@ async def test_a_key_type_without_a_name_is_no_key_type(rooms: Rooms) -> None:
 @on_rooms
 async def test_own_keys_and_made_keys_exclude_each_other(rooms: Rooms) -> None:
     pair = keys.generate("Ed25519", os.urandom)
-    own = RequestedKey("Ed25519", ("authentication",), pair.public)
+    own = own_key("Ed25519", "authentication", pair.public)
     with pytest.raises(InvalidDocument):
-        await rooms.new_did(public_keys=(own,), additional=(RequestedKey("Ed25519", ("authentication",)),))
+        await rooms.new_did(
+            public_keys=(own,), additional_keys=(AdditionalKey(type="Ed25519", purpose=("authentication",)),)
+        )
     with pytest.raises(InvalidDocument):
         await rooms.new_did(public_keys=(own,), recovery_key=True)
 
@@ -199,9 +206,9 @@ async def test_a_key_in_grace_signs_little_and_then_expires_by_definition(rooms:
     signed = await rooms.signed(did, old, "rotate")
     rotated = await rooms.rotate(
         did,
-        Rotation(created.keys[0].key_id, "Ed25519", (), end),
+        rotation_of(created.keys[0].key_id, end),
         signed,
-        rooms.occasion(did, signed),
+        rooms.context(did, signed),
         if_match=None,
     )
     assert rotated.grace_period_end == end
@@ -209,7 +216,11 @@ async def test_a_key_in_grace_signs_little_and_then_expires_by_definition(rooms:
     signed = await rooms.signed(did, old, "deactivate")
     with pytest.raises(Forbidden):
         await rooms.deactivate(
-            did, confirm=True, authorization=signed, occasion=rooms.occasion(did, signed), if_match=None
+            did,
+            DeactivateDidRequest(confirm=True),
+            authorization=signed,
+            context=rooms.context(did, signed),
+            if_match=None,
         )
     rooms.clock.move(hours=2)
     with pytest.raises(AuthFailed):
@@ -242,9 +253,9 @@ async def test_recovery_drops_every_key_and_spends_itself(rooms: Rooms) -> None:
     created = await rooms.new_did()
     did = created.version.state.did
     fresh = keys.generate("Ed25519", os.urandom)
-    wish = Recovery("Ed25519", fresh.public, True)
+    wish = recovery_of(fresh.public, revoke_all=True)
     signed = await rooms.signed(did, secret_of(created, "recovery"), "recover", scheme="RecoveryKey")
-    recovered = await rooms.recover(did, wish, signed, rooms.occasion(did, signed))
+    recovered = await rooms.recover(did, wish, signed, rooms.context(did, signed))
     assert [method.multibase for method in recovered.version.state.document.methods] == [fresh.public]
     with pytest.raises(AuthFailed):
         await rooms.signed(did, secret_of(created, "recovery"), "recover", scheme="RecoveryKey")
@@ -258,7 +269,9 @@ async def test_a_deactivated_did_is_gone_but_for_its_history(rooms: Rooms) -> No
     created = await rooms.new_did()
     did = created.version.state.did
     signed = await rooms.signed(did, secret_of(created), "deactivate")
-    await rooms.deactivate(did, confirm=True, authorization=signed, occasion=rooms.occasion(did, signed), if_match=None)
+    await rooms.deactivate(
+        did, DeactivateDidRequest(confirm=True), authorization=signed, context=rooms.context(did, signed), if_match=None
+    )
     assert (await rooms.resolve(did, version_id=None, version_time=None)).deactivated
     for never in ({"version_id": 3, "version_time": None}, {"version_id": None, "version_time": BEFORE}):
         with pytest.raises(DidDeactivated) as gone:
@@ -373,7 +386,11 @@ async def test_the_feed_ends_before_an_entry_that_has_no_row_yet(rooms: Rooms) -
     feed = ListEvents(rooms.store.documents)
 
     async def told(after: int) -> list[int]:
-        return [version.receipt.sequence for version in await feed(after=after, limit=10) if version.receipt]
+        return [
+            version.receipt.sequence
+            for version in await feed(ListEventsQuery(after=after, limit=10))
+            if version.receipt
+        ]
 
     assert await told(0) == [1]
     assert await told(1) == []
@@ -392,7 +409,7 @@ async def test_mixed_writers_leave_a_gapless_chain_with_a_key(rooms: Rooms) -> N
             operation: Any = RemoveVerificationMethod(created.keys[0].key_id)
         else:
             operation = AddService(NewService("LinkedDomains", "https://a.example/", f"s{number}"))
-        writes.append(rooms.update(did, (operation,), signed, rooms.occasion(did, signed), if_match=None))
+        writes.append(rooms.update(did, update_of(operation), signed, rooms.context(did, signed), if_match=None))
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert {type(result) for result in results if isinstance(result, Exception)} == {InvalidDocument}
     head = (await rooms.resolve(did, version_id=None, version_time=None)).version.state

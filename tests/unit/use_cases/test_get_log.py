@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import pytest
 
-from identity_core.domain.did import Did
+from identity_core.domain.dids.did import Did
 from identity_core.errors import DidNotFound, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LogSize
-from identity_core.use_cases.dids.get_log import GetDidLog
+from identity_core.use_cases.dids.read import GetDidLog
 from tests.unit.plugin.parts import GoodLedger
 
 DID = Did.parse("did:toy:a")

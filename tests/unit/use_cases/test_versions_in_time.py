@@ -1,6 +1,6 @@
 """Property: ``versionTime=t`` selects the version in force at ``t``, whether or not the end of a grace period is written.
 
-contract.md §2, "time" and "rotate". The model below knows rotations, expiries and services and nothing of the code: a version
+openapi/DECISIONS.md §2.3, §2.10. The model below knows rotations, expiries and services and nothing of the code: a version
 is in force from its time on, times compare in whole seconds, and a grace period ends at its second by definition.
 """
 
@@ -18,14 +18,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from identity_core.domain import keys
-from identity_core.domain.change import AddService, NewService
-from identity_core.domain.log import verify
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.changes import AddService, NewService
+from identity_core.domain.dids.log import verify
 from identity_core.errors import DidNotFound
-from identity_core.use_cases.dids.recover import Recovery
-from identity_core.use_cases.dids.rotate_key import Rotation
 from tests.memory import folder_in_memory
-from tests.rooms import Rooms, secret_of
+from tests.rooms import Rooms, recovery_of, rotation_of, secret_of, update_of
 
 SECOND = timedelta(seconds=1)
 TICK = timedelta(microseconds=1)
@@ -98,7 +96,9 @@ class Play:
         name = f"s{self.count}"
         operation = AddService(NewService("LinkedDomains", "https://hana.example/", name))
         signed = await self.rooms.signed(self.did, self.secret, "update")
-        await self.rooms.update(self.did, (operation,), signed, self.rooms.occasion(self.did, signed), if_match=None)
+        await self.rooms.update(
+            self.did, update_of(operation), signed, self.rooms.context(self.did, signed), if_match=None
+        )
         now = self.rooms.clock.now()
         services = self.model.at(self.model.next_time(now))[-1].services
         self.model.change(now, services=(*services, name))
@@ -107,8 +107,8 @@ class Play:
         now = self.rooms.clock.now()
         end = now + timedelta(seconds=grace)
         signed = await self.rooms.signed(self.did, self.secret, "rotate")
-        wish = Rotation(f"{self.did}#{self.key}", "Ed25519", (), end)
-        rotated = await self.rooms.rotate(self.did, wish, signed, self.rooms.occasion(self.did, signed), if_match=None)
+        wish = rotation_of(f"{self.did}#{self.key}", end)
+        rotated = await self.rooms.rotate(self.did, wish, signed, self.rooms.context(self.did, signed), if_match=None)
         old, self.key = self.key, rotated.new_key.public
         self.secret = rotated.new_key.secret or ""
         # The end is printed, so it is a whole second; one that is not in the future is no grace at all.
@@ -123,7 +123,7 @@ class Play:
         fresh = keys.generate("Ed25519", os.urandom)
         signed = await self.rooms.signed(self.did, self.recovery, "recover", scheme="RecoveryKey")
         done = await self.rooms.recover(
-            self.did, Recovery("Ed25519", fresh.public, revoke_all), signed, self.rooms.occasion(self.did, signed)
+            self.did, recovery_of(fresh.public, revoke_all=revoke_all), signed, self.rooms.context(self.did, signed)
         )
         self.key, self.secret = fresh.public, fresh.secret
         self.recovery = done.recovery_key.secret or ""

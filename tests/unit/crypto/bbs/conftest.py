@@ -1,24 +1,14 @@
-"""The suite on each backend, and the draft's fixtures (``IDENTITY_VECTORS``, else beside the checkout)."""
+"""The suite on each backend, and the draft's fixtures."""
 
 from __future__ import annotations
 
-import json
 import os
-from functools import cache
-from pathlib import Path
 
 import pytest
 
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import BackendUnavailable, select
-
-_CHECKOUT = Path(__file__).parents[4]
-
-
-@cache
-def _read(name: str):
-    root = Path(os.environ.get("IDENTITY_VECTORS") or _CHECKOUT / "../shared/vectors")
-    return json.loads((root / "bbs-bls12-381-sha-256" / f"{name}.json").read_bytes())
+from tests.vectors.files import vector_json
 
 
 @pytest.fixture(params=["pyblst", "arkworks", "py_ecc"])
@@ -33,12 +23,4 @@ def suite(request):
 
 @pytest.fixture
 def vector():
-    def read(name: str):
-        try:
-            return _read(name)
-        except FileNotFoundError as fault:
-            if os.environ.get("CI"):
-                raise
-            pytest.skip(f"the vectors are absent: {fault.filename}")
-
-    return read
+    return lambda name: vector_json(f"bbs-bls12-381-sha-256/{name}.json")

@@ -269,7 +269,7 @@ def test_signing_is_deterministic_and_depends_on_everything(scene):
 
 
 class NoCurve:
-    """A suite on which nothing can be computed: whoever touches the curve fails the test."""
+    """A suite on which nothing can be computed: anyone who touches the curve fails the test."""
 
 
 def test_caps_come_before_any_curve_work():

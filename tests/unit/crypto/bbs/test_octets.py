@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from identity_core.crypto.bbs import octets
-from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bbs.suite import MAX_OCTETS, InitResult, ciphersuite
 from identity_core.crypto.bls12381 import keys
 
 
@@ -25,11 +25,34 @@ def test_generators_are_distinct_and_do_not_change_as_they_grow(suite):
     assert len({octets[start : start + 48] for start in range(0, len(octets), 48)}) == 31
 
 
+@pytest.mark.parametrize("suite", ["py_ecc"], indirect=True)
+def test_what_is_hashed_has_at_most_65536_octets(suite):
+    key = octets.octets_to_public_key(suite, keys.generate_key_pair(bytes(32)).public)
+    nothing = suite.curve.g1_identity()
+    init = InitResult(nothing, nothing, nothing, nothing, nothing, 7, bytes(240))
+    for what, hashed in (
+        ("header", lambda value: octets.calculate_domain(suite, key, 1, value)),
+        ("presentation header", lambda value: octets.calculate_challenge(init, {}, value)),
+        ("message", lambda value: octets.messages_to_scalars([b"", value])),
+    ):
+        hashed(bytes(MAX_OCTETS))
+        with pytest.raises(ValueError, match=f"^a {what} has at most 65536 octets"):
+            hashed(bytes(MAX_OCTETS + 1))
+
+
 def test_lengths_must_agree(suite):
-    with pytest.raises(ValueError, match="indexes"):
-        suite.combine(1, 1, [0, 1], [5])
+    for indexes, scalars in (([0, 1], [5]), ([0], [5, 6]), ([20], []), ([], [5])):
+        with pytest.raises(ValueError, match=r"zip\(\)"):
+            suite.combine(1, 1, indexes, scalars)
 
 
 def test_combining_leaves_zero_terms_out(suite):
     assert suite.curve.g1_is_identity(suite.combine(0, 0, [], []))
     assert suite.curve.g1_is_identity(suite.combine(0, 0, [0, 20], [0, 0]))
+
+
+@pytest.mark.parametrize("suite", ["pyblst"], indirect=True)
+def test_the_last_message_has_a_generator_too(suite):
+    assert suite.curve.g1_equal(suite.combine(0, 0, [255], [1]), suite.message_generators(256)[255])
+    with pytest.raises(ValueError, match="at most 256"):
+        suite.combine(0, 0, [256], [1])

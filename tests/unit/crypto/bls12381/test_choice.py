@@ -50,6 +50,17 @@ def test_one_that_is_not_installed_is_passed_over(fresh):
         select("pyblst")
 
 
+def test_the_state_says_whether_time_depends_on_scalars(fresh):
+    timings = {state.name: state.reason for state in available() if state.curve is not None}
+    expected = {
+        "pyblst": "works, constant-time multiplication",
+        "arkworks": "works, not constant-time",
+        "py_ecc": "works, not constant-time",
+    }
+    assert timings == {name: expected[name] for name in timings}
+    assert timings
+
+
 def test_an_unknown_name(fresh):
     with pytest.raises(BackendUnavailable, match="unknown; the backends are pyblst, arkworks, py_ecc"):
         select("openssl")
@@ -76,45 +87,99 @@ def test_a_preference_that_cannot_be_met_changes_nothing(fresh):
     assert choice._preferred == []
 
 
+def original(curve):
+    return super(type(curve), curve)
+
+
 def cut_off_msm(self, points, scalars, /):
     shorter = min(len(points), len(scalars))
-    return super(type(self), self).g1_msm(points[:shorter], scalars[:shorter])
+    return original(self).g1_msm(points[:shorter], scalars[:shorter])
 
 
 def takes_infinity(self, octets, /):
     try:
-        return super(type(self), self).octets_to_g1(octets)
+        return original(self).octets_to_g1(octets)
     except InvalidPoint:
         return self.g1_identity()
+
+
+def takes_infinity_in_g2(self, octets, /):
+    try:
+        return original(self).octets_to_g2(octets)
+    except InvalidPoint:
+        return self.g2_mul(self.g2_generator(), 0)
+
+
+class Bases:
+    """Fixed bases that leave out what ``also`` adds."""
+
+    def __init__(self, bases):
+        self.bases = bases
+
+    def msm(self, scalars, indexes=None, *, also=()):
+        return self.bases.msm(scalars, indexes)
+
+
+def forgetful_bases(self, points, /, *, window=None):
+    return Bases(original(self).fixed_bases(points, window=window))
+
+
+def other_bases(self, points, /, *, window=None):
+    return original(self).fixed_bases([*reversed(points)], window=window)
 
 
 def panics(self, pairs, /):
     raise RuntimeError("panic")
 
 
+# What is broken, and the question of the self-test that finds it.
 BREAKAGES = {
-    "every pairing is one": {"pairing_product_is_one": lambda self, pairs, /: True},
-    "no pairing is one": {"pairing_product_is_one": lambda self, pairs, /: False},
-    "pairing panics": {"pairing_product_is_one": panics},
-    "sums of products are cut off": {"g1_msm": cut_off_msm},
-    "refuses no encoding": {"octets_to_g1": takes_infinity},
-    "negation does nothing": {"g1_neg": lambda self, a, /: a},
-    "everything is equal": {"g1_equal": lambda self, a, b, /: True},
-    "everything is the identity": {"g1_is_identity": lambda self, a, /: True},
-    "hashes to the generator": {"hash_to_g1": lambda self, message, dst, /: self.g1_generator()},
-    "multiplication is missing": {"g1_mul": None},
-    "multiplication in G2 does nothing": {"g2_mul": lambda self, a, k, /: a},
+    "another generator": ("generator of G1", {"g1_generator": lambda self: self.g1_identity()}),
+    "another generator of G2": (
+        "generator of G2",
+        {"g2_generator": lambda self: original(self).g2_mul(original(self).g2_generator(), 2)},
+    ),
+    "addition does nothing": ("doubling in G1", {"g1_add": lambda self, a, b, /: a}),
+    "negation does nothing": ("negation in G1", {"g1_neg": lambda self, a, /: a}),
+    "another identity": ("identity of G1", {"g1_identity": lambda self: self.g1_generator()}),
+    "everything is the identity": ("test for the identity of G1", {"g1_is_identity": lambda self, a, /: True}),
+    "nothing is the identity": ("test for the identity of G1", {"g1_is_identity": lambda self, a, /: False}),
+    "everything is equal": ("equality in G1", {"g1_equal": lambda self, a, b, /: True}),
+    "everything is the identity of G2": ("test for the identity of G2", {"g2_is_identity": lambda self, a, /: True}),
+    "multiplication in G2 does nothing": ("multiplication in G2", {"g2_mul": lambda self, a, k, /: a}),
+    "hashes to the generator": (
+        "hashing to G1",
+        {"hash_to_g1": lambda self, message, dst, /: self.g1_generator()},
+    ),
+    "multiplication does nothing": ("multiplication in G1", {"g1_mul": lambda self, a, k, /: a}),
+    "multiplication is missing": ("'NoneType' object is not callable", {"g1_mul": None}),
+    "sums of products are the generator": (
+        "sum of products in G1",
+        {"g1_msm": lambda self, points, scalars, /: self.g1_generator()},
+    ),
+    "sums of products are cut off": ("a sum of products of unequal lengths", {"g1_msm": cut_off_msm}),
+    "other fixed bases": ("fixed bases", {"fixed_bases": other_bases}),
+    "fixed bases alone": ("chosen fixed bases", {"fixed_bases": forgetful_bases}),
+    "refuses no encoding": ("a point outside the subgroup", {"octets_to_g1": takes_infinity}),
+    "refuses no encoding in G2": ("a point the identity", {"octets_to_g2": takes_infinity_in_g2}),
+    "no pairing is one": ("pairing product of one", {"pairing_product_is_one": lambda self, pairs, /: False}),
+    "every pairing is one": (
+        "pairing product of another value",
+        {"pairing_product_is_one": lambda self, pairs, /: True},
+    ),
+    "pairing panics": ("panic", {"pairing_product_is_one": panics}),
 }
 
 
-@pytest.mark.parametrize("methods", BREAKAGES.values(), ids=BREAKAGES)
-def test_a_broken_backend_is_never_taken(fresh, methods, caplog):
+@pytest.mark.parametrize(("question", "methods"), BREAKAGES.values(), ids=BREAKAGES)
+def test_a_broken_backend_is_never_taken(fresh, question, methods, caplog):
     fresh["pyblst"] = broken(methods)
     assert not isinstance(select(), fresh["pyblst"])
     # And not available()[0]: that tries py_ecc as well, which takes a second.
     state = choice._states["pyblst"]
     assert (state.name, state.curve) == ("pyblst", None)
     assert state.reason.startswith("failed its self-test")
+    assert state.reason.endswith(f": {question})")
     assert "pyblst failed its self-test" in caplog.text
     with pytest.raises(BackendUnavailable):
         select("pyblst")

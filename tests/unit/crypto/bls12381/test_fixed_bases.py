@@ -44,11 +44,11 @@ def test_no_terms_at_all(curve: Curve):
     assert curve.g1_equal(bases.msm([], [], also=[(curve.g1_generator(), 1)]), curve.g1_generator())
 
 
-@pytest.mark.parametrize("index", [-1, 2])
+@pytest.mark.parametrize("index", [-1, 2, 3])
 def test_an_index_that_is_none(curve: Curve, index: int):
     bases = curve.fixed_bases(multiples(curve, 2), window=1)
     bases.msm([1, 1])
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=f"no fixed point number {index}"):
         bases.msm([1], [index])
 
 
@@ -56,6 +56,14 @@ def test_an_index_that_is_none(curve: Curve, index: int):
 def test_a_window_that_is_none(curve: Curve, window: int):
     with pytest.raises(ValueError, match="window"):
         curve.fixed_bases([], window=window)
+
+
+@pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
+@pytest.mark.parametrize(("window", "rows"), [(1, 255), (2, 128), (3, 85), (5, 51), (8, 32)])
+def test_a_table_has_a_row_for_each_digit_of_255_bits(curve: Curve, window: int, rows: int):
+    bases = WindowedBases(curve, TableShelf(), multiples(curve, 2), window)
+    bases.msm([1], [0])
+    assert bases.table_points == rows << window
 
 
 @pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
@@ -83,9 +91,17 @@ def test_digit_table(curve: Curve, radix: int):
         assert curve.g1_equal(table.sum(digits), curve.g1_msm(points[: len(digits)], digits))
 
 
-@pytest.mark.parametrize("digits", [[4], [-1], [0, 9], [0, 0, 0]])
-def test_digits_that_are_none(curve: Curve, digits: list[int]):
-    with pytest.raises(ValueError, match="digit"):
+@pytest.mark.parametrize(
+    ("digits", "reason"),
+    [
+        ([4], "not in 0 to 3$"),
+        ([-1], "not in 0 to 3$"),
+        ([0, 9], "not in 0 to 3$"),
+        ([0, 0, 0], "3 digits for 2 points"),
+    ],
+)
+def test_digits_that_are_none(curve: Curve, digits: list[int], reason: str):
+    with pytest.raises(ValueError, match=reason):
         DigitTable(curve, multiples(curve, 2), 4).sum(digits)
 
 

@@ -66,3 +66,9 @@ def test_a_secret_of_another_length(length):
 def test_a_public_key_that_is_none(curve, octets):
     with pytest.raises(InvalidBlsKey):
         check_public_key(octets)
+
+
+@pytest.mark.parametrize("octets", [b"", G2_GENERATOR[:-1], G2_GENERATOR + b"\x00"])
+def test_a_public_key_of_another_length(octets: bytes):
+    with pytest.raises(InvalidBlsKey, match="a public key has 96 octets"):
+        check_public_key(octets)

@@ -1,4 +1,4 @@
-"""Proofs of possession in a log: where they stand, who asks for them, and that whoever holds the log key cannot do without.
+"""Proofs of possession in a log: where they stand, who asks for them, and that the holder of the log key cannot do without.
 
 ``before_possession.jsonl`` was written by the release before there were such proofs: a DID with two BBS keys.
 """
@@ -15,10 +15,11 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.conformance.controller import BIRTH, Controller, Life
-from identity_core.domain import evidence, history
-from identity_core.domain.change import AddVerificationMethod, Create, NewKey, NewService, Recover, Rotate, Update
-from identity_core.domain.history import DidState, LogInvalid
-from identity_core.domain.log import verify
+from identity_core.domain.dids import evidence
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewKey, NewService, Recover, Rotate, Update
+from identity_core.domain.dids.log import verify
+from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
 from identity_core.ports.did_method import UnsignedEntry
 from tests.attack.log_forger import LOG_KEY, METHOD, new_life, parsed, reminted, resealed, sealed

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.conformance.controller import Controller, WalletSigner
-from identity_core.domain.log import LogInvalid, entry, webvh
-from identity_core.domain.log.witness import Witnesses, read_witnesses
+from identity_core.domain.dids.log import LogInvalid, entry, webvh
+from identity_core.domain.dids.log.witness import Witnesses, read_witnesses
+from identity_core.errors import InvalidDid
 
 KEY, NEXT, WITNESS = WalletSigner("key"), WalletSigner("next"), WalletSigner("witness")
 X25519 = Controller("x").key("X25519KeyAgreementKey2020").public
@@ -121,11 +122,84 @@ def test_every_proof_of_an_entry_must_be_good() -> None:
         verify(first(signers=(KEY, WITNESS)))
 
 
+def test_an_entry_without_proofs_is_refused() -> None:
+    one = first()
+    for proofs in ([], {}, None, "", one["proof"][0], [one["proof"]], [*one["proof"], 1]):
+        for entries in ([one | {"proof": proofs}], [one, following(one) | {"proof": proofs}]):
+            with pytest.raises(LogInvalid, match="The entry has no proof") as refused:
+                verify(*entries)
+            assert refused.value.details == {"line": len(entries)}
+    with pytest.raises(LogInvalid, match="The entry has no proof"):
+        verify(first(signers=()))
+
+
+@pytest.mark.parametrize(("other", "reason"), [(X25519, "not of type Ed25519"), ("z6Mk", "no multikey")])
+def test_an_update_key_that_does_not_sign_is_an_ed25519_key_too(other: str, reason: str) -> None:
+    with pytest.raises(LogInvalid, match=reason):
+        verify(first(updateKeys=[KEY.multikey, other]))
+    one = first()
+    two = following(one, updateKeys=[KEY.multikey, other])
+    with pytest.raises(LogInvalid, match=reason):
+        verify(one, two, following(two))
+
+
+def test_the_signed_hash_of_an_entry_covers_its_predecessor() -> None:
+    one = first()
+    verify(one, following(one))
+    for hash_ in ("Qm" + "a" * 44, entry.multihash(b"another entry")):
+        with pytest.raises(LogInvalid, match="does not fit its content and predecessor"):
+            verify(one, following(one | {"versionId": f"1-{hash_}"}))
+
+
+@pytest.mark.parametrize(
+    "text", ["did:web:{scid}:example.com", "did:webvh:{scid}x:example.com", "did:webvh:{scid}:com"]
+)
+def test_method_scid_and_host_each_count(text: str) -> None:
+    scid = "Qm" + "a" * 44
+    assert str(webvh.parse_did(f"did:webvh:{scid}:example.com")) == f"did:webvh:{scid}:example.com"
+    with pytest.raises(InvalidDid) as refused:
+        webvh.parse_did(text.format(scid=scid))
+    assert refused.value.details == {"did": text.format(scid=scid)}
+
+
+def test_a_line_has_at_most_256_kib_and_a_ttl_is_at_most_2_to_31() -> None:
+    for ttl in (0, 2**31):
+        line = json.dumps(first(ttl=ttl)).encode()
+        full = line + b" " * (256 * 1024 - len(line))
+        assert len(webvh.verify_entries([full], now=None, witness_file=None)) == 1
+        with pytest.raises(LogInvalid, match="too large"):
+            webvh.verify_entries([full + b" "], now=None, witness_file=None)
+
+
+@pytest.mark.parametrize("member", ["type", "cryptosuite", "proofPurpose"])
+@pytest.mark.parametrize("other", ["", "A", "~", None, 5])
+def test_a_proof_of_another_kind_is_refused_though_its_signature_is_good(member: str, other: object) -> None:
+    one = first()
+    body = {name: value for name, value in one.items() if name != "proof"}
+    config = entry.proof_config(KEY.multikey, body["versionTime"]) | {member: other}
+    value = entry.proof_value(KEY._pair.sign(entry.proof_input(config, body)))
+    with pytest.raises(LogInvalid, match="another type, cryptosuite or purpose"):
+        verify(body | {"proof": [config | {"proofValue": value}]})
+
+
+@pytest.mark.parametrize("member", ["parameters", "state"])
+@pytest.mark.parametrize("other", [None, [], "x", 1])
+def test_parameters_and_state_are_objects_each(member: str, other: object) -> None:
+    with pytest.raises(LogInvalid, match="Parameters and state are objects"):
+        verify(first() | {member: other})
+
+
+def test_an_unknown_parameter_is_named_in_64_characters() -> None:
+    with pytest.raises(LogInvalid) as refused:
+        verify(first(**{"x" * 65: 1}))
+    assert str(refused.value) == f"The parameter '{'x' * 64}' is unknown."
+
+
 @pytest.mark.parametrize(
     "parameters",
     [
         {"updateKeys": "z"}, {"updateKeys": [1]}, {"updateKeys": ["z6Mk"]}, {"updateKeys": [KEY.multikey] * 2}, {"updateKeys": []},
-        {"watchers": [1]}, {"portable": 1}, {"deactivated": "x"}, {"ttl": True}, {"ttl": 2**31 + 1}, {"ttl": 1.5},
+        {"watchers": [1]}, {"portable": 1}, {"deactivated": "x"}, {"ttl": True}, {"ttl": -1}, {"ttl": 2**31 + 1}, {"ttl": 1.5},
         {"method": "did:webvh:1.1"}, {"method": None}, {"scid": None}, {"unknown": 1},
         {"witness": []}, {"witness": {"threshold": 1}}, {"witness": {"threshold": 1, "witnesses": []}},
         {"witness": {"threshold": True, "witnesses": [{"id": WITNESS.multikey}]}},

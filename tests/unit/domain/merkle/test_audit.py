@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from identity_core.domain.merkle.audit import Audit, LogFault
-from identity_core.domain.merkle.checkpoint import Checkpoint
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.tiles import Tile
-from identity_core.domain.merkle.tree import Frontier, complete_root
+from identity_core.domain.ledger.audit import Audit, LogFault
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.domain.ledger.tiles import Tile
+from identity_core.domain.ledger.tree import Frontier, LogLeaf, complete_root
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 TICK = timedelta(microseconds=1)

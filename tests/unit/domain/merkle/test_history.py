@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 from identity_core.conformance.controller import Life
-from identity_core.domain.change import Deactivate
-from identity_core.domain.merkle.checkpoint import Checkpoint, SignedCheckpoint
-from identity_core.domain.merkle.history import LoggedHistory, Recorded, read_transaction, verify_history
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.proofs import verify_inclusion
-from identity_core.domain.merkle.refusals import Malformed, Refuted
-from identity_core.domain.merkle.tree import Frontier, leaf_hash, node_hash
+from identity_core.domain.dids.changes import Deactivate
+from identity_core.domain.ledger.history import LoggedHistory, Recorded, read_transaction, verify_history
+from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint
+from identity_core.domain.ledger.proofs import verify_inclusion
+from identity_core.domain.ledger.tree import Frontier, LogLeaf, Malformed, Refuted, leaf_hash, node_hash
 from tests.attack.log_forger import new_life
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)

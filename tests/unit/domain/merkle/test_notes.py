@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from identity_core.crypto import ed25519
-from identity_core.domain.merkle.checkpoint import (
+from identity_core.domain.ledger.note import (
+    WITNESS,
     Checkpoint,
+    Note,
+    VerifierKey,
+    base64_decode,
     cosignature_line,
     cosignature_message,
     open_checkpoint,
     sign_checkpoint,
 )
-from identity_core.domain.merkle.leaf import LogLeaf, read_head
-from identity_core.domain.merkle.note import WITNESS, Note, VerifierKey, base64_decode
-from identity_core.domain.merkle.proof_text import TlogProof
-from identity_core.domain.merkle.refusals import Malformed, Refuted
+from identity_core.domain.ledger.proofs import TlogProof
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, read_head
 
 # C2SP signed-note, "Example".
 EXAMPLE_KEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"
@@ -101,17 +103,36 @@ def test_cosignatures_count_for_known_witnesses_only() -> None:
         open_checkpoint(cosigned(), LOG_KEY, double, cosignatures=2)
 
 
-def test_a_wrong_cosignature_refutes_the_note() -> None:
-    signature = WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, NOW))
-    for line in (
-        cosignature_line(WITNESS_KEY, NOW + 1, signature),
-        cosignature_line(WITNESS_KEY, 0, WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, 0))),
-        cosignature_line(WITNESS_KEY, 2**63, WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, 2**63))),
-        cosignature_line(WITNESS_KEY, 2**62, WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, 2**62))),
-        WITNESS_KEY.line(WITNESS_PAIR.sign(CHECKPOINT.text.encode())),
-    ):
-        with pytest.raises(Refuted):
-            open_checkpoint(signed() + line.encode(), LOG_KEY, [WITNESS_KEY])
+def test_the_key_of_the_log_is_no_witness() -> None:
+    assert open_checkpoint(signed(), LOG_KEY, [LOG_KEY]).cosigned == {}
+    with pytest.raises(Refuted, match="0 of the witnesses"):
+        open_checkpoint(signed(), LOG_KEY, [LOG_KEY], cosignatures=1)
+
+
+def cosignature(seconds: int, *, shown: int | None = None) -> str:
+    signature = WITNESS_PAIR.sign(cosignature_message(CHECKPOINT.text, seconds))
+    return cosignature_line(WITNESS_KEY, seconds if shown is None else shown, signature)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (cosignature(NOW, shown=NOW + 1), "is wrong"),
+        (cosignature(0), "another form"),
+        (cosignature(2**63), "another form"),
+        (cosignature(2**63 - 1), "no time"),
+        (WITNESS_KEY.line(WITNESS_PAIR.sign(CHECKPOINT.text.encode())), "another form"),
+        (WITNESS_KEY.line(NOW.to_bytes(8, "big") + bytes(65)), "another form"),
+    ],
+)
+def test_a_wrong_cosignature_refutes_the_note(line: str, reason: str) -> None:
+    with pytest.raises(Refuted, match=reason):
+        open_checkpoint(signed() + line.encode(), LOG_KEY, [WITNESS_KEY])
+
+
+def test_a_cosignature_may_be_as_old_as_posix_time() -> None:
+    opened = open_checkpoint(signed() + cosignature(1).encode(), LOG_KEY, [WITNESS_KEY])
+    assert opened.cosigned == {WITNESS_KEY.name: datetime.fromtimestamp(1, UTC)}
 
 
 @pytest.mark.parametrize(
@@ -132,6 +153,38 @@ def test_what_is_no_verifier_key(text: str) -> None:
         VerifierKey.parse(text)
 
 
+@pytest.mark.parametrize("public", [b"", bytes(31), bytes(33), b"\x01" + bytes(31), bytes(32)])
+def test_a_weak_key_is_no_verifier_key(public: bytes) -> None:
+    with pytest.raises(Malformed, match="not an Ed25519 public key"):
+        VerifierKey("id.example/log", public)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("", 1), ("a b", 1), ("a+b", 1), ("a\x00b", 1), ("a", 0), ("a", 2), ("a", 5)]
+)
+def test_what_a_verifier_key_may_be_called_and_of_which_kind(name: str, kind: int) -> None:
+    with pytest.raises(Malformed, match="the name of a key"):
+        VerifierKey(name, LOG.public, kind)
+
+
+def test_kinds_are_those_of_signed_note_and_a_plus_in_base64_is_no_separator() -> None:
+    keys = [
+        VerifierKey("a", ed25519.generate(bytes([seed] * 32)).public, kind) for seed in range(64) for kind in (1, 4)
+    ]
+    assert any(str(key).count("+") > 2 for key in keys)
+    for key in keys:
+        assert VerifierKey.parse(str(key)) == key
+    assert [base64_decode(str(key).split("+", 2)[2])[0] for key in (LOG_KEY, WITNESS_KEY)] == [0x01, 0x04]
+
+
+def test_a_note_has_at_most_64_kib() -> None:
+    octets = b"x\n" + signed()
+    full = b"x" * (64 * 1024 - len(octets)) + octets
+    assert len(Note.parse(full).signatures) == 1
+    with pytest.raises(Malformed, match="too large"):
+        Note.parse(b"x" + full)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -144,6 +197,8 @@ def test_what_is_no_verifier_key(text: str) -> None:
         lambda octets: octets + "\u2014 name AAAA\n".encode(),
         lambda octets: octets + "\u2014 name AAAAAAAB=\n".encode(),
         lambda octets: octets + "\u2014 na+me AAAAAAAB\n".encode(),
+        lambda octets: octets + "\u2014 name AAAAAAAB more\n".encode(),
+        lambda octets: octets + "\u2014 AAAAAAAB\n".encode(),
         lambda octets: b"x" * 70_000 + octets,
         lambda octets: octets.partition(b"\n\n")[2],
     ],
@@ -163,9 +218,11 @@ def test_what_is_no_checkpoint(text: str) -> None:
 
 def test_base64_has_one_form() -> None:
     assert base64_decode("AAE=") == b"\0\1"
-    for text in ("AAF=", "AAE", "AA E=", "AAE=\n", "é"):
-        with pytest.raises(Malformed):
+    for text in ("AAE", "AA E=", "AAE=\n", "é"):
+        with pytest.raises(Malformed, match="not base64"):
             base64_decode(text)
+    with pytest.raises(Malformed, match="bits left over"):
+        base64_decode("AAF=")
 
 
 # Proofs as text

@@ -15,12 +15,17 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.merkle.checkpoint import cosignature_line, cosignature_message, open_checkpoint
-from identity_core.domain.merkle.note import WITNESS, Note, VerifierKey
-from identity_core.domain.merkle.proofs import inclusion_spans, span_hash, verify_inclusion
-from identity_core.domain.merkle.refusals import Refuted
-from identity_core.domain.merkle.tiles import node_from
-from identity_core.domain.merkle.tree import Frontier, leaf_hash
+from identity_core.domain.ledger.note import (
+    WITNESS,
+    Note,
+    VerifierKey,
+    cosignature_line,
+    cosignature_message,
+    open_checkpoint,
+)
+from identity_core.domain.ledger.proofs import inclusion_spans, span_hash, verify_inclusion
+from identity_core.domain.ledger.tiles import node_from
+from identity_core.domain.ledger.tree import Frontier, Refuted, leaf_hash
 from tests.transparency import LogKey, some_leaves, tiles_over
 
 KEY = LogKey(bytes(range(32)))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from identity_core.domain.merkle.proofs import (
+from identity_core.domain.ledger.proofs import (
     Span,
     consistency_spans,
     inclusion_spans,
@@ -21,8 +21,7 @@ from identity_core.domain.merkle.proofs import (
     verify_consistency,
     verify_inclusion,
 )
-from identity_core.domain.merkle.refusals import Malformed, Refuted
-from identity_core.domain.merkle.tiles import (
+from identity_core.domain.ledger.tiles import (
     TILE_BYTES,
     WIDTH,
     Tile,
@@ -36,7 +35,15 @@ from identity_core.domain.merkle.tiles import (
     tiles_of,
     unbundled,
 )
-from identity_core.domain.merkle.tree import EMPTY_ROOT, Frontier, complete_root, leaf_hash, node_hash
+from identity_core.domain.ledger.tree import (
+    EMPTY_ROOT,
+    Frontier,
+    Malformed,
+    Refuted,
+    complete_root,
+    leaf_hash,
+    node_hash,
+)
 
 # The leaves and roots of the reference implementation's tests (certificate-transparency, merkle_tree_test), which RFC
 # 6962 implementations share.

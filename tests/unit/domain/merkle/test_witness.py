@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.domain.merkle.checkpoint import Checkpoint, sign_checkpoint
-from identity_core.domain.merkle.note import VerifierKey
-from identity_core.domain.merkle.proofs import consistency_spans, span_hash
-from identity_core.domain.merkle.refusals import Malformed
-from identity_core.domain.merkle.tiles import node_from
-from identity_core.domain.merkle.tree import Frontier, leaf_hash
-from identity_core.domain.merkle.witness import Inconsistent, NotSigned, Stale, Submission, UnknownLog, accept
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
+from identity_core.domain.ledger.proofs import consistency_spans, span_hash
+from identity_core.domain.ledger.tiles import node_from
+from identity_core.domain.ledger.tree import Frontier, Malformed, leaf_hash
+from identity_core.domain.ledger.witness import Inconsistent, NotSigned, Stale, Submission, UnknownLog, accept
 from tests.transparency import ORIGIN, LogKey, some_leaves, tiles_over
 
 LEAVES = some_leaves(300)
@@ -52,7 +50,7 @@ def test_a_fork_is_refused_whoever_signed_it() -> None:
 
 def test_a_rollback_is_refused() -> None:
     latest = {ORIGIN: checkpoint(100)}
-    for old, new in ((50, 60), (0, 60), (99, 200), (0, 200)):
+    for old, new in ((50, 60), (0, 60), (99, 200), (0, 200), (101, 200)):
         with pytest.raises(Stale) as refused:
             accept(submitted(old, new), LOGS, latest)
         assert refused.value.size == 100

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.errors import PluginUnavailable
-from identity_core.use_cases.anchoring import anchor_proof
-from identity_core.use_cases.anchoring.anchor_proof import ProofAnchoring
-from identity_core.use_cases.anchoring.wakeup import Wakeup
+from identity_core.use_cases.anchoring import request as anchor_proof
+from identity_core.use_cases.anchoring.request import ProofAnchoring, Wakeup
 from tests.anchoring import PENDING, Anchorage, tell
 
 CONFIRMED = Anchor(AnchorStatus.CONFIRMED, "aa", 1, None)

@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.anchor_proof import AnchorPath, proof_commitment
+from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import StoredProof
 from identity_core.errors import LedgerUnavailable
+from identity_core.ports.anchoring import LeaseLost
 from identity_core.ports.ledger import AnchorTransaction
-from identity_core.ports.outbox import LeaseLost
-from identity_core.ports.proofs import StoredProof
 from identity_core.use_cases.anchoring import recheck
-from identity_core.use_cases.anchoring.worker import IDLE_SECONDS, RECHECK_SECONDS
 from tests.anchoring import AT_ONCE, Anchorage, tell
 from tests.unit.use_cases.anchoring.timeline import kinds
 
@@ -62,7 +61,7 @@ async def anchored_root(rooms: Anchorage, proof: StoredProof) -> bytes:
 
 async def rechecked(rooms: Anchorage) -> None:
     """The next round asks again about what is final."""
-    rooms.clock.move(seconds=RECHECK_SECONDS + 1)
+    rooms.clock.move(seconds=6)
     await rooms.worker.round()
 
 
@@ -99,7 +98,7 @@ def test_a_revocation_that_vanishes_is_told_again_when_it_is_back(
             (None, 3),
             (7, None),
         ]
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
 
     tell(anchorage, story)
 
@@ -268,7 +267,7 @@ def test_nothing_is_revoked_of_a_batch_that_failed(anchorage: Anchorage) -> None
             lambda reading: reading.execute("SELECT state FROM anchor_leaves").fetchall()
         )
         assert [tuple(row) for row in states] == [("batched",)]
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
 
     tell(anchorage, story)
 
@@ -296,7 +295,7 @@ def test_only_who_holds_the_lease_takes_back(anchorage: Anchorage) -> None:
         before = [await rooms.anchor(proof) for proof in (gone, kept)]
         rival = rooms.rival()
         rooms.ledger.reorg(4)
-        rooms.clock.move(seconds=RECHECK_SECONDS + 1)
+        rooms.clock.move(seconds=6)
         assert await rival.outbox.hold(rooms.clock.now())
         with pytest.raises(LeaseLost):
             await rooms.worker.round()

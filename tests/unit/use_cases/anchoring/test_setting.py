@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from identity_ledger_memory import MemoryLedger
 
-from identity_core.bootstrap.anchoring import anchor_worker
+from identity_core.bootstrap.beside import anchor_worker
 from identity_core.settings import StartError, load
 from identity_core.store import Store
 from tests.rooms import MovableClock

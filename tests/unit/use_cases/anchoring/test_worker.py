@@ -1,4 +1,4 @@
-"""Every row of the table of states (research/ledger.md §5.2), on a chain that does what the test says."""
+"""Every row of the table of states (openapi/DECISIONS.md §4.10), on a chain that does what the test says."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 from identity_ledger_memory import MemoryLedger
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.anchor_proof import AnchorPath, checkpoint_commitment, proof_commitment
-from identity_core.domain.merkle.refusals import Refuted
+from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, proof_commitment
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.ledger.tree import Refuted
 from identity_core.errors import LedgerUnavailable
+from identity_core.ports.anchoring import LeaseLost, Sealing
 from identity_core.ports.ledger import AnchorTransaction
-from identity_core.ports.outbox import LeaseLost, Sealing
-from identity_core.use_cases.anchoring.worker import BUSY_SECONDS, IDLE_SECONDS
 from tests.anchoring import AT_ONCE, CHECKPOINT, PENDING, Anchorage, ScriptedChain, tell
 from tests.rooms import MovableClock
 from tests.transparency import open_ledger
@@ -30,7 +29,7 @@ def test_pending_to_confirmed(anchorage: Anchorage) -> None:
     async def story(rooms: Anchorage) -> None:
         chain = rooms.ledger
         proofs = await rooms.queue(5)
-        assert await rooms.worker.round() == BUSY_SECONDS
+        assert await rooms.worker.round() == 0.2
         root = chain.submissions[0]
         sent = chain.sent["anchor", root]
         assert await rooms.anchor(proofs[0]) == Anchor(S.PENDING, sent.hash, None, None)
@@ -38,7 +37,7 @@ def test_pending_to_confirmed(anchorage: Anchorage) -> None:
         await rooms.worker.round()
         assert await rooms.anchor(proofs[0]) == Anchor(S.PENDING, sent.hash, 1, None)
         chain.mine()
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
         for proof in proofs:
             assert await rooms.anchor(proof) == Anchor(S.CONFIRMED, sent.hash, 1, None)
         assert chain.submissions == [root]
@@ -132,7 +131,7 @@ def test_pending_to_failed_and_again(anchorage: Anchorage) -> None:
         assert failed.tx_hash == rooms.ledger.sent["anchor", rooms.ledger.submissions[0]].hash
         assert await kinds(rooms) == ["anchor.failed"] * 2
         await rooms.take_back(taken_back)
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
         assert await rooms.store.outbox.retry(rooms.clock.now()) == 1
         assert await rooms.anchor(kept) == PENDING
         assert (await rooms.anchor(taken_back)).status is S.FAILED
@@ -197,7 +196,7 @@ def test_to_revoked_by_a_transaction_of_the_leaf(anchorage: Anchorage, blocks: i
         assert (await rooms.anchor(kept)).status is S.CONFIRMED
         leaf = proof_commitment(revoked.proof, revoked.salt)
         assert [digest for kind, digest in rooms.ledger.sent if kind == "revocation"] == [leaf]
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
         assert await kinds(rooms) == ["anchor.confirmed", "anchor.confirmed", "anchor.revoked"]
 
     tell(anchorage, story)
@@ -213,7 +212,7 @@ def test_a_batch_that_fails_ends_its_revocations(anchorage: Anchorage) -> None:
             await rooms.worker.round()
             await rooms.worker.round()
         assert await rooms.statuses([proof]) == {"failed"}
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
 
     tell(anchorage, story)
 
@@ -273,7 +272,7 @@ def test_before_anchoring_existed(anchorage: Anchorage) -> None:
     async def story(rooms: Anchorage) -> None:
         old = Anchor(S.PRE_PHASE7, None, None, None)
         proofs = await rooms.queue(3, anchor=old)
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
         await rooms.take_back(proofs[2])
         assert await rooms.anchor(proofs[2]) == old
         assert await rooms.store.outbox.backfill(rooms.clock.now(), 1) == 1
@@ -292,7 +291,7 @@ def test_before_anchoring_existed(anchorage: Anchorage) -> None:
 def test_a_ledger_that_anchors_itself(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         proofs = await rooms.queue(3)
-        assert await rooms.worker.round() == IDLE_SECONDS
+        assert await rooms.worker.round() == 1.0
         receipts = [await rooms.anchor(proof) for proof in proofs]
         assert {receipt.status for receipt in receipts} == {S.CONFIRMED}
         assert len({receipt.tx_hash for receipt in receipts}) == 1
@@ -308,7 +307,7 @@ def test_a_ledger_that_anchors_itself(tmp_path: Path) -> None:
 def test_batches_are_full_or_old(tmp_path: Path) -> None:
     async def story(rooms: Anchorage) -> None:
         await rooms.queue(30)
-        assert 0 < await rooms.worker.round() <= BUSY_SECONDS
+        assert 0 < await rooms.worker.round() <= 0.2
         assert rooms.ledger.submissions == []
         await rooms.queue(250)
         await rooms.worker.round()
@@ -342,7 +341,7 @@ def test_one_worker_at_a_time(anchorage: Anchorage) -> None:
         first, second = rooms.worker, rooms.rival()
         [proof] = await rooms.queue()
         assert await first.outbox.hold(rooms.clock.now())
-        assert await second.round() == BUSY_SECONDS
+        assert await second.round() == 0.2
         assert rooms.ledger.submissions == []
         rooms.clock.move(seconds=20)
         await second.round()
@@ -388,7 +387,7 @@ def test_what_is_of_another_ledger_is_left_alone(tmp_path: Path) -> None:
         await rooms.worker.round()
         rooms.ledger = MemoryLedger(MovableClock())
         other = rooms.new_worker()
-        assert await other.round() == IDLE_SECONDS
+        assert await other.round() == 1.0
         assert await rooms.statuses([proof]) == {"pending"}
 
     tell(Anchorage(tmp_path), story)

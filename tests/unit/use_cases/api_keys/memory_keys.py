@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, VersionConflict
 
 

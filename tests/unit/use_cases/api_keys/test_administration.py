@@ -6,17 +6,21 @@ from datetime import timedelta
 
 import pytest
 
-from identity_core.domain.caller import Caller
-from identity_core.domain.key_text import digest_of, is_minted
+from identity_core.domain.callers import Caller, digest_of, is_minted
 from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
-from identity_core.use_cases.api_keys.change_stored import ChangeStored
-from identity_core.use_cases.api_keys.create import CreateApiKey, NewApiKey, say_which
-from identity_core.use_cases.api_keys.get import GetApiKey
-from identity_core.use_cases.api_keys.list import ListApiKeys
-from identity_core.use_cases.api_keys.revoke import RevokeApiKey
-from identity_core.use_cases.api_keys.rotate import RotateApiKey
-from identity_core.use_cases.api_keys.update import KeyChanges, UpdateApiKey
+from identity_core.use_cases.api_keys.manage import (
+    ChangeStored,
+    CreateApiKey,
+    GetApiKey,
+    KeyChanges,
+    ListApiKeys,
+    NewApiKey,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+    say_which,
+)
 from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
 
 WANTED = NewApiKey(

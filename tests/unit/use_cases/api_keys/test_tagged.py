@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from identity_core.conformance.key_store import WritableKeyStoreConformance, key, run
-from identity_core.domain.caller import ApiKey
+from identity_core.domain.callers import ApiKey
 from identity_core.errors import PluginUnavailable
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import UNFINISHED, KeyStoreWatch, TaggedKeys
@@ -124,20 +124,16 @@ def test_a_key_that_is_gone_is_missed(keys: TaggedKeys) -> None:
     run(scenario())
 
 
-def test_keys_of_before_are_adopted_once_and_accepted_when_an_operator_says_so(keys: TaggedKeys, store: Store) -> None:
+def test_what_lies_there_is_a_key_when_an_operator_says_so(keys: TaggedKeys, store: Store) -> None:
     async def scenario() -> None:
-        await keys.store.create(key("old"))
-        await keys.adopt(store.audit)
-        assert await keys.get("key_old") == key("old")
+        await keys.create(key("gone"))
+        keys.store.by_id.clear()  # type: ignore[attr-defined]
         await keys.store.create(key("foreign"))
-        await keys.adopt(store.audit)
         assert await keys.get("key_foreign") is None
-        await store.api_key_tags.adopt([key("foreign")], instead=False)
-        assert await keys.get("key_foreign") is None, "where there are tags, nothing is adopted"
         await keys.accept(store.audit)
         assert await keys.get("key_foreign") == key("foreign")
-        lines = [row.operation for _, row in await store.audit.read(after=0, limit=10)]
-        assert lines == ["adoptApiKeys", "acceptApiKeys"]
+        assert await keys.faults() == []
+        assert [row.operation for _, row in await store.audit.read(after=0, limit=10)] == ["acceptApiKeys"]
 
     run(scenario())
 

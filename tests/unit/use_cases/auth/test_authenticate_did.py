@@ -14,14 +14,13 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.crypto import ed25519
-from identity_core.domain import challenge, keys
-from identity_core.domain.challenge import Challenge, SignedHeader
-from identity_core.domain.challenge_mac import ChallengeKey, Saying
-from identity_core.domain.change import AddVerificationMethod, NewKey
-from identity_core.domain.did import Did
+from identity_core.domain.dids import challenge, keys
+from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
+from identity_core.domain.dids.changes import AddVerificationMethod, NewKey
+from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, DidNotFound
-from identity_core.use_cases.dids.create import Created, RequestedKey
-from tests.rooms import Rooms
+from identity_core.use_cases.dids.create import Created
+from tests.rooms import Rooms, own_key, update_of
 
 BODY = challenge.hash_body({"operation": "addKey"})
 OTHER_BODY = challenge.hash_body({"operation": "removeKey"})
@@ -58,7 +57,7 @@ def verifications(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 async def with_keys(rooms: Rooms, number: int) -> tuple[Did, list[keys.KeyPair]]:
     """A DID with this many authentication keys, and they in the document's order."""
     pairs = [keys.generate("Ed25519", os.urandom) for _ in range(number)]
-    wishes = tuple(RequestedKey("Ed25519", ("authentication",), pair.public) for pair in pairs)
+    wishes = tuple(own_key("Ed25519", "authentication", pair.public) for pair in pairs)
     created: Created = await rooms.new_did(recovery_key=False, public_keys=wishes)
     return created.version.state.did, pairs
 
@@ -86,6 +85,41 @@ def test_a_bad_attempt_costs_a_bounded_number_of_verifications(
         with pytest.raises(AuthFailed):
             await tried(rooms, did, bytes(64))
         assert number <= len(verifications) <= MOST
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("number", [1, 7, 19])
+def test_the_newest_challenge_is_tried_first_and_within_the_bound(
+    tmp_path: Path, verifications: list[bytes], number: int
+) -> None:
+    """Also one that is spent by now, which is no longer among those that are open."""
+
+    async def scenario(rooms: Rooms) -> None:
+        did, pairs = await with_keys(rooms, number)
+        for purpose, body_hash in KINDS:
+            await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
+            mine = await rooms.challenge(did, purpose=purpose, body_hash=body_hash)
+            verifications.clear()
+            await tried(rooms, did, signed_by(pairs[-1], mine.text))
+            assert verifications.count(mine.text.encode()) == number
+            assert len(verifications) == number or (purpose, body_hash) != ("update", BODY)
+        verifications.clear()
+        with pytest.raises(AuthFailed):
+            await tried(rooms, did, bytes(64))
+        assert len(verifications) <= MOST
+
+    run(tmp_path, scenario)
+
+
+def test_another_process_finds_what_this_one_handed_out(tmp_path: Path) -> None:
+    async def scenario(rooms: Rooms) -> None:
+        did, (pair,) = await with_keys(rooms, 1)
+        for purpose, body_hash in KINDS:
+            mine = [await rooms.challenge(did, purpose=purpose, body_hash=body_hash) for _ in range(4)]
+            rooms.challenges.offered.clear()
+            for one in mine:
+                await tried(rooms, did, signed_by(pair, one.text))
 
     run(tmp_path, scenario)
 
@@ -156,7 +190,7 @@ def test_asking_stores_nothing(tmp_path: Path) -> None:
 
 
 def test_one_after_the_other_any_number_that_say_the_same(tmp_path: Path) -> None:
-    """Whoever spends what he has gets another one, as often as he likes within one lifetime."""
+    """A caller who spends a challenge gets another one, as often as wanted within one lifetime."""
 
     async def scenario(rooms: Rooms) -> None:
         did, (pair,) = await with_keys(rooms, 1)
@@ -245,9 +279,9 @@ def test_keys_that_came_later_do_not_raise_the_cost(tmp_path: Path, verification
         for _ in range(18):
             new = keys.generate("Ed25519", os.urandom)
             authorization = await rooms.signed(did, first.secret, "update", body={"key": new.public})
-            occasion = rooms.occasion(did, authorization)
+            context = rooms.context(did, authorization)
             added = NewKey(new.type, new.public, ("authentication",))
-            await rooms.update(did, (AddVerificationMethod(added),), authorization, occasion, if_match=None)
+            await rooms.update(did, update_of(AddVerificationMethod(added)), authorization, context, if_match=None)
         verifications.clear()
         with pytest.raises(AuthFailed):
             await tried(rooms, did, bytes(64))

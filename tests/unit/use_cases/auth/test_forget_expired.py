@@ -1,4 +1,4 @@
-"""What has expired goes, although nobody asks for anything; a clock that is set back makes no challenge fresh."""
+"""What has expired goes, although no one asks for anything; a clock that is set back makes no challenge fresh."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import hashlib
 from datetime import timedelta
 from pathlib import Path
 
+from identity_core.ports.activity import VerifierChallenge
+from identity_core.ports.api_keys import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow
-from identity_core.ports.usage import KEPT, Charge
-from identity_core.ports.verifications import VerifierChallenge
 from identity_core.store import Store
-from identity_core.use_cases.auth.forget_expired import ForgetExpired
+from identity_core.use_cases.auth.challenge import ForgetExpired
 from tests.rooms import START, MovableClock
 
 

@@ -21,23 +21,29 @@ from typing import Any
 import identity_custodian_sealed
 import pytest
 
-from identity_core.domain import token
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.change import Authorization
-from identity_core.domain.did import Did
-from identity_core.domain.keys import generate
+from identity_core.codec.structs import UNSET
+from identity_core.domain import tokens as token
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids.changes import Authorization
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
-from identity_core.use_cases.auth.authenticate_bearer import AuthenticateBearer
-from identity_core.use_cases.auth.issue_token import IssuedToken, IssueToken, TokenWish
-from identity_core.use_cases.auth.token_keys import TokenKeys
-from identity_core.use_cases.dids.recover import Recovery
-from identity_core.use_cases.dids.rotate_key import Rotation
-from identity_core.use_cases.dids.writer import RequestContext
-from tests.rooms import ORIGIN, START, Rooms, secret_of
+from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssuedToken, IssueToken, TokenKeys
+from identity_core.use_cases.record import Record
+from identity_core.wire import DeactivateDidRequest, IssueTokenRequest
+from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
 
-MINE = TokenWish(None, None)
+MINE = IssueTokenRequest()
+
+
+def wish_for(scopes: frozenset[str] | None, subject: Did | None) -> IssueTokenRequest:
+    scope = UNSET if scopes is None else " ".join(sorted(scopes))
+    return IssueTokenRequest(scope=scope, subject=UNSET if subject is None else str(subject))
+
+
 NOBODY = Did.parse("did:ids:QmPvhbZpVZBeJcTVUcMJgfSDgxs8ymKZJzSYhkXmiNUNhS")
 
 
@@ -61,7 +67,9 @@ class Desk:
         self.asked: list[str] = []
         self.foreign: Caller | None = None
         self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock, lambda digest: f"of {digest[:4]}")
-        self.issue = IssueToken(rooms.reader, custodian, keys, rooms.store.audit, rooms.clock, os.urandom, ORIGIN, 600)
+        self.issue = IssueToken(
+            rooms.reader, custodian, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600
+        )
         self.bearer = AuthenticateBearer(rooms.reader, self.api_keys, keys, rooms.clock, self.plugins, ORIGIN)
 
     def plugins(self, text: str, now: object) -> Caller | None:
@@ -79,10 +87,10 @@ class Desk:
         self.known.forget(key.digest)
         return key
 
-    async def of_key(self, key: ApiKey, wish: TokenWish = MINE) -> IssuedToken:
+    async def of_key(self, key: ApiKey, wish: IssueTokenRequest = MINE) -> IssuedToken:
         return await self.issue(wish, RequestContext("issueToken", Caller(api_key=key), "r-1"))
 
-    async def of_did(self, did: Did, secret: str, wish: TokenWish = MINE) -> IssuedToken:
+    async def of_did(self, did: Did, secret: str, wish: IssueTokenRequest = MINE) -> IssuedToken:
         signed = await self.rooms.signed(did, secret, "token")
         return await self.issue(wish, RequestContext("issueToken", Caller(did=did, authorization=signed), "r-1"))
 
@@ -145,7 +153,7 @@ async def test_a_did_gets_a_token_and_is_its_subject(desk: Desk) -> None:
 @on_desk
 async def test_a_token_may_be_narrower_than_its_did(desk: Desk) -> None:
     created = await desk.rooms.new_did()
-    wish = TokenWish(frozenset({"zkp:prove"}), None)
+    wish = wish_for(frozenset({"zkp:prove"}), None)
     issued = await desk.of_did(created.version.state.did, secret_of(created), wish)
     caller = await desk.bearer(issued.text)
     caller.require_scope("zkp:prove")
@@ -156,7 +164,7 @@ async def test_a_token_may_be_narrower_than_its_did(desk: Desk) -> None:
 @on_desk
 async def test_a_did_gets_no_token_of_another(desk: Desk) -> None:
     one, two = await desk.rooms.new_did(), await desk.rooms.new_did()
-    wish = TokenWish(None, two.version.state.did)
+    wish = wish_for(None, two.version.state.did)
     with pytest.raises(Forbidden):
         await desk.of_did(one.version.state.did, secret_of(one), wish)
 
@@ -179,7 +187,7 @@ async def test_a_key_gives_what_it_has_and_no_more(desk: Desk) -> None:
     key = desk.operator(scopes=frozenset({"dids:list", "dids:create", "odd one"}))
     whole = await desk.of_key(key)
     assert claims_of(whole.text)["scope"] == "dids:create dids:list"
-    some = await desk.bearer((await desk.of_key(key, TokenWish(frozenset({"dids:list"}), None))).text)
+    some = await desk.bearer((await desk.of_key(key, wish_for(frozenset({"dids:list"}), None))).text)
     assert some.api_key is not None
     assert some.api_key.scopes == {"dids:list"}
     some.require_key("dids:list")
@@ -187,12 +195,12 @@ async def test_a_key_gives_what_it_has_and_no_more(desk: Desk) -> None:
         some.require_key("dids:create")
     for scopes in ({"keys:admin"}, {"dids:list", "keys:admin"}):
         with pytest.raises(Forbidden):
-            await desk.of_key(key, TokenWish(frozenset(scopes), None))
+            await desk.of_key(key, wish_for(frozenset(scopes), None))
 
 
 @on_desk
 async def test_an_admin_key_may_give_a_token_that_is_no_admin(desk: Desk) -> None:
-    issued = await desk.of_key(desk.operator(), TokenWish(frozenset({"dids:list"}), None))
+    issued = await desk.of_key(desk.operator(), wish_for(frozenset({"dids:list"}), None))
     caller = await desk.bearer(issued.text)
     with pytest.raises(Forbidden):
         caller.require_admin()
@@ -207,7 +215,7 @@ async def test_more_scopes_than_a_token_can_carry_must_be_chosen_from(desk: Desk
     with pytest.raises(InvalidRequest):
         await desk.of_key(key)
     some = frozenset(sorted(key.scopes or ())[:3])
-    await desk.bearer((await desk.of_key(key, TokenWish(some, None))).text)
+    await desk.bearer((await desk.of_key(key, wish_for(some, None))).text)
 
 
 @on_desk
@@ -229,7 +237,7 @@ async def test_an_operator_acts_for_a_did_of_its_allowlist(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     did = created.version.state.did
     key = desk.operator(scopes=frozenset({"dids:operate", "zkp:prove"}), allowed_targets=frozenset({str(did)}))
-    issued = await desk.of_key(key, TokenWish(frozenset({"zkp:prove"}), did))
+    issued = await desk.of_key(key, wish_for(frozenset({"zkp:prove"}), did))
     claims = claims_of(issued.text)
     assert (claims["sub"], claims["act"], claims["client_id"]) == (str(did), {"sub": "key:olu"}, "key:olu")
     caller = await desk.bearer(issued.text)
@@ -250,7 +258,7 @@ async def test_an_operator_acts_for_a_did_of_its_allowlist(desk: Desk) -> None:
 async def test_an_operator_acts_for_nobody_else(desk: Desk) -> None:
     created, other = await desk.rooms.new_did(), await desk.rooms.new_did()
     did = created.version.state.did
-    wish = TokenWish(None, did)
+    wish = wish_for(None, did)
     listed = frozenset({str(other.version.state.did)})
     for key in (
         desk.operator("a", scopes=frozenset({"dids:list"})),
@@ -260,14 +268,14 @@ async def test_an_operator_acts_for_nobody_else(desk: Desk) -> None:
         with pytest.raises(Forbidden):
             await desk.of_key(key, wish)
     with pytest.raises(DidNotFound):
-        await desk.of_key(desk.operator(), TokenWish(None, NOBODY))
+        await desk.of_key(desk.operator(), wish_for(None, NOBODY))
 
 
 @on_desk
 async def test_a_change_of_the_allowlist_ends_the_tokens_for_who_is_off_it(desk: Desk) -> None:
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
-    issued = await desk.of_key(key, TokenWish(None, did))
+    issued = await desk.of_key(key, wish_for(None, did))
     desk.put(dataclasses.replace(key, allowed_targets=frozenset()))
     await refused(desk, issued.text)
     desk.put(dataclasses.replace(key, scopes=frozenset({"zkp:prove"})))
@@ -280,7 +288,7 @@ async def test_a_change_of_the_allowlist_ends_the_tokens_for_who_is_off_it(desk:
 async def test_tokens_end_with_their_key(desk: Desk) -> None:
     did = (await desk.rooms.new_did()).version.state.did
     key = desk.operator()
-    tokens = [await desk.of_key(key), await desk.of_key(key, TokenWish(None, did))]
+    tokens = [await desk.of_key(key), await desk.of_key(key, wish_for(None, did))]
     desk.put(dataclasses.replace(key, revoked_at=desk.rooms.clock.now() + timedelta(seconds=30)))
     for issued in tokens:
         await desk.bearer(issued.text)
@@ -293,15 +301,19 @@ async def test_tokens_end_with_their_key(desk: Desk) -> None:
 async def test_tokens_end_with_their_did(desk: Desk) -> None:
     created = await desk.rooms.new_did()
     did, secret = created.version.state.did, secret_of(created)
-    tokens = [await desk.of_did(did, secret), await desk.of_key(desk.operator(), TokenWish(None, did))]
+    tokens = [await desk.of_did(did, secret), await desk.of_key(desk.operator(), wish_for(None, did))]
     signed = await desk.rooms.signed(did, secret, "deactivate")
     await desk.rooms.deactivate(
-        did, confirm=True, authorization=signed, occasion=desk.rooms.occasion(did, signed), if_match=None
+        did,
+        DeactivateDidRequest(confirm=True),
+        authorization=signed,
+        context=desk.rooms.context(did, signed),
+        if_match=None,
     )
     for issued in tokens:
         await refused(desk, issued.text)
     with pytest.raises(DidDeactivated):
-        await desk.of_key(desk.operator(), TokenWish(None, did))
+        await desk.of_key(desk.operator(), wish_for(None, did))
 
 
 @on_desk
@@ -312,9 +324,7 @@ async def test_a_recovery_ends_what_a_thief_has_fetched(desk: Desk) -> None:
     stolen = await desk.of_did(did, secret_of(created))
     pair = generate("Ed25519", os.urandom)
     signed = await rooms.signed(did, secret_of(created, "recovery"), "recover", scheme="RecoveryKey")
-    await rooms.recover(
-        did, Recovery("Ed25519VerificationKey2020", pair.public, True), signed, rooms.occasion(did, signed)
-    )
+    await rooms.recover(did, recovery_of(pair.public, revoke_all=True), signed, rooms.context(did, signed))
     await refused(desk, stolen.text)
     assert (await desk.bearer((await desk.of_did(did, pair.secret)).text)).subject == did
 
@@ -432,8 +442,8 @@ async def test_a_did_token_names_a_key_that_may_sign_in_now(desk: Desk) -> None:
     issued = await desk.of_did(did, secret)
     signed = await rooms.signed(did, secret, "rotate")
     grace = rooms.clock.now() + timedelta(seconds=60)
-    rotation = Rotation(f"{did}#{created.keys[0].public}", "Ed25519", (), grace)
-    await rooms.rotate(did, rotation, signed, rooms.occasion(did, signed), if_match=None)
+    rotation = rotation_of(f"{did}#{created.keys[0].public}", grace)
+    await rooms.rotate(did, rotation, signed, rooms.context(did, signed), if_match=None)
     await desk.bearer(issued.text)
     rooms.clock.move(seconds=60)
     await refused(desk, issued.text)

@@ -6,33 +6,42 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from identity_core.domain.autonomy import AutonomyTable
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.custody import KeyNotHeld
-from identity_core.domain.did import Did
-from identity_core.domain.keys import KeyPair
-from identity_core.use_cases.credentials.access import CredentialAccess
-from identity_core.use_cases.credentials.create_schema import CreateCredentialSchema
-from identity_core.use_cases.credentials.get import GetCredential
-from identity_core.use_cases.credentials.get_status_list import GetStatusList
-from identity_core.use_cases.credentials.import_signed import ImportCredential
-from identity_core.use_cases.credentials.intake import CredentialIntake, NewCredential
-from identity_core.use_cases.credentials.issue import IssueCredential
-from identity_core.use_cases.credentials.journal import CredentialJournal
-from identity_core.use_cases.credentials.list import ListCredentials
-from identity_core.use_cases.credentials.seal import CredentialSeal
-from identity_core.use_cases.credentials.sealed_credentials import SealedCredentials, ShownCredential
-from identity_core.use_cases.credentials.set_status import SetCredentialStatus
-from identity_core.use_cases.credentials.signatures import SignatureChecks
+from identity_core.codec.structs import UNSET, convert
+from identity_core.codec.times import printed_exactly
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import KeyPair
+from identity_core.ports.custodian import KeyNotHeld
+from identity_core.use_cases.credentials.issue import (
+    CredentialIntake,
+    ImportCredential,
+    IssueCredential,
+    SignatureChecks,
+)
+from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
+from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
+from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
+from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dids.create import RequestedKey
-from identity_core.use_cases.dids.writer import LogSigner, RequestContext
-from identity_core.use_cases.proofs.issuer_keys import IssuerKeys
+from identity_core.use_cases.dids.commit import LogSigner
+from identity_core.use_cases.proofs.check import IssuerKeys
+from identity_core.use_cases.record import Record
+from identity_core.wire import (
+    AdditionalKey,
+    CreateCredentialSchemaRequest,
+    CredentialAttribute,
+    ImportCredentialRequest,
+    IssueCredentialRequest,
+)
 from tests.credentials import ATTRIBUTES, VALUES, sign_messages
 from tests.rooms import START, OneKey, Rooms
 
@@ -58,7 +67,7 @@ def key_caller(*, targets: frozenset[str] | None = None, scopes: frozenset[str] 
     return Caller(api_key=ApiKey("k", "k", "ab" * 32, scopes, targets, None, None, START, fingerprint="0f1e2d3c4b5a"))
 
 
-def occasion(caller: Caller, operation: str = "test") -> RequestContext:
+def context(caller: Caller, operation: str = "test") -> RequestContext:
     return RequestContext(operation, caller, "r-1")
 
 
@@ -74,22 +83,22 @@ class Office:
     def __post_init__(self) -> None:
         store, clock = self.rooms.store, self.rooms.clock
         self.credentials, self.schemas = store.credentials, store.credential_schemas
-        self.journal = CredentialJournal(store.audit, store.timeline)
+        self.record = Record(store.activity)
         self.vault = SealedCredentials(self.credentials, self.schemas, CredentialSeal(b"k" * 32, os.urandom))
         access = CredentialAccess(self.credentials, store.delegations, AutonomyTable(), clock)
         check = SignatureChecks()
         intake = CredentialIntake(
-            self.rooms.reader, self.schemas, self.credentials, self.vault.seal, check, self.journal, clock, os.urandom
+            self.rooms.reader, self.schemas, self.credentials, self.vault.seal, check, self.record, clock, os.urandom
         )
         custodian: Any = self.rooms.custodian
         self.create_schema = CreateCredentialSchema(
-            self.schemas, self.journal, clock, os.urandom, "https://id.example/api/v1/dids/"
+            self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
         self.issue = IssueCredential(intake, custodian)
         self.import_signed = ImportCredential(intake)
-        self.get = GetCredential(access, self.vault, self.journal, clock)
-        self.list = ListCredentials(self.credentials, self.journal, clock)
-        self.set_status = SetCredentialStatus(access, self.credentials, self.journal, clock)
+        self.get = GetCredential(access, self.vault, self.record, clock)
+        self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)
+        self.set_status = SetCredentialStatus(access, self.credentials, self.record, clock)
         signer = LogSigner(custodian, "log", custodian.pair.public)
         self.status_list = GetStatusList(self.credentials, signer, BASE)
         issuer_keys = IssuerKeys(self.rooms.reader)
@@ -102,33 +111,38 @@ class Office:
         signer = LogSigner(rooms.custodian, "log", rooms.custodian.pair.public)  # type: ignore[arg-type]
         object.__setattr__(rooms.writer, "signer", signer)
         object.__setattr__(rooms.create, "custodian", rooms.custodian)
-        wish = RequestedKey("Bls12381G2Key2020", ("assertionMethod",))
-        ivo = await rooms.new_did(additional=(wish,), store_secrets=True)
+        wish = AdditionalKey(type="Bls12381G2Key2020", purpose=("assertionMethod",))
+        ivo = await rooms.new_did(additional_keys=(wish,), store_secrets=True)
         hana = await rooms.new_did()
         key_id = next(key.key_id for key in ivo.keys if key.purpose == "assertionMethod")
         office = cls(rooms, ivo.version.state.did, hana.version.state.did, key_id)
-        await office.create_schema(SCHEMA, ATTRIBUTES, occasion(key_caller()))
+        await office.schema(SCHEMA, ATTRIBUTES, context(key_caller()))
         return office
 
     def as_(self, did: Did) -> Caller:
         """The DID itself, by a token."""
         return Caller(subject=did)
 
-    def new(self, **changed: Any) -> NewCredential:
+    def new(self, **changed: Any) -> IssueCredentialRequest:
         """What Ivo says of Hana."""
-        parts: dict[str, Any] = {
-            "issuer": self.ivo,
-            "holder": self.hana,
-            "schema_id": SCHEMA,
-            "attributes": VALUES,
-            "valid_from": None,
-            "valid_until": None,
-            "verification_method": None,
-        }
-        return NewCredential(**(parts | changed))
+        parts: dict[str, Any] = {"issuer": self.ivo, "holder": self.hana} | changed
+        texts = {f"{name}_did": str(parts.pop(name)) for name in ("issuer", "holder")}
+        for name, value in parts.items():
+            parts[name] = printed_exactly(value) if isinstance(value, datetime) else value
+        return IssueCredentialRequest(**({"schema_id": SCHEMA, "attributes": VALUES} | texts | parts))
+
+    def import_of(self, signature: str, **changed: Any) -> ImportCredentialRequest:
+        """The same with a signature from elsewhere."""
+        return ImportCredentialRequest(**structs.asdict(self.new(**changed)), signature=signature)
+
+    def schema(self, schema_id: str | None, attributes: Any, context: RequestContext) -> Any:
+        """createCredentialSchema."""
+        members = convert(list(attributes), tuple[CredentialAttribute, ...])
+        wish = CreateCredentialSchemaRequest(id=UNSET if schema_id is None else schema_id, attributes=members)
+        return self.create_schema(wish, context)
 
     async def issued(self, **changed: Any) -> ShownCredential:
-        return await self.issue(self.new(**changed), occasion(self.as_(self.ivo), "issueCredential"))
+        return await self.issue(self.new(**changed), context(self.as_(self.ivo), "issueCredential"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Strangers' checks of signatures go one at a time, rest between, and stand in nobody's way."""
+"""Strangers' checks of signatures go one at a time, rest between, and stand in no one's way."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from identity_core.errors import Overloaded
-from identity_core.use_cases.credentials import signatures
-from identity_core.use_cases.credentials.signatures import SignatureChecks
+from identity_core.use_cases.credentials import issue as signatures
+from identity_core.use_cases.credentials.issue import SignatureChecks
 
 
 class Slow:

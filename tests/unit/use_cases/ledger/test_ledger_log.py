@@ -14,11 +14,10 @@ from typing import Any
 import pytest
 from identity_ledger_memory import MemoryLedger
 
-from identity_core.domain.merkle.checkpoint import open_checkpoint
-from identity_core.domain.merkle.leaf import LogLeaf
-from identity_core.domain.merkle.proofs import verify_consistency, verify_inclusion
-from identity_core.domain.merkle.tiles import Tile, bundled, tiles_of, unbundled
-from identity_core.domain.merkle.tree import EMPTY_ROOT, Frontier, leaf_hash
+from identity_core.domain.ledger.note import open_checkpoint
+from identity_core.domain.ledger.proofs import verify_consistency, verify_inclusion
+from identity_core.domain.ledger.tiles import Tile, bundled, tiles_of, unbundled
+from identity_core.domain.ledger.tree import EMPTY_ROOT, Frontier, LogLeaf, leaf_hash
 from identity_core.errors import (
     BlockNotFound,
     LedgerUnavailable,
@@ -28,23 +27,26 @@ from identity_core.errors import (
     TransactionNotFound,
 )
 from identity_core.ports.ledger import LedgerEntry, LedgerHead
-from identity_core.use_cases.ledger.checkpoints import GetLedgerCheckpoint
-from identity_core.use_cases.ledger.entries import GetLedgerBlock, GetLedgerTransaction
-from identity_core.use_cases.ledger.get_tile import GetLedgerTile
-from identity_core.use_cases.ledger.project import LedgerFollower, ProjectLedger, leaf_of
-from identity_core.use_cases.ledger.prove import GetLedgerConsistencyProof, GetLedgerInclusionProof
-from tests.postgres_server import postgres_server
+from identity_core.use_cases.ledger.project import GetLedgerCheckpoint, LedgerFollower, ProjectLedger, leaf_of
+from identity_core.use_cases.ledger.read import (
+    GetLedgerBlock,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
 from tests.rooms import MovableClock
+from tests.stored import new_stored_database, postgres_server
 from tests.transparency import LoggedLedger, run
 
-__all__ = ["postgres_server"]
+__all__ = ["new_stored_database", "postgres_server"]
 
 ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(params=["sql", "memory", "postgresql"])
 def logged(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LoggedLedger]:
-    url = request.getfixturevalue("postgres_server").new_database() if request.param == "postgresql" else None
+    url = request.getfixturevalue("new_stored_database")() if request.param == "postgresql" else None
     made = LoggedLedger(tmp_path, url, ledger=MemoryLedger(MovableClock()) if request.param == "memory" else None)
     yield made
     run(made.close())
@@ -219,7 +221,7 @@ asyncio.run(main())
 def test_processes_that_follow_at_once_make_one_tree(
     tmp_path: Path, where: str, request: pytest.FixtureRequest
 ) -> None:
-    url = request.getfixturevalue("postgres_server").new_database() if where == "postgresql" else None
+    url = request.getfixturevalue("new_stored_database")() if where == "postgresql" else None
 
     async def scenario() -> None:
         logged = LoggedLedger(tmp_path, url)

@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.remembered import Remembered
+from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import StorageMismatch
 from identity_core.ports.repositories import AuditRow
-from identity_core.store.audit_end import StoredAuditEnd
+from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.ledger.check_storage import CheckStorage
-from identity_core.use_cases.ledger.watch_storage import WatchStorage
+from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage
 from tests.transparency import LoggedLedger, run
 
 

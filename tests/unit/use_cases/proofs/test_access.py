@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.caller import Caller
-from identity_core.domain.verification import CheckCode
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.verification import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
-from identity_core.ports.timeline import TimelineQuery
-from identity_core.use_cases.dids.writer import RequestContext
+from identity_core.ports.activity import TimelineQuery
 from tests.proving import Ledger
 from tests.verifying import OPERATOR, Verifying
 
@@ -121,9 +121,9 @@ def test_an_anchor_is_revoked_with_its_proof(tmp_path: Path) -> None:
         revoker = Revoker(gone)
         rooms.revoke = replace(rooms.revoke, anchors=revoker)
         made, plain = await rooms.made(anchor=True), await rooms.made()
-        occasion = RequestContext("revokeProof", rooms.caller(rooms.aki), "r-8")
-        assert (await rooms.revoke(made.id, None, 250, occasion)).anchor == gone
-        assert (await rooms.revoke(plain.id, None, 250, occasion)).anchor is None
+        context = RequestContext("revokeProof", rooms.caller(rooms.aki), "r-8")
+        assert (await rooms.revoke(made.id, None, 250, context)).anchor == gone
+        assert (await rooms.revoke(plain.id, None, 250, context)).anchor is None
         assert revoker.asked == [(made.id, 250)]
 
     tell(tmp_path, story, anchoring=Ledger(PENDING))

@@ -7,17 +7,18 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from identity_core.domain.caller import Caller
-from identity_core.domain.verification import CheckCode, ProofQuestion
-from identity_core.ports.proofs import StoredProof
-from tests.verifying import OPERATOR, Verifying
+from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.verification import CheckCode
+from identity_core.wire import CreateVerifierChallengeRequest
+from tests.verifying import OPERATOR, Verifying, asking
 
 SHOP = "https://shop.example"
 
 
 async def asked(rooms: Verifying, caller: Caller) -> tuple[str, StoredProof]:
     """A challenge of the caller's, and a proof that is bound to it."""
-    text, challenge = await rooms.challenges(SHOP, caller)
+    text, challenge = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), caller)
     assert (challenge.domain, challenge.expires_at - rooms.clock.now()) == (SHOP, timedelta(minutes=5))
     return text, await rooms.made(challenge=text, domain=SHOP)
 
@@ -38,7 +39,7 @@ def test_it_serves_one_success(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
-        question = ProofQuestion(challenge=text)
+        question = asking(challenge=text)
         # A failure spends nothing.
         assert not (await rooms.verify(made, replace(question, issuer="did:ids:x"), caller=vera)).verified
         first = await rooms.verify(made, question, caller=vera)
@@ -60,7 +61,7 @@ def test_of_many_at_once_one_holds(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
         verdicts = await asyncio.gather(
-            *(rooms.verify_stored(made, ProofQuestion(challenge=text), caller=vera) for _ in range(24))
+            *(rooms.verify_stored(made, asking(challenge=text), caller=vera) for _ in range(24))
         )
         assert [verdict.verified for verdict in verdicts].count(True) == 1
         assert {verdict.errors for verdict in verdicts} == {(), (CheckCode.CHALLENGE_SPENT,)}
@@ -73,14 +74,14 @@ def test_it_is_its_owners_alone(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
         for other in (rooms.caller(rooms.mallory), OPERATOR, None):
-            verdict = await rooms.verify(made, ProofQuestion(challenge=text), caller=other)
+            verdict = await rooms.verify(made, asking(challenge=text), caller=other)
             assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
         # Whether she signs or bears a token, Vera is Vera; an operator with a token for her is not.
         acting = Caller(subject=rooms.did(rooms.vera), operator=OPERATOR.api_key)
-        verdict = await rooms.verify(made, ProofQuestion(challenge=text), caller=acting)
+        verdict = await rooms.verify(made, asking(challenge=text), caller=acting)
         assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
         bearer = Caller(subject=rooms.did(rooms.vera))
-        assert (await rooms.verify(made, ProofQuestion(challenge=text), caller=bearer)).verified
+        assert (await rooms.verify(made, asking(challenge=text), caller=bearer)).verified
 
     tell(tmp_path, story)
 
@@ -88,13 +89,11 @@ def test_it_is_its_owners_alone(tmp_path: Path) -> None:
 def test_it_is_for_its_domain(tmp_path: Path) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
-        text, _ = await rooms.challenges(SHOP, vera)
+        text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         elsewhere = await rooms.made(challenge=text, domain="https://other.example")
-        verdict = await rooms.verify(elsewhere, ProofQuestion(challenge=text), caller=vera)
+        verdict = await rooms.verify(elsewhere, asking(challenge=text), caller=vera)
         assert verdict.errors == (CheckCode.DOMAIN_MISMATCH,)
-        verdict = await rooms.verify(
-            elsewhere, ProofQuestion(challenge=text, domain="https://other.example"), caller=vera
-        )
+        verdict = await rooms.verify(elsewhere, asking(challenge=text, domain="https://other.example"), caller=vera)
         assert verdict.errors == (CheckCode.DOMAIN_MISMATCH,)
         assert not (await rooms.store.verifier_challenges.find(text)).spent  # type: ignore[union-attr]
 
@@ -106,7 +105,7 @@ def test_it_expires(tmp_path: Path) -> None:
         vera = rooms.caller(rooms.vera)
         text, made = await asked(rooms, vera)
         rooms.clock.move(minutes=5)
-        verdict = await rooms.verify(made, ProofQuestion(challenge=text), caller=vera)
+        verdict = await rooms.verify(made, asking(challenge=text), caller=vera)
         assert verdict.errors == (CheckCode.CHALLENGE_UNKNOWN,)
 
     tell(tmp_path, story)

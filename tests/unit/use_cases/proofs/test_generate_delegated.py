@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from identity_core.codec import jcs
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.delegated_proof import DelegatedProof
-from identity_core.domain.delegation import Suspension
-from identity_core.domain.proof import ZkProof, capability_digest
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.delegations.delegation import Suspension
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import ZkProof, capability_digest
+from identity_core.domain.proofs.stored import DelegatedProof
 from identity_core.errors import (
     AutonomyTooLow,
     CredentialRevoked,
@@ -39,11 +39,11 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
-from identity_core.ports.invocations import RefusedInvocation
-from identity_core.ports.timeline import TimelineQuery
+from identity_core.ports.activity import TimelineQuery
+from identity_core.ports.proofs import RefusedInvocation
 from identity_core.store.invocations import LEASE
 from tests.proving import VALUES, Ledger, Proving, Workers, run
-from tests.rooms import ORIGIN, START, secret_of
+from tests.rooms import ORIGIN, START, rotation_of, secret_of
 
 UNPINNED = "zkp.prove.age.gte"
 
@@ -573,13 +573,12 @@ def test_who_may_ask(tmp_path: Path) -> None:
 
 def test_a_key_in_grace_signs_and_a_retired_one_does_not(tmp_path: Path) -> None:
     async def story(rooms: Proving) -> None:
-        from identity_core.use_cases.dids.rotate_key import Rotation
 
         did = rooms.did(rooms.hana)
         authorization = await rooms.signed(did, secret_of(rooms.hana), "rotate")
         old = next(key.key_id for key in rooms.hana.keys if key.purpose == "authentication")
-        wish = Rotation(old, "Ed25519", ("authentication",), rooms.clock.now() + timedelta(minutes=5), None)
-        await rooms.rotate(did, wish, authorization, rooms.occasion(did, authorization), if_match=None)
+        wish = rotation_of(old, rooms.clock.now() + timedelta(minutes=5), purpose=("authentication",))
+        await rooms.rotate(did, wish, authorization, rooms.context(did, authorization), if_match=None)
         await rooms.proven()
         rooms.clock.move(minutes=5)
         with pytest.raises(IbctInvalid):
@@ -608,7 +607,7 @@ def test_the_receipt_is_in_the_answer_and_in_its_repetition(tmp_path: Path, stat
         assert len(ledger.asked) == 1
         stored = await rooms.store.proofs.get(made.proof.proof_id)
         assert stored is not None
-        # The row is the outbox: pending until whoever anchors writes something else.
+        # The row is the outbox: pending until the worker writes something else.
         assert stored.anchor == anchored(AnchorStatus.PENDING)
 
     run(tmp_path, story, anchoring=ledger)

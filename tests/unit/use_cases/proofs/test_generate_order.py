@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.caller import Caller
-from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.delegation import Suspension
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.delegations.delegation import Suspension
 from identity_core.errors import (
     IbctReplayed,
     IdentityError,
@@ -22,8 +22,9 @@ from identity_core.errors import (
     PluginTimeout,
     PluginUnavailable,
 )
-from identity_core.ports.invocations import RefusedInvocation
-from identity_core.use_cases.credentials.seal import CredentialSeal
+from identity_core.ports.proofs import RefusedInvocation
+from identity_core.use_cases.credentials.sealed import CredentialSeal
+from identity_core.wire import DeactivateDidRequest
 from tests.proving import Proving, run
 
 Break = Callable[["Case"], None]
@@ -103,7 +104,11 @@ async def deactivate(rooms: Proving) -> None:
 
     authorization = await rooms.signed(did, secret_of(created), "deactivate")
     await rooms.deactivate(
-        did, confirm=True, authorization=authorization, occasion=rooms.occasion(did, authorization), if_match=None
+        did,
+        DeactivateDidRequest(confirm=True),
+        authorization=authorization,
+        context=rooms.context(did, authorization),
+        if_match=None,
     )
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from identity_core.domain.anchor import Anchor, AnchorStatus
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.credential_schema import CredentialSchema
-from identity_core.domain.verification import CheckCode, ProofQuestion, ProofVerification
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
+from identity_core.domain.proofs.verification import CheckCode, ProofVerification
 from identity_core.ports.credentials import RegisteredSchema
-from identity_core.ports.proofs import ProofRevocation, StoredProof
-from identity_core.ports.verifications import VerificationQuery
-from identity_core.use_cases.proofs.anonymous import CheckAnonymously
+from identity_core.use_cases.proofs.verify import CheckAnonymously
+from identity_core.wire import CreateVerifierChallengeRequest, ListVerificationHistoryQuery
 from tests.rooms import START
-from tests.verifying import OPERATOR, Verifying
+from tests.verifying import OPERATOR, Verifying, asking
 
 SHOP = "https://shop.example"
 NEVER = {"holder", "credentialValidity", "credentialStatus", "revocation"}
@@ -60,7 +60,7 @@ def scoped(*targets: str) -> Caller:
 def test_who_took_part_learns_that_the_credential_is_revoked(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
-        text, _ = await rooms.challenges(SHOP, vera)
+        text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         made = await rooms.made(challenge=text, domain=SHOP)
         part = [vera, rooms.caller(rooms.hana), rooms.caller(rooms.aki), OPERATOR, scoped(made.holder)]
         for caller in part:
@@ -80,7 +80,7 @@ def test_everybody_else_is_told_what_was_not_looked_at(tell: Any) -> None:
     """A stranger who knows the proof, and its id, sees no difference between a proof that stands and one that fell."""
 
     async def story(rooms: Verifying) -> None:
-        text, _ = await rooms.challenges(SHOP, rooms.caller(rooms.vera))
+        text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), rooms.caller(rooms.vera))
         made = await rooms.made(challenge=text, domain=SHOP)
         strangers = [rooms.caller(rooms.mallory), rooms.caller(rooms.ivo), scoped(str(rooms.did(rooms.mallory)))]
         before = [await both(rooms, made, caller) for caller in strangers]
@@ -112,13 +112,13 @@ def test_a_spent_challenge_still_tells_whose_it_was(tell: Any) -> None:
 
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
-        text, _ = await rooms.challenges(SHOP, vera)
-        unused, _ = await rooms.challenges(SHOP, vera)
+        text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
+        unused, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         made = await rooms.made(challenge=text, domain=SHOP)
-        assert (await rooms.verify(made, ProofQuestion(challenge=text), caller=vera)).verified
+        assert (await rooms.verify(made, asking(challenge=text), caller=vera)).verified
         rooms.clock.move(hours=20)
         for _ in range(20):
-            await rooms.challenges(SHOP, vera)
+            await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         assert await rooms.store.verifier_challenges.find(unused) is None
         await revoked(rooms)
         assert [verdict.errors for verdict in await both(rooms, made, vera)] == [REVOKED, REVOKED]
@@ -129,21 +129,21 @@ def test_a_spent_challenge_still_tells_whose_it_was(tell: Any) -> None:
 def test_after_its_expiry_a_proof_is_expired_and_no_more(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         vera = rooms.caller(rooms.vera)
-        text, _ = await rooms.challenges(SHOP, vera)
+        text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         made = await rooms.made(challenge=text, domain=SHOP)
         rooms.clock.time = made.expires_at - timedelta(microseconds=1)
         await revoked(rooms)
         assert (await rooms.verify_stored(made, caller=vera)).errors == REVOKED
         rooms.clock.time = made.expires_at
-        asked = ProofQuestion(issuer="did:ids:other", challenge="vc1_" + "B" * 43)
+        asked = asking(issuer="did:ids:other", challenge="vc1_" + "B" * 43)
         for caller in (vera, rooms.caller(rooms.hana), rooms.caller(rooms.mallory), OPERATOR):
             for verdict in (await rooms.verify_stored(made, caller=caller), await rooms.verify(made, caller=caller)):
                 assert verdict.errors == (CheckCode.PROOF_EXPIRED,)
                 assert verdict.warnings == ()
                 assert set(verdict.unchecked) >= NEVER
             assert (await rooms.verify_stored(made, asked, caller=caller)).errors == (CheckCode.PROOF_EXPIRED,)
-            answer = await rooms.stored(made.id, ProofQuestion(), rooms.occasion_of(caller))
-            assert answer[1] is None, "the anchor would tell"
+            answer = await rooms.stored(made.id, asking(), rooms.context_of(caller))
+            assert answer.anchor is None, "the anchor would tell"
 
     tell(story)
 
@@ -153,7 +153,7 @@ def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> No
 
     async def story(rooms: Verifying) -> None:
         vera, mallory = rooms.caller(rooms.vera), rooms.caller(rooms.mallory)
-        text, _ = await rooms.challenges(SHOP, vera)
+        text, _ = await rooms.challenges(CreateVerifierChallengeRequest(domain=SHOP), vera)
         made = await rooms.made(challenge=text, domain=SHOP)
         receipt = Anchor(AnchorStatus.PRE_PHASE7, None, None, None)
         anchored = replace(
@@ -167,7 +167,7 @@ def test_the_history_tells_no_verifier_what_the_verdict_did_not(tell: Any) -> No
             await rooms.verify_stored(anchored, caller=caller)
 
         async def anchors(caller: Caller) -> set[Anchor | None]:
-            return {row.anchor for row in await rooms.verified_before(VerificationQuery(None, None), caller)}
+            return {row.anchor for row in await rooms.verified_before(ListVerificationHistoryQuery(), caller)}
 
         assert await anchors(vera) == {receipt}
         assert await anchors(mallory) == {None}
@@ -220,7 +220,7 @@ def test_how_old_a_proof_may_be(tell: Any, age: int, seconds: int, good: bool) -
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
         rooms.clock.move(seconds=age)
-        asked = ProofQuestion(max_age=timedelta(seconds=seconds))
+        asked = asking(max_age=timedelta(seconds=seconds))
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
             assert verdict.verified is good
             assert verdict.errors == (() if good else (CheckCode.PROOF_TOO_OLD,))
@@ -232,7 +232,7 @@ def test_how_old_a_proof_may_be(tell: Any, age: int, seconds: int, good: bool) -
 def test_a_proof_of_the_future_is_not_young(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        asked = ProofQuestion(max_age=timedelta(seconds=0))
+        asked = asking(max_age=timedelta(seconds=0))
         rooms.clock.time = made.created_at - timedelta(seconds=60)
         assert (await rooms.verify(made, asked)).verified
         rooms.clock.time = made.created_at - timedelta(seconds=61)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from identity_core.use_cases.proofs.fair_queue import FairQueue
+from identity_core.use_cases.proofs.generate import FairQueue
 
 
 def test_others_go_in_between() -> None:

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.credential import CredentialStatus
-from identity_core.domain.verification import CheckCode, ProofQuestion, ProofVerification
+from identity_core.domain.credentials.credential import CredentialStatus
+from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
 from identity_core.errors import InvalidRequest, PluginUnavailable, ProofNotFound
-from identity_core.ports.timeline import TimelineQuery
-from identity_core.ports.verifications import VerificationQuery
-from identity_core.use_cases.proofs.no_prover import NoProver
-from tests.verifying import OPERATOR, Verifying
+from identity_core.ports.activity import TimelineQuery, VerificationQuery
+from identity_core.use_cases.proofs.check import NoProver
+from identity_core.wire import DeactivateDidRequest
+from tests.verifying import OPERATOR, Verifying, asking
 
 CHALLENGE = "a challenge of Vera's own"
 SHOP = "https://shop.example"
@@ -48,7 +48,7 @@ def wrongs(verdict: ProofVerification) -> dict[str, tuple[bool | None, Any]]:
 def test_a_good_proof_and_every_expectation(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
-        asked = ProofQuestion(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id, timedelta(minutes=5))
+        asked = asking(AGE, CHALLENGE, SHOP, made.issuer, made.schema_id, timedelta(minutes=5))
         never = ("holder", "credentialValidity", "credentialStatus", "revocation")
         for verdict, unchecked in (
             (await rooms.verify(made, asked), never),
@@ -68,8 +68,8 @@ def test_a_good_proof_and_every_expectation(tell: Any) -> None:
 def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        assert (await rooms.verify(made, ProofQuestion(challenge=made.nonce))).verified
-        assert wrongs(await rooms.verify(made, ProofQuestion(challenge=made.nonce + "x"))) == {
+        assert (await rooms.verify(made, asking(challenge=made.nonce))).verified
+        assert wrongs(await rooms.verify(made, asking(challenge=made.nonce + "x"))) == {
             "challenge": (False, CheckCode.CHALLENGE_MISMATCH)
         }
 
@@ -79,18 +79,18 @@ def test_the_nonce_of_the_ibct_is_the_challenge_of_who_gave_none(tell: Any) -> N
 @pytest.mark.parametrize(
     ("asked", "check", "code"),
     [
-        (ProofQuestion({**AGE, "value": 17}), "predicate", CheckCode.PREDICATE_MISMATCH),
-        (ProofQuestion({**AGE, "type": "gt"}), "predicate", CheckCode.PREDICATE_MISMATCH),
-        (ProofQuestion({**AGE, "attributeName": "income"}), "predicate", CheckCode.PREDICATE_MISMATCH),
-        (ProofQuestion({**AGE, "attributeName": "shoeSize"}), "predicate", CheckCode.PREDICATE_MISMATCH),
-        (ProofQuestion({**AGE, "value": "18"}), "predicate", CheckCode.PREDICATE_MISMATCH),
-        (ProofQuestion(challenge="another verifier's challenge"), "challenge", CheckCode.CHALLENGE_MISMATCH),
-        (ProofQuestion(domain="https://other.example"), "domain", CheckCode.DOMAIN_MISMATCH),
-        (ProofQuestion(issuer="did:ids:mallory"), "issuer", CheckCode.ISSUER_MISMATCH),
-        (ProofQuestion(schema_id="https://schemas.example/other"), "schema", CheckCode.SCHEMA_MISMATCH),
+        (asking({**AGE, "value": 17}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (asking({**AGE, "type": "gt"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (asking({**AGE, "attributeName": "income"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (asking({**AGE, "attributeName": "shoeSize"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (asking({**AGE, "value": "18"}), "predicate", CheckCode.PREDICATE_MISMATCH),
+        (asking(challenge="another verifier's challenge"), "challenge", CheckCode.CHALLENGE_MISMATCH),
+        (asking(domain="https://other.example"), "domain", CheckCode.DOMAIN_MISMATCH),
+        (asking(issuer="did:ids:mallory"), "issuer", CheckCode.ISSUER_MISMATCH),
+        (asking(schema_id="https://schemas.example/other"), "schema", CheckCode.SCHEMA_MISMATCH),
     ],
 )
-def test_what_the_verifier_did_not_ask_for(tell: Any, asked: ProofQuestion, check: str, code: CheckCode) -> None:
+def test_what_the_verifier_did_not_ask_for(tell: Any, asked: Expectation, check: str, code: CheckCode) -> None:
     async def story(rooms: Verifying) -> None:
         made = await rooms.made(challenge=CHALLENGE, domain=SHOP)
         for verdict in (await rooms.verify(made, asked), await rooms.verify_stored(made, asked)):
@@ -103,7 +103,7 @@ def test_what_the_verifier_did_not_ask_for(tell: Any, asked: ProofQuestion, chec
 def test_a_challenge_that_no_proof_can_be_bound_to_is_the_callers_mistake() -> None:
     for text in ("too short", "x" * 257, "é" * 129):
         with pytest.raises(InvalidRequest):
-            ProofQuestion(challenge=text)
+            asking(challenge=text)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,11 @@ def test_an_issuer_who_left_or_took_the_key_out(tell: Any) -> None:
         did = rooms.did(rooms.ivo)
         authorization = await rooms.signed(did, rooms.issuer_keys.secret, "deactivate")
         await rooms.deactivate(
-            did, confirm=True, authorization=authorization, occasion=rooms.occasion(did, authorization), if_match=None
+            did,
+            DeactivateDidRequest(confirm=True),
+            authorization=authorization,
+            context=rooms.context(did, authorization),
+            if_match=None,
         )
         verdict = await rooms.verify(made)
         assert wrongs(verdict) == {"issuerKey": (False, CheckCode.ISSUER_DEACTIVATED)}
@@ -245,7 +249,7 @@ def test_a_proof_under_another_issuers_name(tell: Any) -> None:
 
     async def story(rooms: Verifying) -> None:
         made = await rooms.made()
-        verdict = await rooms.verify(made, ProofQuestion(issuer=str(rooms.did(rooms.mallory))))
+        verdict = await rooms.verify(made, asking(issuer=str(rooms.did(rooms.mallory))))
         assert verdict.errors == (CheckCode.ISSUER_MISMATCH,)
 
     tell(story)
@@ -320,7 +324,7 @@ def test_what_is_left_behind(tell: Any) -> None:
         made = await rooms.made(domain=SHOP)
         await rooms.verify(made)
         assert not await rooms.store.verifications.list(VerificationQuery(None, None))
-        await rooms.verify(made, ProofQuestion(domain="https://other.example"), caller=rooms.caller(rooms.vera))
+        await rooms.verify(made, asking(domain="https://other.example"), caller=rooms.caller(rooms.vera))
         rooms.clock.move(seconds=1)
         await rooms.verify_stored(made, caller=OPERATOR)
         first, second = await rooms.store.verifications.list(VerificationQuery(None, None))

@@ -10,16 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.domain.caller import ApiKey, Caller
-from identity_core.domain.did import Did
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden
-from identity_core.ports.timeline import TimelineEntry, TimelineQuery
-from identity_core.ports.verifications import Verification, VerificationQuery
+from identity_core.ports.activity import TimelineEntry, Verification
 from identity_core.store import Store
-from identity_core.use_cases.audit.list import ListAuditLines
-from identity_core.use_cases.dashboard.timeline import GetDashboardTimeline
-from identity_core.use_cases.proofs.access import ProofAccess
-from identity_core.use_cases.verifications.list import GetVerificationStats, ListVerificationHistory
+from identity_core.use_cases.audit import ListAuditLines
+from identity_core.use_cases.dashboard import GetDashboardTimeline
+from identity_core.use_cases.proofs.stored import ProofAccess
+from identity_core.use_cases.verifications import GetVerificationStats, ListVerificationHistory
+from identity_core.wire import (
+    GetDashboardTimelineQuery,
+    GetVerificationStatsQuery,
+    ListAuditLinesQuery,
+    ListVerificationHistoryQuery,
+)
 from tests.rooms import MovableClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,7 +33,7 @@ KEY = ApiKey("k", "k", "a" * 64, None, None, None, None, START)
 ADMIN = Caller(api_key=KEY)
 ROW = Verification(START, True, f"did:{VERA}", VERA, None, HANA, "did:key:ivo", "age-1", "p-1", "age", "gte", ())
 BY_KEY = replace(ROW, at=START + timedelta(1), caller="key:k", verifier=None, fingerprint="a" * 12)
-ANY = VerificationQuery(None, None)
+ANY = ListVerificationHistoryQuery()
 
 
 def did(text: str) -> Caller:
@@ -45,18 +50,20 @@ def store(tmp_path: Path) -> Store:
     opened = Store.open(tmp_path)
 
     async def fill() -> None:
-        await opened.verifications.record(ROW)
-        await opened.verifications.record(BY_KEY)
-        await opened.timeline.record(TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI))
+        await opened.activity.write((ROW,))
+        await opened.activity.write((BY_KEY,))
+        await opened.activity.write((TimelineEntry(START, "proof.generated", "done", None, holder=HANA, agent=AKI),))
 
     asyncio.run(fill())
     return opened
 
 
-def seen(store: Store, caller: Caller, wish: VerificationQuery = ANY) -> Sequence[Verification]:
+def seen(store: Store, caller: Caller, wish: ListVerificationHistoryQuery = ANY) -> Sequence[Verification]:
     access = ProofAccess(store.proofs, store.verifier_challenges)
     rows = asyncio.run(ListVerificationHistory(store.verifications, store.proofs, access, MovableClock())(wish, caller))
-    counts = asyncio.run(GetVerificationStats(store.verifications)(wish, caller))
+    counts = asyncio.run(
+        GetVerificationStats(store.verifications)(GetVerificationStatsQuery(holder_did=wish.holder_did), caller)
+    )
     assert counts.total == len(rows)
     return [row.verification for row in rows]
 
@@ -74,13 +81,13 @@ def test_a_verifier_does_not_learn_the_holder(store: Store) -> None:
     assert seen(store, did(VERA)) == [replace(ROW, holder=None)]
     assert seen(store, scoped({"audit:read"}, {VERA})) == [replace(ROW, holder=None)]
     # Nor by guessing.
-    assert seen(store, did(VERA), replace(ANY, holder=HANA)) == []
-    assert seen(store, did(HANA), replace(ANY, holder=HANA)) == [BY_KEY, ROW]
+    assert seen(store, did(VERA), ListVerificationHistoryQuery(holder_did=HANA)) == []
+    assert seen(store, did(HANA), ListVerificationHistoryQuery(holder_did=HANA)) == [BY_KEY, ROW]
 
 
 def test_the_timeline(store: Store) -> None:
     def events(caller: Caller) -> int:
-        return len(asyncio.run(GetDashboardTimeline(store.timeline)(TimelineQuery(None), caller)))
+        return len(asyncio.run(GetDashboardTimeline(store.timeline)(GetDashboardTimelineQuery(), caller)))
 
     assert [events(did(who)) for who in (HANA, AKI, VERA, MALLORY)] == [1, 1, 0, 0]
     assert [events(caller) for caller in (ADMIN, scoped({"audit:read"}, {AKI}), scoped({"audit:read"}, set()))] == [
@@ -96,13 +103,13 @@ def test_a_key_needs_the_scope(store: Store) -> None:
         with pytest.raises(Forbidden):
             seen(store, caller)
         with pytest.raises(Forbidden):
-            asyncio.run(GetDashboardTimeline(store.timeline)(TimelineQuery(None), caller))
+            asyncio.run(GetDashboardTimeline(store.timeline)(GetDashboardTimelineQuery(), caller))
 
 
 def test_the_audit_log_is_for_those_who_may_see_everybody(store: Store) -> None:
     listing = ListAuditLines(store.audit)
     for caller in (did(HANA), scoped({"zkp:verify"}), scoped({"audit:read"}, {HANA})):
         with pytest.raises(Forbidden):
-            asyncio.run(listing(caller, after=0, limit=1))
+            asyncio.run(listing(ListAuditLinesQuery(limit=1), caller))
     for caller in (ADMIN, scoped({"audit:read"})):
-        assert asyncio.run(listing(caller, after=0, limit=1)) == []
+        assert asyncio.run(listing(ListAuditLinesQuery(limit=1), caller)) == []

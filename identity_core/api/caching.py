@@ -1,0 +1,180 @@
+"""Answers of resolveDid: encoded in the media type that was negotiated, with their entity tags, and kept by (DID, media type) as long as
+the version in force is the one they were made from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from identity_core.api.request import Answer, Request
+from identity_core.cache import BoundedCache
+from identity_core.codec.structs import UNSET, encode, plain
+from identity_core.codec.times import printed, printed_or_none
+from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import DocumentIndex
+from identity_core.use_cases.dids.read import Resolution
+from identity_core.wire import (
+    DidDocumentMetadata,
+    DidResolution,
+    DidResolutionMetadata,
+    ResolveDidQuery,
+    W3cDidDocumentMetadata,
+    W3cDidResolution,
+)
+
+LD_JSON: Final = "application/did+ld+json"
+JSON: Final = "application/json"
+BARE: Final = "application/did+json"
+W3C: Final = "application/did-resolution"
+RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C)
+HEAD_SECONDS: Final = 5
+# An answer counts only while the index remembers the head of its DID, and it remembers this many.
+CACHED_ANSWERS: Final = 4_096
+MAX_IF_NONE_MATCH: Final = 2_048
+
+_ETAG_VERSION: Final = re.compile(r'"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?"', re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CachedAnswer:
+    """An encoded resolution of the version in force, its 304 twin, and when it goes stale by itself."""
+
+    version_id: int
+    etag: str
+    answer: Answer
+    not_modified: Answer
+    stale_at: datetime | None
+
+
+@dataclass(slots=True)
+class AnswerCache:
+    """The newest answers by (DID, media type); the oldest leave first. An entry counts only while the index says, cheaply, that
+    its version is still the newest."""
+
+    index: DocumentIndex
+    clock: Clock
+    _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
+
+    def find(self, did: str, media: str) -> CachedAnswer | None:
+        """The answer that still holds, or None."""
+        cached = self._answers.get((did, media))
+        if cached is None or self.index.generation(did) != cached.version_id:
+            return None
+        if cached.stale_at is not None and self.clock.now() >= cached.stale_at:
+            return None
+        return cached
+
+    def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
+        """Remembers ``cached``."""
+        self._answers.put((did, media), cached)
+
+
+def etag_matches(header: str | None, etag: str) -> bool:
+    """If-None-Match (RFC 9110 §13.1.2): a list of tags, compared weakly, or ``*``. One that is longer than the document allows matches
+    nothing: the answer is sent."""
+    if header is None or len(header) > MAX_IF_NONE_MATCH:
+        return False
+    return header.strip() == "*" or etag in [tag.strip().removeprefix("W/") for tag in header.split(",")]
+
+
+def if_match(request: Request) -> int | None:
+    """The version that If-Match names; ``*`` and no header ask for none. Raises ``InvalidRequest``."""
+    header = request.header("if-match")
+    if header is None or header.strip() == "*":
+        return None
+    match = _ETAG_VERSION.fullmatch(header.strip())
+    if match is None:
+        raise InvalidRequest('If-Match must be one entity tag such as "3".', details={"header": "If-Match"})
+    return int(match[1])
+
+
+def resolution(result: Resolution, media: str, duration: int, query: ResolveDidQuery, now: datetime) -> CachedAnswer:
+    """200 in the negotiated media type, with its 304 twin. ``duration`` in milliseconds."""
+    version = result.version
+    document = version.state.document.to_json()
+    body: Any
+    if media == BARE:
+        body = document
+    elif media == W3C:
+        found = DidResolutionMetadata(content_type="application/did", duration=duration)
+        body = W3cDidResolution(
+            did_document=document, did_document_metadata=_w3c_metadata(result), did_resolution_metadata=found
+        )
+    else:
+        found = DidResolutionMetadata(content_type=LD_JSON, duration=duration)
+        body = DidResolution(
+            did_document=document, did_document_metadata=_metadata(result), did_resolution_metadata=found
+        )
+    # A document from elsewhere has no versions to tell apart: its hash does.
+    mark = version.state.entry_hash if version.receipt is None else ""
+    tag = f'"{mark or version.state.version_id}.{media.removeprefix("application/")}"'
+    headers = [("ETag", tag), ("Vary", "Accept"), ("Cache-Control", _cache_control(result, query, now))]
+    return CachedAnswer(
+        version_id=result.head_version_id if version.receipt is not None else -1,
+        etag=tag,
+        answer=Answer(200, encode(body), media_type=media, headers=headers),
+        not_modified=Answer(304, b"", media_type=media, headers=headers),
+        stale_at=result.stale_at,
+    )
+
+
+def deactivation(result: Resolution) -> dict[str, JsonValue]:
+    """The details of DID_DEACTIVATED."""
+    return {
+        "did": str(result.version.state.did),
+        "deactivatedAt": printed_or_none(result.deactivated_at),
+        "versionId": result.head_version_id,
+    }
+
+
+def gone(result: Resolution, media: str, *, selected: bool) -> dict[str, Any]:
+    """What a 410 says beside the error: the version that was asked for, or a W3C result without a document."""
+    if media == W3C:
+        return {
+            "didDocument": result.version.state.document.to_json() if selected else None,
+            "didDocumentMetadata": plain(_w3c_metadata(result)) | {"deactivated": True},
+            "didResolutionMetadata": {"contentType": "application/did"},
+        }
+    if not selected:
+        return {}
+    return {
+        "didDocument": result.version.state.document.to_json(),
+        "didDocumentMetadata": plain(_metadata(result)) | {"deactivated": True},
+    }
+
+
+def _metadata(result: Resolution) -> DidDocumentMetadata:
+    """In the specification's shape."""
+    state, following = result.version.state, result.following
+    return DidDocumentMetadata(
+        created=printed(state.created_at),
+        updated=printed(state.updated_at),
+        version_id=state.version_id,
+        deactivated=state.deactivated,
+        next_update=UNSET if following is None else printed(following.state.updated_at),
+        next_version_id=UNSET if following is None else following.state.version_id,
+    )
+
+
+def _w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
+    """As DID Resolution has it: version ids are strings, a first version has no ``updated``."""
+    state, following = result.version.state, result.following
+    return W3cDidDocumentMetadata(
+        created=printed(state.created_at),
+        updated=UNSET if state.version_id == 1 else printed(state.updated_at),
+        version_id=str(state.version_id),
+        next_update=UNSET if following is None else printed(following.state.updated_at),
+        next_version_id=UNSET if following is None else str(following.state.version_id),
+    )
+
+
+def _cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
+    if query.version_id is not None:
+        return "public, max-age=31536000, immutable"
+    seconds = HEAD_SECONDS
+    if result.stale_at is not None:
+        seconds = max(0, min(seconds, int((result.stale_at - now).total_seconds())))
+    return f"public, max-age={seconds}"

@@ -1,0 +1,183 @@
+"""The query and the body of a request, strictly, as the types of ``identity_core.wire``.
+
+A repeated or unknown name of a parameter, a number that is not in canonical form, a broken escape is 400 ``INVALID_REQUEST``
+(openapi/DECISIONS.md §1.3). Header parameters have no place here: each belongs to the code that reads it. ``date-time`` stays text, its
+parser belongs to the domain. Arrays, objects and ``style`` are left out: no operation uses them.
+
+A body's media type is looked at before it is read; strict JSON and the type come after authentication. The document's schema is the
+judge: it is asked where the type refuses a body, and before it where the type cannot say all that the schema says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from jsonschema_rs import Draft202012Validator
+
+from identity_core.api.request import NOTHING, Request
+from identity_core.api.routes import percent_decode
+from identity_core.api.schemas import Schemas, check
+from identity_core.api.transport import Receive, read_body
+from identity_core.codec.strict_json import JsonRefused
+from identity_core.codec.structs import ValidationError, convert, python_name
+from identity_core.errors import InvalidRequest, UnsupportedMediaType
+
+MAX_SAFE_INTEGER: Final = 2**53 - 1
+MAX_CONTENT_TYPE: Final = 256
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,15}", re.ASCII)
+_BOOLEANS: Final = {"true": True, "false": False}
+_CONSTRAINTS: Final = ("minLength", "maxLength", "pattern", "enum", "minimum", "maximum", "multipleOf")
+_EXPECTED: Final = {"integer": "an integer in canonical form, within 2^53", "boolean": "true or false"}
+_PARAMETER = re.compile(r'\s*([!#$%&\'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:([!#$%&\'*+.^_`|~0-9A-Za-z-]+)|"([^"\\]*)")\s*')
+
+Parse = Callable[[str], Any]
+
+
+def parser(name: str, schema: Mapping[str, Any], schemas: Schemas, kind: str) -> Parse:
+    """The function from a parameter's text to its checked value: int, bool or str. It raises ``InvalidRequest``."""
+    reads: dict[str, Callable[[str], Any]] = {"integer": _integer, "boolean": _BOOLEANS.get}
+    read = reads.get(kind)
+    constrained = any(word in schema for word in _CONSTRAINTS)
+    validator = schemas.compile(schema, formats=False) if constrained else None
+
+    def parse(text: str) -> Any:
+        value: Any = text
+        if read is not None:
+            value = read(text)
+            if value is None:
+                raise InvalidRequest(f"{name} is not {_EXPECTED[kind]}.", details={"parameter": name})
+        if validator is not None and not validator.is_valid(value):
+            message = next(iter(validator.iter_errors(value))).message
+            raise InvalidRequest(f"{name}: {message}.", details={"parameter": name})
+        return value
+
+    return parse
+
+
+def _integer(text: str) -> int | None:
+    if not _INTEGER.fullmatch(text):
+        return None
+    value = int(text)
+    return value if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else None
+
+
+class Query:
+    """The query parameters of one operation. ``make`` takes their values by the names that Python has for them."""
+
+    def __init__(
+        self,
+        declared: Sequence[Mapping[str, Any]],
+        schemas: Schemas,
+        resolve: Callable[[Any], Any],
+        make: Callable[..., Any] | None,
+    ) -> None:
+        self._parsers: dict[str, tuple[str, Parse]] = {}
+        for parameter in declared:
+            name, schema = parameter["name"], resolve(parameter.get("schema", {}))
+            self._parsers[name] = (python_name(name), parser(name, schema, schemas, schema.get("type", "string")))
+        self._required = [parameter["name"] for parameter in declared if parameter.get("required")]
+        self._make = make or (lambda: NOTHING)
+        self._empty = None if self._required else self._make()
+
+    def parse(self, octets: bytes) -> Any:
+        """The values as what ``make`` makes of them. Raises ``InvalidRequest``."""
+        if not octets and not self._required:
+            return self._empty
+        values: dict[str, Any] = {}
+        for pair in octets.split(b"&") if octets else ():
+            name_octets, _, value_octets = pair.partition(b"=")
+            try:
+                name = percent_decode(name_octets)
+                # A form-encoded space; a plus sign is %2B.
+                text = percent_decode(value_octets.replace(b"+", b" "))
+            except ValueError:
+                raise InvalidRequest("The query is not percent-encoded UTF-8 without control characters.") from None
+            if name not in self._parsers:
+                raise InvalidRequest(
+                    "The query holds an unknown parameter.",
+                    details={"parameter": name[:64], "supported": [*sorted(self._parsers)]},
+                )
+            attribute, parse = self._parsers[name]
+            if attribute in values:
+                raise InvalidRequest("A query parameter is repeated.", details={"parameter": name})
+            values[attribute] = parse(text)
+        for name in self._required:
+            if self._parsers[name][0] not in values:
+                raise InvalidRequest(f"The query parameter {name} is missing.", details={"parameter": name})
+        return self._make(**values)
+
+
+class RequestBody:
+    """What one operation takes: media types, cap in octets, schema and type."""
+
+    def __init__(self, declared: Mapping[str, Any], schemas: Schemas, cap: int) -> None:
+        self._media = tuple(media.lower() for media in declared["content"])
+        self._required = bool(declared.get("required", False))
+        (content,) = declared["content"].values()
+        self._schema, self._schemas = content["schema"], schemas
+        self._type = schemas.types.of(self._schema)
+        self._type_says_all = schemas.types.say_all(self._schema)
+        self._cap = cap
+
+    @cached_property
+    def _validator(self) -> Draft202012Validator:
+        return self._schemas.compile(self._schema)
+
+    async def read(self, request: Request, receive: Receive, seconds: float) -> bytes:
+        """The octets. Raises ``UnsupportedMediaType`` and what ``read_body`` raises."""
+        content_type = request.header("content-type")
+        if content_type not in self._media and (content_type is not None or has_body(request)):
+            self._check_media(content_type or "")
+        if request.header("content-encoding") not in (None, "identity"):
+            raise UnsupportedMediaType("Compressed bodies are not read.")
+        return await read_body(request, receive, cap=self._cap, seconds=seconds)
+
+    def parse(self, request: Request) -> Any:
+        """The body by its type; None for one that may be missing and is. Raises ``InvalidRequest``."""
+        if not request.body_octets:
+            if self._required:
+                raise InvalidRequest("The operation needs a body.")
+            return None
+        try:
+            value = request.json()
+        except JsonRefused as error:
+            raise InvalidRequest(f"The body was refused: {error.reason}.") from None
+        return self.typed(value)
+
+    def typed(self, value: Any) -> Any:
+        """A JSON value by the type. Raises ``InvalidRequest`` with the violations."""
+        if not self._type_says_all:
+            check(self._validator, value)
+        try:
+            return convert(value, self._type)
+        except ValidationError:
+            check(self._validator, value)
+            # JSON Schema calls 1.0 an integer, and so must we.
+            return convert(value, self._type, strict=False)
+
+    def _check_media(self, content_type: str) -> None:
+        media, *parameters = content_type.split(";") if len(content_type) <= MAX_CONTENT_TYPE else [""]
+        if media.strip().lower() not in self._media:
+            raise UnsupportedMediaType(details={"supported": list(self._media)})
+        for text in parameters:
+            found = _PARAMETER.fullmatch(text)
+            if found is None:
+                raise UnsupportedMediaType("Content-Type has a broken parameter.")
+            name, value = found[1].lower(), found[2] or found[3] or ""
+            if name == "charset" and value.lower() not in ("utf-8", "utf8"):
+                raise UnsupportedMediaType("JSON is read as UTF-8 only.")
+
+
+def has_body(request: Request) -> bool:
+    """Whether the header fields announce a body (RFC 9112 §6.3)."""
+    return request.header("content-length") not in (None, "0") or request.header("transfer-encoding") is not None
+
+
+def refuse_body(request: Request) -> None:
+    """Raises ``InvalidRequest`` when a body is announced to an operation that takes none."""
+    if has_body(request):
+        raise InvalidRequest("The operation takes no body.")

@@ -1,0 +1,133 @@
+"""What is served beside the operations: the document itself, a page to read it in the browser, and what a client of OAuth looks up first.
+
+``/openapi.json`` is the bundle, octet for octet: what Connexion would serve has every reference inlined. ``/docs`` is Swagger UI from the
+folder ``swagger_ui`` (``openapi/copy_swagger_ui.py`` says whence) under a content security policy that lets nothing in from elsewhere.
+
+Who issues tokens here (RFC 8414) and for what (RFC 9728) stands at the root, as the standards want it, and names the origin of the
+setting ``public_url``, never the Host header: anyone who could choose the issuer could choose the keys. Left out: ``resource_metadata`` in
+``WWW-Authenticate``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache, partial
+from importlib import resources
+from typing import Any, Final
+
+import orjson
+
+from identity_core.api.contract import OpenApiDocument
+from identity_core.api.request import Answer, Handler, Headers, Request
+from identity_core.use_cases.auth.tokens import GRANT
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGE: Final = b"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Identity service</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png" sizes="32x32">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+"""
+START: Final = b"""SwaggerUIBundle({
+  url: "openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  validatorUrl: null,
+  persistAuthorization: false,
+});
+"""
+# What a browser runs or shows must be what it is declared to be.
+AS_DECLARED: Final = (("x-content-type-options", "nosniff"),)
+VENDORED: Final = {
+    "swagger-ui.css": "text/css; charset=utf-8",
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "favicon-32x32.png": "image/png",
+}
+
+
+def document_page(document: OpenApiDocument) -> dict[str, Handler]:
+    """``/openapi.json``."""
+    return {"/openapi.json": static_page(document.octets, "application/json", ())}
+
+
+def docs_pages() -> dict[str, Handler]:
+    """``/docs`` and the files that it loads."""
+    policy = (*AS_DECLARED, ("content-security-policy", POLICY), ("referrer-policy", "no-referrer"))
+    pages = {
+        "/docs": static_page(PAGE, "text/html; charset=utf-8", policy),
+        "/docs/start.js": static_page(START, "text/javascript; charset=utf-8", policy),
+    }
+    for name, media_type in VENDORED.items():
+        pages[f"/docs/{name}"] = partial(_vendored, name, media_type)
+    return pages
+
+
+def static_page(octets: bytes, media_type: str, headers: Headers) -> Handler:
+    """A page that is the same as long as the process lives, with its entity tag."""
+    tag = f'"{hashlib.sha256(octets).hexdigest()[:32]}"'
+    shared = [*headers, ("etag", tag), ("cache-control", "public, max-age=300")]
+    full, unchanged = Answer(200, octets, media_type, shared), Answer(304, headers=shared)
+
+    async def page(request: Request) -> Answer:
+        return unchanged if request.header("if-none-match") == tag else full
+
+    return page
+
+
+@cache
+def _file(name: str) -> bytes:
+    return resources.files("identity_core.api").joinpath("swagger_ui", name).read_bytes()
+
+
+async def _vendored(name: str, media_type: str, request: Request) -> Answer:
+    """A file of Swagger UI, read when somebody first asks for it."""
+    return Answer(200, _file(name), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])
+
+
+ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"
+RESOURCE_PATH: Final = "/.well-known/oauth-protected-resource"
+
+
+def metadata_pages(origin: str) -> dict[str, Handler]:
+    """The two pages, for ``build_app``. ``origin`` is issuer, audience and resource in one."""
+    pages = {ISSUER_PATH: issuer_metadata(origin), RESOURCE_PATH: resource_metadata(origin)}
+    return {path: static_page(orjson.dumps(value), "application/json", ()) for path, value in pages.items()}
+
+
+def issuer_metadata(origin: str) -> Mapping[str, Any]:
+    """RFC 8414 §2. There is no authorization endpoint, so there are no response types. The ways in which a client shows
+    who it is have no registered names: they are the schemes of ``Authorization`` that the document describes."""
+    return {
+        "issuer": origin,
+        "token_endpoint": f"{origin}/api/v1/auth/token",
+        "jwks_uri": f"{origin}/.well-known/jwks.json",
+        "response_types_supported": [],
+        "grant_types_supported": [GRANT],
+        "token_endpoint_auth_methods_supported": ["DIDAuth", "ApiKey"],
+        "service_documentation": f"{origin}/docs",
+    }
+
+
+def resource_metadata(origin: str) -> Mapping[str, Any]:
+    """RFC 9728 §2."""
+    return {
+        "resource": origin,
+        "authorization_servers": [origin],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Identity Service",
+        "resource_documentation": f"{origin}/docs",
+    }

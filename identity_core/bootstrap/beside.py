@@ -1,0 +1,130 @@
+"""What a command opens beside a running service: the ledger and its transparency log, anchoring, the index."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+
+from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
+from identity_core.settings import Settings, StartError
+from identity_core.store import Store
+from identity_core.store.transparency import TransparencyTree
+from identity_core.use_cases.anchoring.figures import AnchorJournal, NewestCheckpoint
+from identity_core.use_cases.anchoring.recheck import FollowBatches
+from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
+from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index import CatchUp
+from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
+from identity_core.use_cases.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class TransparencyLog:
+    """The ledger and the transparency log over it, without a server around them."""
+
+    ledger: LedgerBackend
+    tree: TransparencyTree
+    follower: LedgerFollower
+    signer: CheckpointSigner
+
+    @classmethod
+    async def over(
+        cls, settings: Settings, ledger: LedgerBackend, store: Store, custodian: Custodian
+    ) -> TransparencyLog:
+        """The log of ``ledger``; its follower has not begun."""
+        follower = LedgerFollower(ProjectLedger(ledger, store.transparency))
+        here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
+        # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
+        origin = settings.ledger.origin or await store.transparency.named(here)
+        signer = await CheckpointSigner.open(custodian, origin)
+        return cls(ledger, store.transparency, follower, signer)
+
+
+@contextlib.asynccontextmanager
+async def transparency_log(settings: Settings) -> AsyncIterator[TransparencyLog]:
+    """Opens both, for the command line. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        log, _ = await open_beside(settings, stack)
+        yield log
+
+
+async def open_beside(settings: Settings, stack: AsyncExitStack) -> tuple[TransparencyLog, Store]:
+    """The log and the store under it, beside a running service; ``stack`` closes them. Raises ``StartError``."""
+    plugins = load_plugins(settings, SystemClock())
+    stack.push_async_callback(plugins.close)
+    ledger = plugins.ledger(settings.ledger.backend)
+    custodian = plugins.custodian(settings.custodian.backend)
+    store = await store_beside(settings, custodian)
+    stack.push_async_callback(store.close)
+    return await TransparencyLog.over(settings, ledger, store, custodian), store
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorAdministration:
+    """The outbox and its worker, None where the ledger records no digests, without a server around them."""
+
+    store: Store
+    ledger: LedgerBackend
+    worker: AnchorWorker | None
+
+
+@contextlib.asynccontextmanager
+async def anchor_administration(settings: Settings) -> AsyncIterator[AnchorAdministration]:
+    """Opens both beside a running service, for the command line. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        logged, store = await open_beside(settings, stack)
+        yield AnchorAdministration(store, logged.ledger, anchor_worker(settings, logged, store))
+
+
+def anchor_worker(settings: Settings, logged: TransparencyLog, store: Store) -> AnchorWorker | None:
+    """What puts proofs on the ledger; None where that records no digests. Raises ``StartError``."""
+    ledger, chosen, clock = logged.ledger, settings.anchoring, SystemClock()
+    if not isinstance(ledger, AnchoringLedger):
+        if chosen.enabled:
+            raise StartError(f"anchoring.enabled is true, and the ledger {settings.ledger.backend} cannot anchor")
+        return None
+    policy = AnchoringPolicy(
+        chosen.batch_size, timedelta(seconds=chosen.seal_seconds), chosen.attempts, chosen.retry_seconds
+    )
+    journal, checkpoint = (
+        AnchorJournal(Record(store.activity)),
+        NewestCheckpoint(logged.follower, logged.signer.key.name),
+    )
+    return AnchorWorker(
+        store.outbox,
+        SealBatch(store.outbox, ledger.anchor_ledger_name, checkpoint, clock, policy.batch_size),
+        FollowBatches(store.outbox, ledger, journal, clock, policy),
+        RevokeLeaves(store.outbox, ledger, journal, clock, policy.retry_seconds),
+        clock,
+        policy,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTools:
+    """What compares and repairs, and the store that it works on."""
+
+    audit: IndexAudit
+    catch_up: CatchUp
+    store: Store
+
+
+@contextlib.asynccontextmanager
+async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
+    """Opens the index, the ledger and the DID methods, for the command line. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins = load_plugins(settings, SystemClock())
+        stack.push_async_callback(plugins.close)
+        methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
+        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
+        stack.push_async_callback(store.close)
+        check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+        audit = IndexAudit(check, ledger, store.index_rows, store.quarantine)
+        yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)

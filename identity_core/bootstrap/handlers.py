@@ -1,0 +1,218 @@
+"""The handlers of the tags over the ports: each operation's use case with what it needs."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from identity_core.api.caching import AnswerCache
+from identity_core.api.credentials import CredentialHandlers
+from identity_core.api.delegations import DelegationHandlers
+from identity_core.api.dids import DidHandlers
+from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.proofs import ProofHandlers
+from identity_core.api.verifications import VerificationHandlers
+from identity_core.bootstrap.ports import origin_of, shows_deactivated
+from identity_core.bootstrap.runtime import Runtime
+from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.use_cases.credentials.issue import (
+    CredentialIntake,
+    ImportCredential,
+    IssueCredential,
+    SignatureChecks,
+)
+from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
+from identity_core.use_cases.credentials.schemas import (
+    CreateCredentialSchema,
+    GetCredentialSchema,
+    ListCredentialSchemas,
+)
+from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
+from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.delegations.change import (
+    DeleteDelegation,
+    ResumeDelegation,
+    RevokeDelegation,
+    RevokeIbct,
+    SuspendDelegation,
+)
+from identity_core.use_cases.delegations.create import CreateDelegation
+from identity_core.use_cases.delegations.read import DelegationAccess, GetDelegation, ListDelegations
+from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, RotateDidKey, UpdateDid
+from identity_core.use_cases.dids.commit import DidWriter
+from identity_core.use_cases.dids.create import CreateDid
+from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
+from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
+from identity_core.use_cases.ledger.read import (
+    GetLedgerBlock,
+    GetLedgerConsistencyProof,
+    GetLedgerInclusionProof,
+    GetLedgerKey,
+    GetLedgerTile,
+    GetLedgerTransaction,
+)
+from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
+from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.steps import ProofPolicy
+from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
+from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
+from identity_core.use_cases.record import Record
+from identity_core.use_cases.verifications import (
+    LIFETIME,
+    CreateVerifierChallenge,
+    GetVerificationStats,
+    ListVerificationHistory,
+)
+
+
+def did_handlers(opened: Runtime) -> DidHandlers:
+    """The handlers of the tag ``dids``."""
+    reader, ledger, store, clock = opened.reader, opened.logged.ledger, opened.store, opened.clock
+    methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
+    hourly = opened.settings.did.writes_per_hour
+    writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), opened.signer, clock, hourly)
+    visible = shows_deactivated(opened.settings)
+    return DidHandlers(
+        reader=reader,
+        create=CreateDid(methods, writer, custodian, clock, random),
+        resolve=ResolveDid(reader),
+        update=UpdateDid(writer),
+        deactivate=DeactivateDid(writer),
+        rotate=RotateDidKey(writer, custodian, random),
+        recover=RecoverDid(writer, random),
+        history=ListDidHistory(reader, visible),
+        log=GetDidLog(reader, ledger, visible),
+        owned=ListDids(store.documents),
+        cache=AnswerCache(store.documents, clock),
+    )
+
+
+def ledger_handlers(opened: Runtime) -> LedgerHandlers:
+    """The handlers of the tag ``ledger``."""
+    log = opened.logged
+    ledger, tree, follower, signer = log.ledger, log.tree, log.follower, log.signer
+    transaction = GetLedgerTransaction(ledger, tree, follower)
+    return LedgerHandlers(
+        key=GetLedgerKey(signer.key),
+        transaction=transaction,
+        block=GetLedgerBlock(ledger),
+        checkpoint=GetLedgerCheckpoint(follower, signer),
+        tile=GetLedgerTile(ledger, tree, follower, shows_deactivated(opened.settings)),
+        inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
+        consistency=GetLedgerConsistencyProof(tree, follower),
+    )
+
+
+def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:
+    """The handlers of the tag ``delegations``."""
+    reader, store, clock, chosen = opened.reader, opened.store, opened.clock, opened.settings.delegation
+    access = DelegationAccess(store.delegations)
+    record = Record(store.activity)
+    longest_life = timedelta(days=chosen.max_lifetime_days)
+    leeway = timedelta(seconds=chosen.clock_leeway_seconds)
+    revoke = RevokeDelegation(access, record, clock)
+    return DelegationHandlers(
+        create=CreateDelegation(reader, access, record, clock, secrets.token_bytes, autonomy, longest_life),
+        list=ListDelegations(reader, store.delegations, clock),
+        get=GetDelegation(access, clock),
+        revoke=revoke,
+        delete=DeleteDelegation(revoke),
+        suspend=SuspendDelegation(access, record, clock),
+        resume=ResumeDelegation(access, record, clock),
+        ibct=RevokeIbct(reader, store.delegations, record, clock, longest_life, leeway),
+    )
+
+
+def credential_handlers(
+    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+) -> CredentialHandlers:
+    """The handlers of the tag ``credentials``."""
+    reader, store, clock, random = opened.reader, opened.store, opened.clock, secrets.token_bytes
+    credentials, schemas, base_url = (
+        sealed_credentials.credentials,
+        sealed_credentials.schemas,
+        f"{origin_of(opened.settings)}/api/v1",
+    )
+    record = Record(store.activity)
+    access = CredentialAccess(credentials, store.delegations, autonomy, clock)
+    anonymous = SignatureChecks.for_strangers()
+    intake = CredentialIntake(
+        reader, schemas, credentials, sealed_credentials.seal, SignatureChecks(), record, clock, random
+    )
+    return CredentialHandlers(
+        create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
+        list_schemas=ListCredentialSchemas(schemas),
+        get_schema=GetCredentialSchema(schemas),
+        issue=IssueCredential(intake, opened.custodian),
+        import_signed=ImportCredential(intake),
+        list=ListCredentials(reader, credentials, record, clock),
+        get=GetCredential(access, sealed_credentials, record, clock),
+        set_status=SetCredentialStatus(access, credentials, record, clock),
+        verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, clock, base_url),
+        status_list=GetStatusList(credentials, opened.signer, base_url),
+        base_url=base_url,
+    )
+
+
+def _generate(
+    opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable
+) -> GenerateDelegatedProof:
+    store, origin, chosen = opened.store, origin_of(opened.settings), opened.settings.proof
+    policy = ProofPolicy(
+        audience=origin,
+        lifetime=timedelta(seconds=chosen.lifetime_seconds),
+        shows_agent=chosen.shows_agent,
+        disclosures=chosen.disclosures,
+        disclosure_window=None if chosen.disclosure_days is None else timedelta(days=chosen.disclosure_days),
+        leeway=timedelta(seconds=opened.settings.delegation.clock_leeway_seconds),
+        longest=timedelta(days=chosen.ibct_lifetime_days),
+        places=(f"{origin}/api/v1/delegations/",),
+    )
+    return GenerateDelegatedProof(
+        reader=opened.reader,
+        delegations=store.delegations,
+        sealed_credentials=sealed_credentials,
+        provers=opened.provers,
+        invocations=store.invocations,
+        anchoring=opened.anchors,
+        autonomy=autonomy,
+        record=Record(store.activity),
+        clock=opened.clock,
+        random=secrets.token_bytes,
+        policy=policy,
+    )
+
+
+def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> ProofHandlers:
+    """The handlers of the tag ``proofs``."""
+    store, clock = opened.store, opened.clock
+    proofs, record = store.proofs, Record(store.activity)
+    issuers = IssuerKeys(opened.reader)
+    check = CheckProof(opened.provers, issuers, store.credential_schemas)
+    most = opened.settings.prover.anonymous_waiting
+    check_anonymously = CheckAnonymously(CheckProof(opened.anonymous_verifier, issuers, store.credential_schemas), most)
+    freshness = ChallengeUse(store.verifier_challenges)
+    access = ProofAccess(proofs, store.verifier_challenges)
+    status = ProofStatus(access, proofs, store.credentials, store.delegations)
+    verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
+    return ProofHandlers(
+        reader=opened.reader,
+        generate=_generate(opened, sealed_credentials, autonomy),
+        received=verify,
+        stored=VerifyStoredProof(verify),
+        get=GetProof(access, record, clock),
+        revoke=RevokeProof(access, proofs, opened.anchors, record, clock),
+    )
+
+
+def verification_handlers(opened: Runtime) -> VerificationHandlers:
+    """The handlers of the tag ``verifications``."""
+    store = opened.store
+    return VerificationHandlers(
+        challenge=CreateVerifierChallenge(store.verifier_challenges, opened.clock, secrets.token_bytes, LIFETIME),
+        history=ListVerificationHistory(
+            store.verifications, store.proofs, ProofAccess(store.proofs, store.verifier_challenges), opened.clock
+        ),
+        counts=GetVerificationStats(store.verifications),
+    )

@@ -1,0 +1,201 @@
+"""What every part of an installation is opened with: clock, choices from the settings, plugins, the service's own keys, the store."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from identity_core.codec import multikey
+from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.errors import PluginUnavailable
+from identity_core.plugin.manager import PluginManager
+from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.repositories import AuditLog
+from identity_core.settings import Settings, StartError, require_extras
+from identity_core.store import Store
+from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
+from identity_core.use_cases.dids.commit import LogSigner
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        return monotonic()
+
+
+def origin_of(settings: Settings) -> str:
+    """The service's own name: challenges, ``iss`` and ``aud`` are made of it, never of a Host header."""
+    return settings.server.public_url or f"http://{settings.server.host}:{settings.server.port}"
+
+
+def checkpoint_file_of(settings: Settings) -> Path:
+    """Where the last checkpoint is remembered: never in the data directory, with which it would be put back. Several installations
+    may share a settings file, hence the digest of the path."""
+    if settings.ledger.checkpoint_path is not None:
+        return settings.ledger.checkpoint_path
+    data_dir = settings.data_dir.resolve()
+    if settings.file is None:
+        return data_dir.with_name(f"{data_dir.name}.checkpoint")
+    digest = hashlib.sha256(str(data_dir).encode()).hexdigest()
+    return settings.file.resolve().with_name(f"{data_dir.name}-{digest[:8]}.checkpoint")
+
+
+def shows_deactivated(settings: Settings) -> bool:
+    """Whether history and log of a deactivated DID can be read."""
+    return settings.history.after_deactivation == "visible"
+
+
+def autonomy_of(settings: Settings) -> AutonomyTable:
+    """How much autonomy a request needs."""
+    chosen = settings.delegation
+    return AutonomyTable(
+        metadata=chosen.autonomy_metadata,
+        pinned=chosen.autonomy_pinned,
+        chosen=chosen.autonomy_chosen,
+        anchor=chosen.autonomy_anchor,
+        delegate=chosen.autonomy_delegate,
+        ceiling=chosen.autonomy_ceiling,
+    )
+
+
+log = logging.getLogger("identity")
+
+
+def load_plugins(settings: Settings, clock: SystemClock) -> PluginManager:
+    """The installed plugins, none of them built. Makes the data directory. Raises ``StartError``."""
+    require_extras(settings)
+    settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return PluginManager.load(settings, clock=clock, logger=log)
+
+
+@contextlib.asynccontextmanager
+async def open_ledger(settings: Settings) -> AsyncIterator[LedgerBackend]:
+    """The ledger, and nothing else. Raises ``StartError``."""
+    plugins = load_plugins(settings, SystemClock())
+    try:
+        yield plugins.ledger(settings.ledger.backend)
+    finally:
+        await plugins.close()
+
+
+LOG_KEY: Final = "log"
+ANSWERS_KEY: Final = "answers"
+ROWS_KEY: Final = "rows"
+
+
+async def make_own_keys(custodian: Custodian) -> LogSigner:
+    """Makes what is not there yet. Returns what signs the entries of the log."""
+    public = await custodian.generate(LOG_KEY, multikey.ED25519, did="-", purpose=LOG_KEY)
+    await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
+    return LogSigner(custodian, LOG_KEY, public)
+
+
+async def answers_secret(custodian: Custodian) -> bytes:
+    """What stored answers are sealed under."""
+    return await _secret(custodian, b"identity: stored answers, v1")
+
+
+async def rows_secret(custodian: Custodian) -> bytes:
+    """What the tags of the store's rows follow from; the database alone makes none. Raises ``KeyNotHeld`` before the first start that
+    makes them."""
+    await custodian.public_key(ROWS_KEY)
+    return await _secret(custodian, b"identity: rows of the store, v1", key=ROWS_KEY)
+
+
+async def make_rows_key(custodian: Custodian) -> None:
+    """Makes the key under ``rows_secret``. It has a name of its own, because that it is there says that tags have begun."""
+    await custodian.generate(ROWS_KEY, multikey.ED25519, did="-", purpose=ROWS_KEY)
+
+
+async def challenge_secret(custodian: Custodian) -> bytes:
+    """What vouches for challenges that were handed out. Another secret ends those that are out, and their holders ask again."""
+    return await _secret(custodian, b"identity: challenges, v1")
+
+
+async def fingerprints_secret(custodian: Custodian) -> bytes:
+    """What makes the fingerprints of API keys."""
+    return await _secret(custodian, b"identity: fingerprints of API keys, v1")
+
+
+async def open_sealed_credentials(custodian: Custodian, store: Store) -> SealedCredentials:
+    """The credentials. Their values are sealed under a key that follows from one of the custodian's, so that the database alone
+    opens nothing."""
+    secret = await _secret(custodian, b"identity: credentials at rest, v1")
+    return SealedCredentials(store.credentials, store.credential_schemas, CredentialSeal(secret, secrets.token_bytes))
+
+
+async def _secret(custodian: Custodian, label: bytes, *, key: str = ANSWERS_KEY) -> bytes:
+    # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
+    return hashlib.sha256(await custodian.sign(key, label)).digest()
+
+
+async def open_store(settings: Settings, custodian: Custodian, *, processes: int) -> Store:
+    """The store, whose rows have tags that follow from a key of the custodian. The first start that makes the key takes the audit log
+    as it is then; from there on it has a head that only this installation can make. Raises ``DatabaseUnavailable``, ``MigrationFailed``.
+    """
+    try:
+        secret, is_first = await rows_secret(custodian), False
+    except KeyNotHeld:
+        await make_rows_key(custodian)
+        secret, is_first = await rows_secret(custodian), True
+    store = Store.open(settings.data_dir, settings.database_url, processes=processes, secret=secret)
+    # A custodian may be older than its database: one that has nothing in it yet has nothing to hide.
+    if is_first or await store.is_new():
+        await store.audit.key_from_here()
+    return store
+
+
+async def store_beside(settings: Settings, custodian: Custodian) -> Store:
+    """The store, for one process more than the service has: there are at least two that write. Raises as ``open_store``."""
+    return await open_store(settings, custodian, processes=max(settings.server.workers, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTools:
+    """The audit log, and whether the custodian holds what its head is checked with."""
+
+    log: AuditLog
+    is_keyed: bool
+
+
+@contextlib.asynccontextmanager
+async def audit_log(settings: Settings) -> AsyncIterator[AuditTools]:
+    """The audit log beside a running service. Where the installation's keys are not at hand, only the chain can be checked."""
+    async with AsyncExitStack() as stack:
+        secret = await _secret_of(settings, stack)
+        processes = max(settings.server.workers, 2)
+        store = Store.open(
+            settings.data_dir, settings.database_url, processes=processes, secret=secret or secrets.token_bytes(32)
+        )
+        stack.push_async_callback(store.close)
+        yield AuditTools(store.audit, secret is not None)
+
+
+async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:
+    """What the tags of rows follow from; None where the custodian does not open, or has no key yet. None is made."""
+    is_file = settings.custodian.backend == "sealed" and settings.database_url is None
+    if is_file and not (settings.data_dir / "custodian.sqlite").is_file():
+        # To open it would make one.
+        return None
+    plugins = load_plugins(settings, SystemClock())
+    stack.push_async_callback(plugins.close)
+    try:
+        return await rows_secret(plugins.custodian(settings.custodian.backend))
+    except (StartError, KeyNotHeld, PluginUnavailable) as error:
+        log.warning("the keys of this installation are not at hand: %s", error)
+        return None

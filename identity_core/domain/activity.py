@@ -1,0 +1,146 @@
+"""The chain of the audit log, and the check of it that needs nothing but the lines.
+
+``link`` is SHA-256 over a tag, the link before and the line; the line holds its own number. An edited, removed, inserted or swapped
+line breaks it. Anyone who can rewrite the whole log can rewrite the chain, or cut off its end; so the log keeps a head with a tag (a MAC)
+beside it, which says where the chain ends and how it came there. A head that is missing, that somebody else made or that says
+otherwise shows that. What is left is a log that was put back as a whole, its old head with it: that is found only by comparing
+with a head that was remembered elsewhere.
+
+Who asked for what and what came of it, as the records of it say.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.verification import ProofVerification
+from identity_core.errors import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Who asked, through which operation and request, and what the caller noted about a change."""
+
+    operation: str
+    caller: Caller
+    request_id: str
+    note: str | None = None
+
+
+SERVICE: Final = Caller()
+"""Asks for what the service does to a DID by itself."""
+
+DONE: Final = "done"
+REFUSED: Final = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Whom an event of the timeline concerns and what it is about; DIDs and identifiers as text."""
+
+    holder: str | None = None
+    agent: str | None = None
+    issuer: str | None = None
+    delegation_id: str | None = None
+    credential_id: str | None = None
+    proof_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened. ``kind`` is its name in the timeline, such as ``delegation.created``, where it has ``parties`` to see it; ``target``
+    the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
+    ``details`` are for the audit log: no attribute value, no predicate value, no secret."""
+
+    kind: str = ""
+    target: str | None = None
+    parties: Parties | None = None
+    outcome: str = DONE
+    code: str | None = None
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+    verification: ProofVerification | None = None
+
+
+GENESIS: Final = bytes(32)
+_TAG: Final = b"identity audit line v1\n"
+
+
+class ChainBroken(ValueError):
+    """The lines are not those that were written; the message says at which line, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedLine:
+    """One line as it is stored: its number from 1, its JSON as it was hashed, and the link (32 octets)."""
+
+    sequence: int
+    line: bytes
+    link: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ChainHead:
+    """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
+
+    sequence: int = 0
+    link: bytes = GENESIS
+
+
+def next_link(previous: bytes, line: bytes) -> bytes:
+    """The link of ``line`` behind a line whose link is ``previous``."""
+    return hashlib.sha256(_TAG + previous + line).digest()
+
+
+def follow(head: ChainHead, lines: Iterable[ChainedLine], *, known: ChainHead | None = None) -> ChainHead:
+    """The head after ``lines``, which must follow ``head``. ``known`` is a head that was seen before: the line of its number must
+    have its link. Raises ``ChainBroken``."""
+    for one in lines:
+        number = head.sequence + 1
+        if one.sequence != number:
+            raise ChainBroken(f"line {number} is missing, line {one.sequence} stands in its place")
+        if not one.line.startswith(b'{"sequence":%d,' % number):
+            raise ChainBroken(f"line {number} says another number: it was edited, or moved here")
+        if one.link != next_link(head.link, one.line):
+            raise ChainBroken(f"line {number} does not follow from the lines before it: one of them was edited")
+        if known is not None and known.sequence == number and known.link != one.link:
+            raise ChainBroken(f"line {number} is another than the one that was remembered: the log was written anew")
+        head = ChainHead(number, one.link)
+    return head
+
+
+def check_reached(head: ChainHead, known: ChainHead | None) -> None:
+    """Raises ``ChainBroken`` when the log ends before a head that was seen already."""
+    if known is not None and head.sequence < known.sequence:
+        raise ChainBroken(
+            f"the log ends at line {head.sequence}, line {known.sequence} was seen before: its end was cut off"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedHead:
+    """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
+    stands before it was found there then."""
+
+    head: ChainHead
+    keyed_from: int
+
+    def encode(self) -> bytes:
+        """What the tag is over."""
+        return b"identity audit head v1\n%d %d %s" % (self.head.sequence, self.keyed_from, self.head.link)
+
+
+def check_kept(reached: ChainHead, kept: KeyedHead) -> None:
+    """Raises ``ChainBroken`` when the chain does not end where its own head, whose tag holds, says."""
+    said = kept.head
+    if reached.sequence < said.sequence:
+        raise ChainBroken(
+            f"the log ends at line {reached.sequence}, line {said.sequence} was written: its end was cut off"
+        )
+    if reached.sequence > said.sequence:
+        raise ChainBroken(f"line {said.sequence + 1} was not written by this service")
+    if reached.link != said.link:
+        raise ChainBroken("the log does not lead to the head that was written: it was written anew")

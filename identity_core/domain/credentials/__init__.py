@@ -1,0 +1,1 @@
+"""Credentials: typed attributes, schemas, the signed form and its status."""

@@ -1,0 +1,160 @@
+"""A credential as the service keeps it: everything but its secrets (openapi/DECISIONS.md §4.1).
+
+Attribute values and signature are sealed beside it and come out as a ``Witness`` (``domain/proofs/proof.py``) where a proof, a
+view of the holder or a verification needs them. Left out on purpose: credentials without a schema, several subjects.
+
+The issuer's BBS signature on a credential: what is signed, and the check before anything is stored or believed.
+
+Header and messages follow from the schema and the values alone (PROTOCOL.md §2), so anyone who imports a credential recomputes
+them: a signature on anything else is refused. The signature covers schema and values. Holder, validity and id are the
+record's, for which issuer and service vouch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from identity_core.codec import multibase
+from identity_core.codec.times import printed
+from identity_core.domain.activity import Event, Parties
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.schema import Message, Schema
+from identity_core.domain.dids.did import Did
+from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked, InvalidCredential, JsonValue
+
+
+class CredentialStatus(StrEnum):
+    """Suspension can be lifted, revocation is final."""
+
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    REVOKED = "revoked"
+
+
+class StatusPurpose(StrEnum):
+    """What a status list says of a credential (Bitstring Status List 1.0 §2.1)."""
+
+    REVOCATION = "revocation"
+    SUSPENSION = "suspension"
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """One credential. ``issuer_public_key`` are the 96 octets of the key that ``verification_method`` named when the
+    credential came in; ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``);
+    ``created_by`` is ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``."""
+
+    id: str
+    issuer: Did
+    holder: Did
+    schema: Schema
+    verification_method: str
+    issuer_public_key: bytes
+    valid_from: datetime
+    valid_until: datetime | None
+    status: CredentialStatus
+    status_reason: str | None
+    status_index: int
+    version: int
+    created_at: datetime
+    created_by: str
+
+    def check_usable(self, now: datetime) -> None:
+        """Raises ``CredentialRevoked`` (also for a suspended one; ``details.status`` says which) or ``CredentialExpired``."""
+        if self.status is not CredentialStatus.ACTIVE:
+            message = "The credential is suspended." if self.status is CredentialStatus.SUSPENDED else None
+            raise CredentialRevoked(message, details={"status": self.status.value})
+        if now < self.valid_from:
+            raise CredentialExpired("The credential is not valid yet.", details={"validFrom": printed(self.valid_from)})
+        if self.valid_until is not None and now >= self.valid_until:
+            raise CredentialExpired(details={"validUntil": printed(self.valid_until)})
+
+    def event(self, kind: str) -> Event:
+        """What happened to it, such as ``credential.issued``."""
+        holder, issuer = str(self.holder), str(self.issuer)
+        details: dict[str, JsonValue] = {
+            "credentialId": self.id,
+            "holder": holder,
+            "status": self.status.value,
+            "version": self.version,
+        }
+        return Event(kind, issuer, Parties(holder=holder, issuer=issuer, credential_id=self.id), details=details)
+
+    def status_after(self, purpose: StatusPurpose, value: bool) -> CredentialStatus:
+        """The status that setting ``purpose`` to ``value`` leads to. Raises ``Conflict`` for what revocation forbids."""
+        revoked = self.status is CredentialStatus.REVOKED
+        if purpose is StatusPurpose.REVOCATION:
+            if revoked and not value:
+                raise Conflict("Revocation is final.", details={"status": self.status.value})
+            return CredentialStatus.REVOKED if value else self.status
+        if revoked and value:
+            raise Conflict("The credential is revoked, for good.", details={"status": self.status.value})
+        if revoked:
+            return self.status
+        return CredentialStatus.SUSPENDED if value else CredentialStatus.ACTIVE
+
+
+SIGNATURE_OCTETS: Final = 80
+
+
+def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """The values in the order and the one form that the schema gives them, null for one without a value.
+
+    Raises ``InvalidCredential``, which names the attribute and never quotes a value.
+    """
+    names = [attribute.name for attribute in schema.attributes]
+    if values.keys() - set(names):
+        # What is too much is not named: it is the caller's text, and may hold what belongs into a value.
+        raise InvalidCredential(
+            details={"reason": "the schema does not have all of these attributes", "attributes": [*names]}
+        )
+    canonical: dict[str, JsonValue] = {}
+    for attribute in schema.attributes:
+        if attribute.name not in values:
+            raise _refused(attribute.name, "an attribute without a value is given as null")
+        value = values[attribute.name]
+        try:
+            canonical[attribute.name] = None if value is None else attribute.read(value).json
+        except ValueRefused as refused:
+            raise _refused(attribute.name, str(refused)) from None
+    return canonical
+
+
+def messages(schema: Schema, canonical: Mapping[str, JsonValue]) -> tuple[Message, ...]:
+    """What the issuer signs in the slots, from canonical values."""
+    return schema.messages(canonical)
+
+
+def parse_signature(text: str) -> bytes:
+    """The 80 octets of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
+    try:
+        octets = multibase.base64url_decode(text.removeprefix("u") if len(text) == 108 else text)
+    except ValueError:
+        octets = b""
+    if len(octets) != SIGNATURE_OCTETS:
+        raise InvalidCredential(details={"reason": "the signature is not 80 octets in base64url"})
+    return octets
+
+
+def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:
+    """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this schema and these values."""
+    # The curve backends are slow to load, and most processes of the command line never need them.
+    from identity_core.crypto.bbs import core, octets
+    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
+    from identity_core.crypto.bls12381 import select
+
+    suite = ciphersuite(select())
+    try:
+        scalars = octets.mixed_messages_to_scalars(messages(schema, canonical))
+        key = octets.octets_to_public_key(suite, public_key)
+        core.core_verify(suite, key, octets.octets_to_signature(suite, signature), schema.header, scalars)
+    except (BbsSignatureInvalid, ValueError):
+        raise InvalidCredential(details={"reason": "the signature is not the issuer's on these values"}) from None
+
+
+def _refused(attribute: str, reason: str) -> InvalidCredential:
+    return InvalidCredential(details={"attribute": attribute, "reason": reason})

@@ -1,0 +1,150 @@
+"""The schema of a credential: the header and the messages that the issuer signs (PROTOCOL.md §2).
+
+The header holds what every holder of the schema shares and nothing of any one of them. It begins with a tag that no other
+header of the same key can begin with, and has one form: anyone who reads it writes it anew and compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from identity_core.codec import jcs, strict_json
+from identity_core.domain.credentials.attributes import (
+    NULL_OCTETS,
+    NULL_SCALAR,
+    Attribute,
+    AttributeType,
+    TypedValue,
+    ValueRefused,
+)
+from identity_core.errors import JsonValue
+
+HEADER_TAG = b"IDENTITY-SERVICE-CREDENTIAL-V1:"
+MAX_HEADER_OCTETS = 16_384
+MAX_ATTRIBUTES = 64
+MAX_SCHEMA_ID = 512
+
+Message = bytes | int
+"""What is signed in a slot: octets, which BBS maps to a scalar, or the scalar itself in a numeric slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Attributes in their order. Slots: the hashed ones first, in that order, then the numeric ones."""
+
+    id: str
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.id) <= MAX_SCHEMA_ID or not self.id.isprintable():
+            raise ValueRefused(f"a schema id is 1 to {MAX_SCHEMA_ID} printable characters")
+        if not 1 <= len(self.attributes) <= MAX_ATTRIBUTES:
+            raise ValueRefused(f"a schema has 1 to {MAX_ATTRIBUTES} attributes")
+        if len({attribute.name for attribute in self.attributes}) != len(self.attributes):
+            raise ValueRefused("two attributes of the schema have one name")
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The attribute of this name, or None."""
+        return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+    def hashed_slot(self, name: str) -> int:
+        """The slot of the attribute's octets. Raises ``KeyError``."""
+        return _slots(self)[name][0]
+
+    def numeric_slot(self, name: str) -> int:
+        """The slot of the attribute's number. Raises ``KeyError`` for a name that is unknown or has no order."""
+        slot = _slots(self)[name][1]
+        if slot is None:
+            raise KeyError(name)
+        return slot
+
+    def read(self, name: str, values: Mapping[str, JsonValue]) -> TypedValue | None:
+        """The typed value of the attribute ``name`` among JSON ``values``, None for null. Raises ``KeyError``, ``ValueRefused``."""
+        value = values[name]
+        return None if value is None else self.attributes[_slots(self)[name][0]].read(value)
+
+    @property
+    def message_count(self) -> int:
+        """How many messages the signature covers."""
+        return len(self.attributes) + sum(attribute.type.ordered for attribute in self.attributes)
+
+    @property
+    def header(self) -> bytes:
+        """The canonical octets of the signed header."""
+        return _header(self)
+
+    @classmethod
+    def from_header(cls, octets: bytes) -> Schema:
+        """The schema of a signed header. Raises ``ValueRefused`` for what no schema is written as."""
+        return _from_header(octets)
+
+    def messages(self, values: Mapping[str, JsonValue]) -> tuple[Message, ...]:
+        """The messages of all slots, from JSON values; a missing name is refused, null must be said.
+
+        Raises ``ValueRefused``.
+        """
+        if values.keys() != {attribute.name for attribute in self.attributes}:
+            raise ValueRefused("the values do not name exactly the attributes of the schema")
+        hashed: list[Message] = []
+        numeric: list[Message] = []
+        for attribute in self.attributes:
+            value = values[attribute.name]
+            typed = None if value is None else attribute.read(value)
+            hashed.append(NULL_OCTETS if typed is None else typed.octets)
+            if attribute.type.ordered:
+                numeric.append(NULL_SCALAR if typed is None else typed.scalar)
+        return (*hashed, *numeric)
+
+
+@lru_cache(maxsize=256)
+def _slots(schema: Schema) -> dict[str, tuple[int, int | None]]:
+    slots: dict[str, tuple[int, int | None]] = {}
+    numeric = len(schema.attributes)
+    for slot, attribute in enumerate(schema.attributes):
+        slots[attribute.name] = (slot, numeric if attribute.type.ordered else None)
+        numeric += attribute.type.ordered
+    return slots
+
+
+@lru_cache(maxsize=256)
+def _header(schema: Schema) -> bytes:
+    attributes: list[dict[str, Any]] = []
+    for attribute in schema.attributes:
+        slot, numeric = _slots(schema)[attribute.name]
+        member: dict[str, Any] = {"name": attribute.name, "slot": slot, "type": attribute.type.value}
+        if numeric is not None:
+            # Numbers of 64 bits travel as strings, because JSON readers round them.
+            member |= {"numericSlot": numeric, "domain": [str(bound) for bound in attribute.domain]}
+        if attribute.type is AttributeType.DECIMAL:
+            member["scale"] = attribute.scale
+        attributes.append(member)
+    octets = HEADER_TAG + jcs.canonicalize({"attributes": attributes, "schema": schema.id})
+    if len(octets) > MAX_HEADER_OCTETS:
+        raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} octets")
+    return octets
+
+
+@lru_cache(maxsize=256)
+def _from_header(octets: bytes) -> Schema:
+    if len(octets) > MAX_HEADER_OCTETS or not octets.startswith(HEADER_TAG):
+        raise ValueRefused("not the header of a credential of this kind")
+    try:
+        value = strict_json.loads(octets[len(HEADER_TAG) :])
+        schema = Schema(value["schema"], tuple(_attribute(member) for member in value["attributes"]))
+        canonical = schema.header
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise ValueRefused("not the header of a credential of this kind") from None
+    if canonical != octets:
+        raise ValueRefused("the header is not in its canonical form")
+    return schema
+
+
+def _attribute(member: dict[str, Any]) -> Attribute:
+    kind = AttributeType(member["type"])
+    if not kind.ordered:
+        return Attribute(member["name"], kind)
+    low, high = member["domain"]
+    return Attribute(member["name"], kind, member.get("scale", 0), int(low), int(high))

@@ -1,0 +1,188 @@
+"""The grammar of actions, which IBCTs name, and of grants, which delegations give (the document says the same in ``createDelegation``).
+
+::
+
+    action = "zkp.prove." attribute "." type [ "." pin ]
+    grant  = the same, with "*" allowed as the whole attribute or the whole type
+    pin    = decimal without leading zeros, 0 .. 10^19 - 1 | "h" 22 base64url characters
+
+An attribute is written in ``A-Za-z0-9_-/``, every other octet of its UTF-8 as ``%XX`` in upper case: one name, one form. A
+pin fixes the value: a non-negative integer is its own pin, everything else the first 16 octets of SHA-256 of its JCS. Matching
+is by whole segments, never by prefix. Left out on purpose: negation, ranges and paths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from identity_core.codec import jcs, multibase
+from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PredicateType
+from identity_core.errors import JsonValue, ScopeMismatch
+
+MAX_TEXT: Final = 1024
+ANY: Final = "*"
+_PREFIX: Final = "zkp.prove."
+_SEGMENT: Final = re.compile(r"(?:[A-Za-z0-9_/-]|%[0-9A-F]{2})+", re.ASCII)
+_PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-/")
+_LITERAL: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+# 16 octets are 21 characters and two bits: the last character has four forms.
+_DIGEST: Final = re.compile(r"h[A-Za-z0-9_-]{21}[AQgw]", re.ASCII)
+_DIGEST_OCTETS: Final = 16
+_SAFE: Final = (1 << 53) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What one IBCT asks for. ``attribute`` is the name itself, decoded; ``pin`` None leaves the value to the agent."""
+
+    attribute: str
+    type: PredicateType
+    pin: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> Action:
+        """Raises ``ValueError`` with a reason that may be shown."""
+        attribute, kind, pin = _segments(text)
+        if attribute is None or kind is None:
+            raise ValueError("an action names one attribute and one type, without wildcards")
+        return cls(attribute, kind, pin)
+
+    def __str__(self) -> str:
+        return _text(self.attribute, self.type, self.pin)
+
+    def check_names(self, attribute: str, type_: str, value: JsonValue) -> None:
+        """Raises ``ScopeMismatch`` unless the action is exactly this predicate, whose value is as the request has it."""
+        if (self.attribute, self.type.value) != (attribute, type_):
+            raise ScopeMismatch(details={"reason": "the action names another predicate"})
+        if not _admits(self.pin, value):
+            raise ScopeMismatch(details={"reason": "the action is pinned to another value"})
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a delegation allows. None stands for ``*`` in ``attribute`` and ``type``, and for any value in ``pin``."""
+
+    attribute: str | None
+    type: PredicateType | None
+    pin: str | None
+
+    @classmethod
+    def parse(cls, text: str) -> Grant:
+        """Raises ``ValueError`` with a reason that may be shown."""
+        return cls(*_segments(text))
+
+    def __str__(self) -> str:
+        return _text(self.attribute, self.type, self.pin)
+
+    def names(self, action: Action) -> bool:
+        """Whether the grant is about the action's attribute and type, whatever the value."""
+        return self.attribute in (None, action.attribute) and self.type in (None, action.type)
+
+    def covers(self, action: Action, value: JsonValue) -> bool:
+        """Whether the grant allows the action for this value."""
+        return self.names(action) and _admits(self.pin, value)
+
+    def within(self, other: Grant) -> bool:
+        """Whether everything that this grant covers is covered by ``other`` too."""
+        return (
+            other.attribute in (None, self.attribute)
+            and other.type in (None, self.type)
+            and other.pin in (None, self.pin)
+        )
+
+
+def pin_of(value: JsonValue) -> str:
+    """The pin of a predicate's value as it is sent. Each value has one pin, each decimal pin one value.
+
+    A string is pinned in NFC; a set as its elements in the order of their JCS, each once. An integer past 2^53 - 1 travels as
+    a string and is pinned as the integer. Raises ``ValueError`` for what is no value of a predicate.
+    """
+    if isinstance(value, list):
+        if not 1 <= len(value) <= MAX_SET_SIZE:
+            raise ValueError(f"a set is an array of 1 to {MAX_SET_SIZE} values")
+        elements = set(jcs.canonicalize_each(map(_canonical, value)))
+        return _hashed(b"[" + b",".join(sorted(elements)) + b"]")
+    octets = jcs.canonicalize(_canonical(value))
+    literal = value if isinstance(value, str) else octets.decode()
+    # Only the one JSON form of an integer is its literal: the text "18" is not the number 18.
+    return literal if literal_of(literal) == value else _hashed(octets)
+
+
+def literal_of(pin: str) -> JsonValue:
+    """The value of a decimal pin, as JSON has it. None for a hashed pin, which does not tell its value."""
+    if _LITERAL.fullmatch(pin) is None:
+        return None
+    return int(pin) if int(pin) <= _SAFE else pin
+
+
+def _admits(pin: str | None, value: JsonValue) -> bool:
+    if pin is None:
+        return True
+    try:
+        return pin_of(value) == pin
+    except ValueError:
+        return False
+
+
+def _canonical(value: JsonValue) -> str | int:
+    if isinstance(value, str):
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
+    if isinstance(value, int):
+        return value
+    raise ValueError("a value is a string, an integer, a boolean, or an array of these")
+
+
+def _hashed(octets: bytes) -> str:
+    return "h" + multibase.base64url_encode(hashlib.sha256(octets).digest()[:_DIGEST_OCTETS])
+
+
+# The few grants of a delegation are read at each of its uses.
+@lru_cache(maxsize=1024)
+def _segments(text: str) -> tuple[str | None, PredicateType | None, str | None]:
+    if not text.startswith(_PREFIX) or len(text) > MAX_TEXT:
+        raise ValueError(f"it does not begin with {_PREFIX} or is longer than {MAX_TEXT} characters")
+    attribute, *rest = text.removeprefix(_PREFIX).split(".")
+    if not 1 <= len(rest) <= 2:
+        raise ValueError(f"it is not {_PREFIX}<attribute>.<type>, or the same with .<pin>")
+    return _read_attribute(attribute), _read_type(rest[0]), _read_pin(rest[1]) if len(rest) > 1 else None
+
+
+def _read_attribute(segment: str) -> str | None:
+    if segment == ANY:
+        return None
+    if _SEGMENT.fullmatch(segment) is None:
+        raise ValueError("the attribute is written in A-Za-z0-9_-/ and %XX")
+    octets = re.sub(rb"%(..)", lambda match: bytes.fromhex(match[1].decode()), segment.encode())
+    try:
+        name = octets.decode()
+    except UnicodeDecodeError:
+        raise ValueError("the attribute is not UTF-8") from None
+    if _written(name) != segment:
+        raise ValueError("the attribute escapes what stands for itself")
+    return name
+
+
+def _read_type(segment: str) -> PredicateType | None:
+    if segment == ANY:
+        return None
+    return PredicateType(segment)
+
+
+def _read_pin(segment: str) -> str:
+    if _LITERAL.fullmatch(segment) is None and _DIGEST.fullmatch(segment) is None:
+        raise ValueError("the pin is neither a decimal without leading zeros nor h and 22 base64url characters")
+    return segment
+
+
+def _text(attribute: str | None, kind: PredicateType | None, pin: str | None) -> str:
+    segments = [ANY if attribute is None else _written(attribute), ANY if kind is None else kind.value]
+    return _PREFIX + ".".join(segments if pin is None else [*segments, pin])
+
+
+def _written(name: str) -> str:
+    return "".join(chr(octet) if octet in _PLAIN else f"%{octet:02X}" for octet in name.encode())

@@ -1,0 +1,203 @@
+"""Delegations: what a holder allows an agent, what that agent may pass on, and when it holds (README.md).
+
+A delegation is a ceiling; what happens under it the holder signs in an IBCT, one a use. A child descends from the delegation of
+the agent that grants it and is narrower in every dimension. What holds along a chain of them stands in ``chain``.
+
+How much an agent may do by itself.
+
+Levels are integers from 0 to 5; a higher one means less involvement of people, as in SAE J3016. What a request needs is a table
+of the installation; what an agent has is the lowest level of its chain of delegations, under the installation's ceiling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from identity_core.domain.activity import Event, Parties
+from identity_core.domain.delegations.action import Action, Grant
+from identity_core.domain.dids.did import Did
+from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower, JsonValue
+
+MAX_DEPTH: Final = 8
+MAX_GRANTS: Final = 64
+DEFAULT_MAX_REFUSALS: Final = 1
+DEFAULT_MAX_THRESHOLDS: Final = 3
+
+
+class DelegationState(StrEnum):
+    """The derived status of a delegation."""
+
+    SCHEDULED = "scheduled"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    EXHAUSTED = "exhausted"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+class Suspension(StrEnum):
+    """Why a delegation is suspended: by hand, or because as many questions were refused as its holder allows."""
+
+    MANUAL = "manual"
+    REFUSALS = "refusals"
+
+
+FINAL: Final = frozenset({DelegationState.REVOKED, DelegationState.EXPIRED, DelegationState.EXHAUSTED})
+"""The states out of which no delegation comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """One record. None in a list or a limit means: any, without limit. ``grants`` holds the compiled ``predicates`` too.
+
+    ``uses``, ``refusals`` and ``thresholds`` count what happened under this record and everything below it: a use of a child is a
+    use of every record of its chain. ``created_by`` and ``revoked_by`` are a DID, or ``apiKey:`` and a fingerprint.
+    ``holder_proof`` is the holder's signature over ``signed_request``, the request that made the record.
+    """
+
+    id: str
+    holder: Did
+    agent: Did
+    grantor: Did
+    parent_id: str | None
+    grants: tuple[Grant, ...]
+    credential_ids: tuple[str, ...] | None
+    schema_ids: tuple[str, ...] | None
+    verifiers: tuple[str, ...] | None
+    autonomy_level: int
+    max_uses: int | None
+    max_refusals: int | None
+    max_thresholds: int | None
+    max_depth: int
+    not_before: datetime
+    expires_at: datetime
+    created_at: datetime
+    created_by: str
+    purpose: str | None = None
+    predicates: tuple[Mapping[str, JsonValue], ...] = ()
+    holder_proof: Mapping[str, JsonValue] | None = None
+    signed_request: Mapping[str, JsonValue] | None = None
+    uses: int = 0
+    refusals: int = 0
+    thresholds: int = 0
+    suspended_reason: Suspension | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+    revocation_reason: str | None = None
+    version: int = 1
+
+    def state(self, now: datetime) -> DelegationState:
+        """The state of this record alone; a chain may be further."""
+        if self.revoked_at is not None:
+            return DelegationState.REVOKED
+        if now >= self.expires_at:
+            return DelegationState.EXPIRED
+        if self.max_uses is not None and self.uses >= self.max_uses:
+            return DelegationState.EXHAUSTED
+        if self.suspended_reason is not None:
+            return DelegationState.SUSPENDED
+        return DelegationState.SCHEDULED if now < self.not_before else DelegationState.ACTIVE
+
+    def event(self, kind: str) -> Event:
+        """What happened to it, such as ``delegation.created``."""
+        holder, agent = str(self.holder), str(self.agent)
+        parties = Parties(holder=holder, agent=agent, delegation_id=self.id)
+        return Event(kind, holder, parties, details={"delegationId": self.id, "agent": agent})
+
+    def covers(self, action: Action, value: JsonValue) -> bool:
+        """Whether a grant covers the action for this value."""
+        return any(grant.covers(action, value) for grant in self.grants)
+
+    def check_link(self, parent: Delegation) -> None:
+        """Raises ``DelegationInvalid`` unless this record can descend from ``parent``, whatever it allows."""
+        if self.parent_id != parent.id or self.holder != parent.holder:
+            raise broken("the parent is another delegation, or another holder's")
+        if self.grantor != parent.agent:
+            raise broken("the grantor is not the agent of the parent")
+        if parent.max_depth < 1:
+            raise broken("the parent may not be passed on")
+
+    def check_narrower(self, parent: Delegation) -> None:
+        """Raises ``DelegationNotNarrower``; ``details.member`` names the first dimension in which this record allows more."""
+        for member, narrower in (
+            ("actions", all(any(own.within(other) for other in parent.grants) for own in self.grants)),
+            ("credentialIds", _subset(self.credential_ids, parent.credential_ids)),
+            ("schemaIds", _subset(self.schema_ids, parent.schema_ids)),
+            ("verifiers", _subset(self.verifiers, parent.verifiers)),
+            ("autonomyLevel", self.autonomy_level <= parent.autonomy_level),
+            ("maxUses", _at_most(self.max_uses, parent.max_uses)),
+            ("maxRefusals", _at_most(self.max_refusals, parent.max_refusals)),
+            ("maxThresholds", _at_most(self.max_thresholds, parent.max_thresholds)),
+            ("maxDepth", self.max_depth < parent.max_depth),
+            ("notBefore", self.not_before >= parent.not_before),
+            ("expiresAt", self.expires_at <= parent.expires_at),
+        ):
+            if not narrower:
+                raise DelegationNotNarrower(details={"member": member})
+
+
+def broken(reason: str) -> DelegationInvalid:
+    """The refusal of a chain that is none."""
+    return DelegationInvalid(details={"reason": reason})
+
+
+def _subset(own: tuple[str, ...] | None, others: tuple[str, ...] | None) -> bool:
+    return others is None or (own is not None and set(own) <= set(others))
+
+
+def _at_most(own: int | None, other: int | None) -> bool:
+    return other is None or (own is not None and own <= other)
+
+
+HIGHEST: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class AutonomyTable:
+    """The levels that requests need. ``pinned``: a proof of a value that the holder fixed; ``chosen``: of one that the agent chose;
+    ``anchor`` is what ``anchor: true`` adds to either, because a ledger forgets nothing; ``delegate``: a delegation to another
+    agent; ``metadata``: reading a credential without its values. No agent has more than ``ceiling``."""
+
+    metadata: int = 1
+    pinned: int = 2
+    chosen: int = 3
+    anchor: int = 1
+    delegate: int = 5
+    ceiling: int = HIGHEST
+
+    def required_autonomy(self, *, pinned: bool, anchor: bool) -> int:
+        """What a proof needs."""
+        return (self.pinned if pinned else self.chosen) + (self.anchor if anchor else 0)
+
+    def check_proof(self, level: int, *, pinned: bool, anchor: bool) -> None:
+        """Raises ``AutonomyTooLow``, whose ``details.remedies`` name every way out at once."""
+        required = self.required_autonomy(pinned=pinned, anchor=anchor)
+        remedies = []
+        if not pinned and level >= self.required_autonomy(pinned=True, anchor=anchor):
+            remedies.append("let the holder pin the value: in the action of the IBCT, or in a grant of the delegation")
+        if anchor and level >= self.required_autonomy(pinned=pinned, anchor=False):
+            remedies.append("send anchor: false")
+        if not pinned and anchor and not remedies and level >= self.pinned:
+            remedies.append("let the holder pin the value, and send anchor: false")
+        self._check(level, required, remedies)
+
+    def check_metadata(self, level: int) -> None:
+        """Raises ``AutonomyTooLow`` for an agent that may not read a credential's metadata."""
+        self._check(level, self.metadata, [])
+
+    def check_delegate(self, level: int) -> None:
+        """Raises ``AutonomyTooLow`` for an agent that may not delegate further."""
+        self._check(level, self.delegate, ["let the holder delegate to the other agent"])
+
+    def _check(self, level: int, required: int, remedies: Sequence[str]) -> None:
+        effective = min(level, self.ceiling)
+        if effective >= required:
+            return
+        named: list[JsonValue] = [*remedies]
+        if required <= self.ceiling:
+            named.append(f"let the holder delegate with autonomyLevel {required} or more")
+        raise AutonomyTooLow(details={"required": required, "effective": effective, "remedies": named})

@@ -1,0 +1,126 @@
+"""DID syntax (DID Core §3.1), in ASCII, full match, one form.
+
+Left out on purpose: DID URLs with path, query or service parameters; the service never dereferences.
+
+What a document may point to: service endpoints, service types and fragments, other names (RFC 3986, DID Core §5.4).
+
+Nothing here is ever fetched, so addresses of private networks are allowed; what a careless client might run or what
+carries a password is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from identity_core.domain.echo import DID, TERM, URI, echoed
+from identity_core.errors import InvalidDid, InvalidDocument
+
+MAX_LENGTH = 512
+
+_ID_CHAR = r"(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})"
+_DID = re.compile(rf"did:([a-z0-9]+):((?:{_ID_CHAR}*:)*{_ID_CHAR}+)", re.ASCII)
+_FRAGMENT = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """A parsed DID. Having one is the evidence that the text is well-formed."""
+
+    text: str
+    method: str
+    identifier: str
+
+    @classmethod
+    def parse(cls, text: str) -> Did:
+        """Raises ``InvalidDid``."""
+        return _parsed(text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+# One request reads the same few again and again: from its body, its token, and each row that names them.
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Did:
+    """``fullmatch`` because ``$`` would let a trailing newline through."""
+    match = _DID.fullmatch(text) if len(text) <= MAX_LENGTH else None
+    if match is None:
+        raise InvalidDid(details={"did": echoed(text, DID)})
+    return Did(text, match[1], match[2])
+
+
+MAX_URI: Final = 2048
+
+_URI: Final = re.compile(
+    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,31}):"
+    r"(?://(?P<authority>[^/?#]*))?"
+    r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*"
+    r"(?:\?(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
+    r"(?:#(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?",
+    re.ASCII,
+)
+_AUTHORITY: Final = re.compile(
+    r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+)(?::(?P<port>[0-9]{1,5}))?",
+    re.ASCII,
+)
+_WITH_HOST: Final = frozenset({"http", "https", "ws", "wss", "ftp", "ftps"})
+# Schemes that a browser runs, or that mean the reader's own machine.
+_REFUSED: Final = frozenset(
+    {"javascript", "vbscript", "livescript", "data", "blob", "file", "filesystem", "jar", "about", "view-source"}
+)
+_endpoint_FRAGMENT: Final = re.compile(r"[A-Za-z0-9._~-]{1,64}", re.ASCII)
+_TYPE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/#?=&%+-]{0,255}", re.ASCII)
+
+
+def check_uri(text: str, member: str) -> None:
+    """Raises ``InvalidDocument`` unless ``text`` is an absolute ASCII URI of at most 2,048 characters, without credentials and of no
+    scheme that runs code or reads local files."""
+    match = _URI.fullmatch(text) if len(text) <= MAX_URI else None
+    reason = "is not an absolute URI" if match is None else _fault(match)
+    if len(text) > MAX_URI:
+        reason = f"is longer than {MAX_URI} characters"
+    if reason is not None:
+        raise InvalidDocument(f"{member} {reason}.", details={"member": member, "value": echoed(text, URI)})
+
+
+def _fault(match: re.Match[str]) -> str | None:
+    scheme, authority = match["scheme"].lower(), match["authority"]
+    if scheme in _REFUSED:
+        return "has a scheme that is not allowed"
+    if authority is None:
+        if scheme in _WITH_HOST:
+            return "names no host"
+        return "is empty" if match.end() == match.end("scheme") + 1 else None
+    if "@" in authority:
+        return "must not carry credentials"
+    if not authority:
+        return "names no host" if scheme in _WITH_HOST else None
+    named = _AUTHORITY.fullmatch(authority)
+    if named is None or (named["port"] is not None and int(named["port"]) > 65535):
+        return "has a malformed host or port"
+    return None
+
+
+def check_fragment(fragment: str) -> None:
+    """Raises ``InvalidDocument`` unless ``fragment`` can name a service: 1 to 64 unreserved characters."""
+    if _endpoint_FRAGMENT.fullmatch(fragment) is None:
+        raise InvalidDocument("The service id is not a fragment.", details={"id": echoed(fragment, TERM)})
+
+
+def check_type(type_name: str) -> None:
+    """Raises ``InvalidDocument`` unless ``type_name`` is a term or a URI of at most 256 ASCII characters."""
+    if _TYPE.fullmatch(type_name) is None:
+        raise InvalidDocument("The service type is not a term.", details={"type": echoed(type_name, TERM)})
+
+
+def derive_fragment(type_name: str, taken: Collection[str]) -> str:
+    """``didcommmessaging-1`` for a first service of type DIDCommMessaging, ``-2`` for the second."""
+    stem = re.sub(r"[^a-z0-9]+", "-", type_name.lower()).strip("-")[:56] or "service"
+    ordinal = 1
+    while f"{stem}-{ordinal}" in taken:
+        ordinal += 1
+    return f"{stem}-{ordinal}"

@@ -1,0 +1,249 @@
+"""The DID document (DID Core §5, CID 1.0) as a frozen value, its invariants, and its JSON form.
+
+Profile: did/v1 and the three 2020 suites, absolute ids, the fragment of a key is its multikey. Left out on purpose:
+embedded verification methods, several controllers, map endpoints; JSON-LD processing (contexts are never fetched).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import times
+from identity_core.domain.dids import did as endpoint
+from identity_core.domain.dids import keys
+from identity_core.errors import InvalidDocument, JsonValue
+
+MAX_KEYS: Final = 20
+MAX_SERVICES: Final = 20
+MAX_ALIASES: Final = 10
+
+DID_CONTEXT: Final = "https://www.w3.org/ns/did/v1"
+DIDCOMM_CONTEXT: Final = "https://didcomm.org/messaging/contexts/v2"
+DIDCOMM_TYPE: Final = "DIDCommMessaging"
+
+_MEMBERS: Final = frozenset(
+    {"@context", "id", "controller", "alsoKnownAs", "verificationMethod", "service", *keys.RELATIONSHIPS}
+)
+_METHOD_MEMBERS: Final = frozenset({"id", "type", "controller", "publicKeyMultibase"})
+_SERVICE_MEMBERS: Final = frozenset({"id", "type", "serviceEndpoint"})
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationMethod:
+    """``id`` is absolute; ``revoked`` is the end of a grace period (CID: must not be used at or after)."""
+
+    id: str
+    type: str
+    multibase: str
+    revoked: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEntry:
+    """A service of the document: absolute ``id``, ``type``, one endpoint URI."""
+
+    id: str
+    type: str
+    endpoint: str
+
+    @property
+    def fragment(self) -> str:
+        """What names the service within its document."""
+        return self.id.partition("#")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class DidDocument:
+    """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent."""
+
+    did: str
+    methods: tuple[VerificationMethod, ...]
+    relationships: tuple[tuple[str, tuple[str, ...]], ...]
+    services: tuple[ServiceEntry, ...] = ()
+    also_known_as: tuple[str, ...] = ()
+
+    def method(self, key_id: str) -> VerificationMethod | None:
+        """The verification method with this absolute id."""
+        return next((method for method in self.methods if method.id == key_id), None)
+
+    def service(self, fragment: str) -> ServiceEntry | None:
+        """The service with this fragment (without ``#``)."""
+        service_id = f"{self.did}#{fragment}"
+        return next((service for service in self.services if service.id == service_id), None)
+
+    def related(self, relationship: str) -> tuple[str, ...]:
+        """The absolute ids of the keys in ``relationship``."""
+        return next((key_ids for name, key_ids in self.relationships if name == relationship), ())
+
+    def purposes(self, key_id: str) -> tuple[str, ...]:
+        """The relationships of the key, in document order."""
+        return tuple(name for name, key_ids in self.relationships if key_id in key_ids)
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """``@context``: did/v1, then only what the document uses."""
+        types = {method.type for method in self.methods}
+        suites = [kind.context for name, kind in keys.KEY_TYPES.items() if name in types]
+        didcomm = [DIDCOMM_CONTEXT] if any(service.type == DIDCOMM_TYPE for service in self.services) else []
+        return (DID_CONTEXT, *suites, *didcomm)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document as a JSON object, members in the order in which people read them."""
+        shown: dict[str, Any] = {"@context": list(self.contexts), "id": self.did, "controller": self.did}
+        if self.also_known_as:
+            shown["alsoKnownAs"] = list(self.also_known_as)
+        if self.methods:
+            shown["verificationMethod"] = [self._method_json(method) for method in self.methods]
+        for name, key_ids in self.relationships:
+            shown[name] = list(key_ids)
+        if self.services:
+            shown["service"] = [
+                {"id": service.id, "type": service.type, "serviceEndpoint": service.endpoint}
+                for service in self.services
+            ]
+        return shown
+
+    def _method_json(self, method: VerificationMethod) -> dict[str, str]:
+        shown = {
+            "id": method.id,
+            "type": method.type,
+            "controller": self.did,
+            "publicKeyMultibase": method.multibase,
+        }
+        if method.revoked is not None:
+            shown["revoked"] = times.printed(method.revoked)
+        return shown
+
+    def encode(self) -> bytes:
+        """The document as JSON bytes."""
+        return orjson.dumps(self.to_json())
+
+    @classmethod
+    def read(cls, value: JsonValue) -> DidDocument:
+        """The document that a JSON value has the shape of; ``check`` says whether it keeps the rules. Raises ``InvalidDocument``."""
+        return _read(value)
+
+    @classmethod
+    def parse(cls, value: JsonValue) -> DidDocument:
+        """The document that a JSON value says; what ``to_json`` would not have written is refused with ``InvalidDocument``."""
+        document = _read(value)
+        check(document)
+        if document.to_json() != value:
+            raise InvalidDocument("The document is not written as this profile has it.")
+        return document
+
+    @classmethod
+    def load(cls, octets: bytes) -> DidDocument:
+        """The document that ``encode`` wrote. For bytes from a store of ours: nothing is checked again."""
+        return _build(orjson.loads(octets))
+
+
+def check(document: DidDocument) -> None:
+    """The invariants of a document: caps, unique ids, fragments that are the keys, references that resolve, types that may
+    serve their purposes, endpoints that are harmless. Raises ``InvalidDocument``."""
+    check_count("verificationMethod", len(document.methods), MAX_KEYS)
+    check_count("service", len(document.services), MAX_SERVICES)
+    check_count("alsoKnownAs", len(document.also_known_as), MAX_ALIASES)
+    purposes: dict[str, list[str]] = {}
+    for method in document.methods:
+        keys.PublicKey.parse(method.type, method.multibase)
+        if method.id != f"{document.did}#{method.multibase}":
+            raise InvalidDocument("The fragment of a key id is not its key.", details={"id": method.id[:640]})
+        purposes[method.id] = []
+    for name, key_ids in document.relationships:
+        if not key_ids:
+            raise InvalidDocument("A relationship is empty.", details={"member": name})
+        for key_id in key_ids:
+            if key_id not in purposes:
+                raise InvalidDocument("A relationship names a key that is not there.", details={"id": key_id[:640]})
+            purposes[key_id].append(name)
+    for method in document.methods:
+        keys.check_purposes(method.type, purposes[method.id])
+    for service in document.services:
+        endpoint.check_fragment(service.fragment)
+        if service.id != f"{document.did}#{service.fragment}":
+            raise InvalidDocument("The service id belongs to another DID.", details={"id": service.id[:640]})
+        endpoint.check_type(service.type)
+        endpoint.check_uri(service.endpoint, "serviceEndpoint")
+    for alias in document.also_known_as:
+        endpoint.check_uri(alias, "alsoKnownAs")
+    _unique("id", [*(method.id for method in document.methods), *(service.id for service in document.services)])
+    _unique("alsoKnownAs", document.also_known_as)
+
+
+def check_count(member: str, count: int, most: int) -> None:
+    """Raises ``InvalidDocument`` when ``member`` has more than ``most`` entries."""
+    if count > most:
+        raise InvalidDocument(
+            f"{member} has too many entries.", details={"member": member, "count": count, "max": most}
+        )
+
+
+def _unique(member: str, values: tuple[str, ...] | list[str]) -> None:
+    if len(set(values)) != len(values):
+        twice = next(value for value in values if values.count(value) > 1)
+        raise InvalidDocument(f"{member} is there twice.", details={"member": member, "value": twice[:640]})
+
+
+def _read(value: JsonValue) -> DidDocument:
+    """Shape and types only."""
+    members = _object(value, _MEMBERS)
+    for method in _list(members.get("verificationMethod", [])):
+        read = _object(method, _METHOD_MEMBERS | {"revoked"})
+        if not read.keys() >= _METHOD_MEMBERS or set(map(type, read.values())) != {str}:
+            raise InvalidDocument("A verification method lacks a member, or one is not text.")
+    for service in _list(members.get("service", [])):
+        read = _object(service, _SERVICE_MEMBERS)
+        if len(read) != len(_SERVICE_MEMBERS) or set(map(type, read.values())) != {str}:
+            raise InvalidDocument("A service lacks a member, or one is not text.")
+    for name in ("alsoKnownAs", *keys.RELATIONSHIPS):
+        if not set(map(type, _list(members.get(name, [])))) <= {str}:
+            raise InvalidDocument(f"{name} holds what is not text.")
+    if type(members.get("id")) is not str:
+        raise InvalidDocument("The document has no id.")
+    try:
+        return _build(members)
+    except ValueError as error:
+        raise InvalidDocument("revoked is not a time.") from error
+
+
+def _object(value: JsonValue, allowed: frozenset[str]) -> dict[str, JsonValue]:
+    if type(value) is not dict:
+        raise InvalidDocument("The document, or a part of it, is not an object.")
+    unknown = sorted(value.keys() - allowed)
+    if unknown:
+        raise InvalidDocument("The document has a member that is unknown.", details={"member": unknown[0][:128]})
+    return value
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    if type(value) is not list:
+        raise InvalidDocument("A member of the document is not a list.")
+    return value
+
+
+def _build(members: dict[str, Any]) -> DidDocument:
+    read_time: Callable[[str], datetime] = times.parse
+    return DidDocument(
+        did=members["id"],
+        methods=tuple(
+            VerificationMethod(
+                method["id"],
+                method["type"],
+                method["publicKeyMultibase"],
+                read_time(method["revoked"]) if "revoked" in method else None,
+            )
+            for method in members.get("verificationMethod", ())
+        ),
+        relationships=tuple((name, tuple(members[name])) for name in keys.RELATIONSHIPS if name in members),
+        services=tuple(
+            ServiceEntry(service["id"], service["type"], service["serviceEndpoint"])
+            for service in members.get("service", ())
+        ),
+        also_known_as=tuple(members.get("alsoKnownAs", ())),
+    )

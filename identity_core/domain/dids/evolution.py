@@ -1,0 +1,236 @@
+"""Which state a change leads to: the rules of openapi/DECISIONS.md §2, as one pure function.
+
+Every way in goes through here: the use cases draft with it, the fold of a log runs it again and compares. Nothing is signed or
+hashed here; the state that comes back has no entry hash yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from identity_core.domain.dids import document as documents
+from identity_core.domain.dids import evidence, keys
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
+    AddService,
+    AddVerificationMethod,
+    Change,
+    Create,
+    Deactivate,
+    Expire,
+    NewKey,
+    Operation,
+    Recover,
+    RemoveService,
+    RemoveVerificationMethod,
+    Rotate,
+    SetAlsoKnownAs,
+    Update,
+    UpdateService,
+)
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.evidence import Authorized
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.dids.revision import Revision
+from identity_core.domain.dids.state import DidState, digest
+from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
+
+MAX_UPDATE_KEYS: Final = 10
+MAX_OPERATIONS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an operator decides: the longest grace period, and whether keys in grace are kept from changing keys (of DIDs that are
+    created from now on)."""
+
+    max_grace: timedelta = timedelta(days=90)
+    strict_grace: bool = True
+
+
+def create(did: Did, change: Create, at: datetime, *, strict_grace: bool) -> DidState:
+    """The first state of ``did``. Raises ``InvalidDocument``."""
+    revision = Revision(str(did), [], {}, [], change.also_known_as)
+    for key in change.keys:
+        revision.add_key(key)
+    for service in change.services:
+        revision.add_service(service)
+    document = _finished(revision)
+    if change.recovery_key is not None:
+        check_recovery_key(change.recovery_key, document)
+    if not 0 < len(change.update_keys) <= MAX_UPDATE_KEYS or len(set(change.update_keys)) != len(change.update_keys):
+        raise InvalidDocument("The keys that may sign entries are missing, too many, or there twice.")
+    for key_text in change.update_keys:
+        PublicKey.parse(keys.ED25519.name, key_text)
+    return DidState(
+        did=did,
+        version_id=1,
+        created_at=at,
+        updated_at=at,
+        operation=history.CREATE,
+        entry_hash="",
+        previous_hash=None,
+        document=document,
+        recovery_key=change.recovery_key,
+        update_keys=change.update_keys,
+        strict_grace=strict_grace,
+    )
+
+
+def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules, did: Did | None = None) -> DidState:
+    """The state after ``change`` at the time ``at``; for a ``Create`` that of ``did``.
+
+    Raises ``InvalidDocument``; ``DidDeactivated`` after the end; ``AuthFailed`` and ``Forbidden`` when the authorization does not reach so
+    far; ``VersionConflict`` when a grace period has ended at ``at`` and its version is not there yet.
+    """
+    if isinstance(change, Create):
+        if state is not None or did is None:
+            raise DidExists
+        return create(did, change, at, strict_grace=rules.strict_grace)
+    if state is None:
+        raise DidNotFound
+    if state.deactivated:
+        raise DidDeactivated(details={"did": str(state.did)})
+    if at <= state.updated_at:
+        raise InvalidDocument("The time of a version is later than that of the version before.")
+    ends = history.due(state)
+    if isinstance(change, Expire):
+        if ends is None or at != ends:
+            raise InvalidDocument("No grace period ends at this time.")
+        return history.expire(state, at)
+    if ends is not None and ends <= at:
+        raise VersionConflict(details={"did": str(state.did), "versionId": state.version_id + 1})
+    return _authorized(state, change, at, rules)
+
+
+def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules) -> DidState:
+    spent = evidence.admit(state, change, at, strict=state.strict_grace)
+    recovery_key = state.recovery_key
+    match change:
+        case Update():
+            operation, document = history.UPDATE, _update(state, change)
+        case Rotate():
+            operation, document = history.KEY_ROTATED, _rotate(state, change, at, rules)
+        case Recover():
+            operation, document, recovery_key = history.RECOVERED, _recover(state, change), change.recovery_key
+        case Deactivate():
+            operation, document, recovery_key = history.DEACTIVATED, DidDocument(str(state.did), (), ()), None
+    over = operation == history.DEACTIVATED
+    return replace(
+        state,
+        version_id=state.version_id + 1,
+        updated_at=at,
+        operation=operation,
+        entry_hash="",
+        previous_hash=state.entry_hash or None,
+        document=document,
+        deactivated=over,
+        recovery_key=recovery_key,
+        update_keys=() if over else state.update_keys,
+        key_id=f"{state.did}#{change.authorization.key}",
+        # Nothing follows a deactivation, so nothing needs to be remembered.
+        spent_challenges=() if over else (*history.unexpired(state.spent_challenges, at), spent),
+        retired_keys=() if over else state.retired_keys + retired(state, document, recovery_key),
+    )
+
+
+def _update(state: DidState, change: Update) -> DidDocument:
+    if not 0 < len(change.operations) <= MAX_OPERATIONS:
+        raise InvalidDocument(f"One version holds 1 to {MAX_OPERATIONS} operations.")
+    revision = Revision.of(state.document)
+    for operation in change.operations:
+        _apply(state, revision, operation)
+    return _finished(revision)
+
+
+def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
+    match operation:
+        case AddService(service):
+            revision.add_service(service)
+        case UpdateService(service):
+            revision.update_service(service)
+        case RemoveService(fragment):
+            revision.remove_service(fragment)
+        case AddVerificationMethod(key):
+            require_new(state, key.multibase)
+            revision.add_key(key)
+        case RemoveVerificationMethod(key_id):
+            revision.remove_key(key_id)
+        case SetAlsoKnownAs(names):
+            revision.also_known_as = names
+
+
+def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidDocument:
+    revision = Revision.of(state.document)
+    old = revision.key(change.old_key_id)
+    if old.revoked is not None:
+        raise InvalidDocument("The key is in its grace period: it has been rotated already.", details={"keyId": old.id})
+    require_new(state, change.new_key.multibase)
+    purposes = change.new_key.purposes or revision.purposes(old.id)
+    revision.add_key(NewKey(change.new_key.type, change.new_key.multibase, purposes), before=old.id)
+    end = None if change.revoke_at is None else change.revoke_at.replace(microsecond=0)
+    if end is None or end <= at:
+        revision.remove_key(old.id)
+    elif end - at > rules.max_grace:
+        raise InvalidDocument(
+            "The grace period is too long.", details={"maxDays": rules.max_grace / timedelta(days=1), "keyId": old.id}
+        )
+    else:
+        revision.revoke_key(old.id, end)
+    return _finished(revision)
+
+
+def _recover(state: DidState, change: Recover) -> DidDocument:
+    revision = Revision.of(state.document)
+    require_new(state, change.new_key.multibase)
+    if change.revoke_all:
+        for method in state.document.methods:
+            revision.remove_key(method.id)
+    revision.add_key(change.new_key)
+    document = _finished(revision)
+    require_new(state, change.recovery_key)
+    check_recovery_key(change.recovery_key, document)
+    return document
+
+
+def _finished(revision: Revision) -> DidDocument:
+    document = revision.document()
+    check(document)
+    return document
+
+
+def check(document: DidDocument) -> None:
+    """Raises ``InvalidDocument`` unless the document keeps its rules and somebody is left who controls it; a key in grace does not
+    count."""
+    documents.check(document)
+    related = document.related(keys.AUTHENTICATION)
+    if not any(method.id in related and method.revoked is None for method in document.methods):
+        raise InvalidDocument("The document needs an authentication key; to replace the last one, rotate it.")
+
+
+def require_new(state: DidState, multibase: str) -> None:
+    """Forward security: a key that has been in the document, or was the recovery key, never comes back."""
+    known = [method.multibase for method in state.document.methods]
+    if multibase in known or multibase == state.recovery_key or digest(multibase) in state.retired_keys:
+        raise InvalidDocument(
+            "The key is or has been one of this DID; use a new one.", details={"publicKeyMultibase": multibase[:160]}
+        )
+
+
+def check_recovery_key(multibase: str, document: DidDocument) -> None:
+    """Raises ``InvalidDocument`` unless the key is an Ed25519 multikey that is not in the document."""
+    PublicKey.parse(keys.ED25519.name, multibase)
+    if any(method.multibase == multibase for method in document.methods):
+        raise InvalidDocument("The recovery key must not be in the document.")
+
+
+def retired(before: DidState, document: DidDocument, recovery_key: str | None) -> tuple[str, ...]:
+    """Digests of the keys that are gone, the spent recovery key among them."""
+    left = {method.multibase for method in document.methods}
+    gone = [method.multibase for method in before.document.methods if method.multibase not in left]
+    if before.recovery_key is not None and before.recovery_key != recovery_key:
+        gone.append(before.recovery_key)
+    return tuple(digest(multibase) for multibase in gone)

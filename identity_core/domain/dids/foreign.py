@@ -1,0 +1,88 @@
+"""DID documents of others, as they were found.
+
+Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown
+as it is, if it has the form that the interface describes (contexts, references and endpoints as text, keys as ``publicKeyMultibase``), and
+refused otherwise, because every client was generated from that description. A foreign document names no key that this
+installation trusts: its ``methods`` are empty, and no one signs in with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.domain.dids import keys
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import InvalidDocument, JsonValue
+
+_TEXTS: Final = ("alsoKnownAs", *keys.RELATIONSHIPS)
+_METHOD: Final = ("id", "type", "controller", "publicKeyMultibase")
+_SERVICE: Final = ("id", "type", "serviceEndpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignDocument(DidDocument):
+    """A document that was not written here. ``found`` is all of it."""
+
+    found: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document as it was found."""
+        return dict(self.found)
+
+
+def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
+    """The state of a DID of which only its present ``members`` are known, ``at`` the aware UTC time of looking.
+
+    Version 1, born when it was seen, with the hash of the document for its entry hash. Raises ``InvalidDocument`` when the document
+    is of another DID or not of the form that can be shown.
+    """
+    _check(did, members)
+    return DidState(
+        did=did,
+        version_id=1,
+        created_at=at,
+        updated_at=at,
+        operation=history.CREATE,
+        entry_hash=multihash(orjson.dumps(members)),
+        previous_hash=None,
+        document=ForeignDocument(str(did), (), (), found=members),
+    )
+
+
+def _check(did: Did, members: Mapping[str, JsonValue]) -> None:
+    if members.get("id") != str(did):
+        raise InvalidDocument("The document is of another DID.", details={"did": str(did)})
+    if type(members.get("controller", "")) is not str:
+        raise _unfit("controller")
+    for name in ("@context", *_TEXTS):
+        # Without its contexts a document is no JSON-LD, and the interface promises them.
+        if not _all(str, members.get(name, None if name == "@context" else [])):
+            raise _unfit(name)
+    for name, wanted in (("verificationMethod", _METHOD), ("service", _SERVICE)):
+        items = members.get(name, [])
+        if not _all(dict, items):
+            raise _unfit(name)
+        for item in items if isinstance(items, list) else ():
+            if not isinstance(item, dict) or any(type(item.get(member)) is not str for member in wanted):
+                raise _unfit(name)
+            if type(item.get("revoked", "")) is not str:
+                raise _unfit(name)
+
+
+def _all(kind: type, value: JsonValue) -> bool:
+    return type(value) is list and all(type(item) is kind for item in value)
+
+
+def _unfit(member: str) -> InvalidDocument:
+    return InvalidDocument(
+        "The document is not of the form that this service can show.", details={"member": member, "reason": "form"}
+    )

@@ -1,0 +1,202 @@
+"""Key types, public keys and verification relationships (DID Core §5.2, §5.3; the three 2020 suites).
+
+A public key travels as its multikey (multibase base58btc of multicodec prefix and raw bytes); its type follows from the
+prefix. Which purposes a type may serve is decided here, and weak keys are refused here, for every way in: creation,
+update, rotation, recovery, import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from identity_core.cache import BoundedCache
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519, x25519
+from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
+from identity_core.errors import InvalidDocument
+
+AUTHENTICATION: Final = "authentication"
+ASSERTION_METHOD: Final = "assertionMethod"
+KEY_AGREEMENT: Final = "keyAgreement"
+CAPABILITY_INVOCATION: Final = "capabilityInvocation"
+CAPABILITY_DELEGATION: Final = "capabilityDelegation"
+
+RELATIONSHIPS: Final = (
+    AUTHENTICATION,
+    ASSERTION_METHOD,
+    KEY_AGREEMENT,
+    CAPABILITY_INVOCATION,
+    CAPABILITY_DELEGATION,
+)
+"""The verification relationships in the order in which a document lists them."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyType:
+    """A verification method type. ``secondary`` are the purposes of a key for which no one named any and which is not the first of
+    its document."""
+
+    name: str
+    context: str
+    allowed: tuple[str, ...]
+    primary: tuple[str, ...]
+    secondary: tuple[str, ...]
+
+
+ED25519: Final = KeyType(
+    multikey.ED25519,
+    "https://w3id.org/security/suites/ed25519-2020/v1",
+    allowed=(AUTHENTICATION, ASSERTION_METHOD, CAPABILITY_INVOCATION, CAPABILITY_DELEGATION),
+    primary=(AUTHENTICATION, ASSERTION_METHOD, CAPABILITY_INVOCATION, CAPABILITY_DELEGATION),
+    secondary=(AUTHENTICATION,),
+)
+X25519: Final = KeyType(
+    multikey.X25519,
+    "https://w3id.org/security/suites/x25519-2020/v1",
+    allowed=(KEY_AGREEMENT,),
+    primary=(KEY_AGREEMENT,),
+    secondary=(KEY_AGREEMENT,),
+)
+BLS12381G2: Final = KeyType(
+    multikey.BLS12381G2,
+    "https://w3id.org/security/suites/bls12381-2020/v1",
+    allowed=(ASSERTION_METHOD,),
+    primary=(ASSERTION_METHOD,),
+    secondary=(ASSERTION_METHOD,),
+)
+KEY_TYPES: Final = {kind.name: kind for kind in (ED25519, X25519, BLS12381G2)}
+"""By name, in the order in which a document lists their contexts."""
+
+_ALIASES: Final = {"Ed25519": ED25519.name}
+
+
+def verification_method_type(name: str) -> str:
+    """The type as documents spell it; ``Ed25519`` is short for ``Ed25519VerificationKey2020``. Raises ``InvalidDocument``."""
+    return key_type(name).name
+
+
+def key_type(name: str) -> KeyType:
+    """The row of the table. Raises ``InvalidDocument`` for a type that this installation does not know."""
+    kind = KEY_TYPES.get(_ALIASES.get(name, name))
+    if kind is None:
+        raise InvalidDocument(
+            "The key type is unknown.", details={"type": echoed(name, TERM), "supported": [*_ALIASES, *KEY_TYPES]}
+        )
+    return kind
+
+
+def default_purposes(name: str, *, primary: bool) -> tuple[str, ...]:
+    """What a key serves when no one says: a primary Ed25519 key everything but key agreement, a later one authentication."""
+    kind = key_type(name)
+    return kind.primary if primary else kind.secondary
+
+
+@lru_cache(maxsize=1024)
+def _may_serve(name: str, purposes: tuple[str, ...]) -> bool:
+    # The same few combinations come again for every key of every document.
+    return bool(purposes) and set(purposes) <= set(key_type(name).allowed) and len(set(purposes)) == len(purposes)
+
+
+def check_purposes(name: str, purposes: Collection[str]) -> None:
+    """Raises ``InvalidDocument`` unless there is a purpose, each is a relationship, each once, and the type may serve it."""
+    if not _may_serve(name, tuple(purposes)):
+        kind = key_type(name)
+        raise InvalidDocument(
+            "A key of this type cannot serve these purposes.",
+            details={
+                "type": kind.name,
+                "purposes": [echoed(purpose, TERM) for purpose in purposes],
+                "allowed": list(kind.allowed),
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A checked public key: its type, its multikey, its raw bytes."""
+
+    type: str
+    multibase: str
+    raw: bytes
+
+    @classmethod
+    def parse(cls, type_name: str, multibase: str) -> PublicKey:
+        """Raises ``InvalidDocument`` for an unknown type, text that is no multikey of that type, and for weak keys."""
+        name = verification_method_type(type_name)
+        known = _checked.get(multibase)
+        if known is None:
+            known = _remember(_check(multibase))
+        if known.type != name:
+            raise InvalidDocument(
+                "The key is not of the type that it is said to be.", details={"type": name, "keyType": known.type}
+            )
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2), ``secret_raw`` the 32 bytes within ``secret``."""
+
+    type: str
+    public: str
+    secret: str = field(repr=False)
+    secret_raw: bytes = field(repr=False)
+
+
+def generate(type_name: str, random: Callable[[int], bytes]) -> KeyPair:
+    """A new key pair from 32 bytes of ``random``. Raises ``InvalidDocument`` for an unknown type."""
+    name = verification_method_type(type_name)
+    material = random(32)
+    if name == ED25519.name:
+        secret, public = material, ed25519.generate(material).public
+    elif name == X25519.name:
+        secret, public = material, x25519.public_key(material)
+    else:
+        from identity_core.crypto.bls12381 import keys as bls
+
+        secret = bls.generate_secret(material)
+        public = bls.public_key(secret)
+    text = multikey.encode_public(name, public)
+    _remember(PublicKey(name, text, public))
+    return KeyPair(name, text, multikey.encode_secret(name, secret), secret)
+
+
+# Point checks cost more than everything else about a document. A key is checked when it first comes in; the fold that follows
+# in the same process, and each later version that still lists the key, need not do it again.
+_checked: BoundedCache[str, PublicKey] = BoundedCache(8192)
+
+
+def _remember(key: PublicKey) -> PublicKey:
+    return _checked.put(key.multibase, key)
+
+
+def _check(multibase: str) -> PublicKey:
+    try:
+        name, raw = multikey.decode_public(multibase)
+        if name == ED25519.name:
+            ed25519.check_public_key(raw)
+        elif name == X25519.name:
+            x25519.check_public_key(raw)
+        else:
+            # Imported late: the curve backends are slow to load, and most processes of the command line never need them.
+            from identity_core.crypto.bls12381 import keys as bls
+
+            bls.check_public_key(raw)
+    except ValueError as error:
+        _refuse_secret(multibase)
+        raise InvalidDocument(
+            f"The public key is not valid: {error}.", details={"publicKeyMultibase": echoed(multibase, PUBLIC_KEY)}
+        ) from error
+    return PublicKey(name, multibase, raw)
+
+
+def _refuse_secret(multibase: str) -> None:
+    """Raises ``InvalidDocument`` without showing the text when somebody has mixed up the two halves of a key."""
+    try:
+        multikey.decode_secret(multibase)
+    except ValueError:
+        return
+    raise InvalidDocument("This is a private key. Give its public key; take the private one as exposed.") from None

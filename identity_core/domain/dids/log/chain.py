@@ -1,0 +1,282 @@
+"""Our own kind of log: drafting the next entry of a DID, and applying entries to states.
+
+A method that stands on this is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule), each
+entry is hashed over its predecessor and signed by one of ``updateKeys``. ``parameters.change`` says what happened and on whose
+authority; reading an entry runs the same rules that made it, and compares the documents. What a log cannot show is that
+newer entries were kept back: who needs that remembers the last version seen. ``verify`` is for strangers: lines in, what
+they prove out; it needs this package alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from identity_core.codec import times
+from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, possessions
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log import change_json, webvh
+from identity_core.domain.dids.log import entry as entries
+from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
+from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
+from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
+
+MAX_ENTRY: Final = 16 * 1024
+_PROOF_ROOM: Final = 640
+_POSSESSION_ROOM: Final = 256
+
+CONTROLLER: Final = "controller"
+SERVICE: Final = "service"
+_POSSESSION: Final = "possession"
+_OURS: Final = frozenset({"proofBy", "strictGrace", _POSSESSION})
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedEntry:
+    """An entry that lacks its signature (the port's ``UnsignedEntry``)."""
+
+    did: Did
+    signing_input: bytes
+    body: EntryBody
+    version_id: str
+    config: dict[str, Any]
+    state: DidState
+
+    @classmethod
+    def of(
+        cls, body: EntryBody, after: DidState, signer: str, proofs: Mapping[str, bytes] | None = None
+    ) -> DraftedEntry:
+        """The entry of ``body`` that leads to the state ``after``, to be signed by ``signer``, with the proofs of possession that it
+        shows."""
+        version_id = f"{after.version_id}-{after.entry_hash}"
+        config = entries.proof_config(signer, body.version_time, proofs)
+        return cls(after.did, entries.signing_input(config, body.octets(version_id)), body, version_id, config, after)
+
+    def after(self, signature: bytes) -> DidState:
+        """The state after the sealed entry, without reading it again: draft and apply run the same rules on the same change. Raises
+        ``LogInvalid`` unless the signature is the signer's."""
+        entries.check_signature(self.config, self.signing_input, signature)
+        return self.state
+
+    def sealed(self, signature: bytes) -> bytes:
+        """The finished entry, as JCS: one entry has one form."""
+        proof = self.config | {"proofValue": entries.proof_value(signature)}
+        return self.body.octets(self.version_id, entries.canonical(proof))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The logs of the DID method ``method`` under ``rules``."""
+
+    method: str
+    rules: Rules
+
+    @property
+    def version(self) -> str:
+        """The value of ``parameters.method``."""
+        return f"did:{self.method}:1.0"
+
+    def check(self, did: Did) -> None:
+        """Raises ``InvalidDid`` unless the identifier can be the hash of a first entry."""
+        if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
+            raise InvalidDid(details={"did": str(did)})
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+        """The next entry. Raises what ``evolution.evolve`` raises, and ``InvalidDocument`` for a ``signer`` that may not sign or an entry
+        that grows beyond 16 KiB."""
+        did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
+        after = evolution.evolve(state, change, at, rules=self.rules, did=did)
+        before = state or after
+        if signer not in before.update_keys:
+            raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
+        said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
+        if state is None and not after.strict_grace:
+            said["strictGrace"] = False
+        if before.proven_keys is None:
+            said[_POSSESSION] = True
+        parameters = self._parameters(change) | {"change": said}
+        body = EntryBody.of(parameters, after.document.to_json(), times.printed_exactly(at))
+        document = after.document
+        if state is None:
+            scid = entries.multihash(body.octets(PLACEHOLDER))
+            body = body.named(scid)
+            did, document = Did(f"did:{self.method}:{scid}", self.method, scid), DidDocument.load(body.state)
+        octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
+        offered = possessions(change)
+        if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
+            raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
+        proofs = possession.require(str(did), None if state is None else state.document, document, offered)
+        proven = _proven(state, document, proofs)
+        after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
+        return DraftedEntry.of(body, after, signer, proofs)
+
+    def _parameters(self, change: Change) -> dict[str, Any]:
+        match change:
+            case Create():
+                return {"method": self.version, "scid": PLACEHOLDER, "updateKeys": list(change.update_keys)}
+            case Deactivate():
+                return {"deactivated": True, "updateKeys": []}
+            case _:
+                return {}
+
+    def apply(self, state: DidState | None, octets: bytes) -> DidState:
+        """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details."""
+        try:
+            if len(octets) > MAX_ENTRY:
+                raise LogInvalid("The entry is too large.")
+            entry = entries.parse_canonical(octets)
+            return self._first(entry) if state is None else self._next(state, entry)
+        except (IdentityError, ValueError) as error:
+            version = 1 if state is None else state.version_id + 1
+            reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
+            raise LogInvalid(reason, details={"version": version}) from error
+
+    def _first(self, entry: Entry) -> DidState:
+        scid, update_keys = entry.parameters.get("scid"), entry.parameters.get("updateKeys")
+        document = DidDocument.read(entry.state)
+        did = Did.parse(document.did)
+        self.check(did)
+        if type(update_keys) is not list or not all(type(key) is str for key in update_keys):
+            raise LogInvalid("updateKeys is not a list of texts.")
+        if scid != did.identifier or entry.number != 1:
+            raise LogInvalid("The first entry does not name its own DID and keys.")
+        change = self._change(entry, document, tuple(update_keys))
+        strict = "strictGrace" not in entry.parameters["change"]
+        after = evolution.evolve(None, change, entry.time, rules=Rules(timedelta.max, strict), did=did)
+        entries.check_first_hash(entry, scid)
+        return self._checked(entry, None, after)
+
+    def _next(self, state: DidState, entry: Entry) -> DidState:
+        if entry.number != state.version_id + 1:
+            raise LogInvalid("The entry does not have the next number.")
+        change = self._change(entry, None, ())
+        # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
+        after = evolution.evolve(state, change, entry.time, rules=Rules(timedelta.max, state.strict_grace))
+        if not isinstance(change, Create | Expire):
+            evidence.verify(change.authorization)
+        entries.check_next_hash(entry, f"{state.version_id}-{state.entry_hash}")
+        return self._checked(entry, state, after)
+
+    def _change(self, entry: Entry, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
+        """The change that the entry says it records, with the parameters that go with it and no others."""
+        said = entry.parameters.get("change")
+        if type(said) is not dict or said.get("proofBy") not in (CONTROLLER, SERVICE):
+            raise LogInvalid("The entry does not say what has changed, or whose its proof is.")
+        told = {name: said[name] for name in said if name not in _OURS}
+        change = change_json.read(told, document, update_keys)
+        if "strictGrace" in said and not (said["strictGrace"] is False and isinstance(change, Create)):
+            raise LogInvalid("Only a first entry may say that keys in grace are not held back.")
+        expected = self._parameters(change) | {"change": said}
+        if isinstance(change, Create):
+            expected["scid"] = entry.parameters["scid"]
+        if entry.parameters != expected:
+            raise LogInvalid("The parameters of the entry are not those of its change.")
+        if said.get(_POSSESSION, True) is not True:
+            raise LogInvalid("An entry says that it begins to ask for proofs of possession, or nothing about them.")
+        return change
+
+    def _checked(self, entry: Entry, state: DidState | None, after: DidState) -> DidState:
+        """The new state, when document, time and proof are what they must be."""
+        before = state or after
+        if after.document.to_json() != entry.state:
+            raise LogInvalid("The document is not what the change makes of the one before.")
+        if len(entry.proofs) != 1 or entry.version_time != times.printed_exactly(entry.time):
+            raise LogInvalid("The entry has another form of time, or not one proof.")
+        proof = entry.proofs[0]
+        signer = entries.check_proof(proof, entry.body, before.update_keys)
+        begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
+        if begins or before.proven_keys is not None:
+            possession.require(str(after.did), None if state is None else state.document, after.document, proofs)
+            after = replace(after, proven_keys=_proven(state, after.document, proofs))
+        if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
+            raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")
+        expected = entries.proof_config(signer, entry.version_time, proofs) | {"proofValue": proof["proofValue"]}
+        if proof != expected or entry.parameters["change"]["proofBy"] != _proof_by(before, signer, entry.time):
+            raise LogInvalid("The proof says something else than the entry.")
+        return replace(after, entry_hash=entry.hash)
+
+
+def _proof_by(before: DidState, signer: str, at: datetime) -> str:
+    """Whose a proof is: the controller's, when the signer is also an authentication key of the document."""
+    return CONTROLLER if signer in authentication_keys(before, at) else SERVICE
+
+
+def _proven(state: DidState | None, document: DidDocument, proofs: Iterable[str]) -> tuple[str, ...]:
+    """The BBS keys of the next ``document`` whose possession was proven, now or before; sorted, so that writer and reader of an entry
+    have the same state."""
+    known = () if state is None else state.proven_keys or ()
+    listed = {method.multibase for method in document.methods}
+    return tuple(sorted(listed.intersection((*known, *proofs))))
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What a valid log proves. It proves nothing about newer entries that somebody may have kept back.
+
+    ``head`` is the versionId of the last entry, ``updated_at`` its time, ``document`` the DID document as JSON.
+    """
+
+    did: str
+    versions: int
+    head: str
+    updated_at: datetime
+    deactivated: bool
+    document: Mapping[str, JsonValue]
+
+    def summary(self) -> dict[str, JsonValue]:
+        """The same as JSON."""
+        return {
+            "did": self.did,
+            "versions": self.versions,
+            "versionId": self.head,
+            "updated": times.printed(self.updated_at),
+            "deactivated": self.deactivated,
+        }
+
+
+def verify(octets: bytes, *, now: datetime | None = None, witness_file: bytes | None = None) -> Verified:
+    """Checks a log: JSON lines of a method that stands on ``chain`` or of did:webvh 1.0.
+
+    With ``now`` entries of the future are refused; ``witness_file`` is the did-witness.json of a did:webvh log that has
+    witnesses. Raises ``LogInvalid`` with the ``line`` in its details.
+    """
+    lines = octets.removesuffix(b"\n").split(b"\n")
+    first = entries.parse(lines[0]).parameters
+    if str(first.get("method")).startswith("did:webvh:"):
+        return _verify_webvh(lines, now, witness_file)
+    method = entries.method_of(first)
+    if method is None:
+        raise LogInvalid("The log is of an unknown method.", details={"line": 1})
+    state: DidState | None = None
+    for state in fold(Chain(method, Rules()).apply, lines):
+        if now is not None and state.updated_at > now:
+            raise LogInvalid("The entry is of the future.", details={"line": state.version_id})
+    if state is None:
+        raise LogInvalid("The log is empty.")
+    head = f"{state.version_id}-{state.entry_hash}"
+    return Verified(
+        str(state.did), state.version_id, head, state.updated_at, state.deactivated, state.document.to_json()
+    )
+
+
+def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[bytes]) -> Iterator[DidState]:
+    """The states after each line, by a method's ``apply``. Raises ``LogInvalid`` with the ``line`` in its details."""
+    state: DidState | None = None
+    for place, line in enumerate(lines, start=1):
+        try:
+            state = apply(state, line)
+        except LogInvalid as error:
+            raise LogInvalid(str(error), details={"line": place}) from error
+        yield state
+
+
+def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None) -> Verified:
+    states = webvh.verify_entries(lines, now=now, witness_file=witness_file)
+    head = states[-1]
+    return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document)

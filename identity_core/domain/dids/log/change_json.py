@@ -1,0 +1,181 @@
+"""A change as ``parameters.change`` of an entry says it, so that anyone who reads the log can run the rules again.
+
+What a first entry creates is in its document, so only the recovery key is said; an expiry follows from the rotation
+before it. Reading is strict: what ``write`` would not have written is ``LogInvalid``. Keys are named by their fragments, so that the
+entry of a new DID needs no identifier inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from identity_core.codec import multibase, times
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import (
+    AddService,
+    AddVerificationMethod,
+    Authorization,
+    Change,
+    Create,
+    Deactivate,
+    Expire,
+    NewKey,
+    NewService,
+    Operation,
+    Recover,
+    RemoveService,
+    RemoveVerificationMethod,
+    Rotate,
+    SetAlsoKnownAs,
+    Update,
+    UpdateService,
+)
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.state import LogInvalid
+
+Json = dict[str, Any]
+
+
+def write(change: Change) -> Json:
+    """The JSON of a change."""
+    match change:
+        case Create():
+            shown: Json = {"operation": history.CREATE}
+            return shown if change.recovery_key is None else shown | {"recoveryKey": change.recovery_key}
+        case Expire():
+            return {"operation": history.KEY_EXPIRED}
+        case Update():
+            shown = {"operation": history.UPDATE, "operations": [_write_operation(step) for step in change.operations]}
+        case Rotate():
+            shown = {
+                "operation": history.KEY_ROTATED,
+                "oldKeyId": change.old_key_id,
+                "newKey": _write_key(change.new_key),
+            }
+            if change.revoke_at is not None:
+                shown["revokeAt"] = times.printed(change.revoke_at)
+        case Recover():
+            shown = {
+                "operation": history.RECOVERED,
+                "newKey": _write_key(change.new_key),
+                "revokeAll": change.revoke_all,
+                "recoveryKey": change.recovery_key,
+            }
+        case Deactivate():
+            shown = {"operation": history.DEACTIVATED}
+    return shown | {"authorization": _write_authorization(change.authorization)}
+
+
+def _write_authorization(authorization: Authorization) -> Json:
+    return {
+        "scheme": authorization.scheme,
+        "key": authorization.key,
+        "challenge": authorization.challenge,
+        "signature": multibase.base64url_encode(authorization.signature),
+    }
+
+
+def _write_key(key: NewKey) -> Json:
+    return {"type": key.type, "publicKeyMultibase": key.multibase, "purposes": list(key.purposes)}
+
+
+def _write_service(service: NewService) -> Json:
+    shown: Json = {"type": service.type, "serviceEndpoint": service.endpoint}
+    return shown if service.fragment is None else shown | {"id": service.fragment}
+
+
+def _write_operation(operation: Operation) -> Json:
+    match operation:
+        case AddService(service):
+            return {"operation": "addService", "service": _write_service(service)}
+        case UpdateService(service):
+            return {"operation": "updateService", "service": _write_service(service)}
+        case RemoveService(fragment):
+            return {"operation": "removeService", "serviceId": fragment}
+        case AddVerificationMethod(key):
+            return {"operation": "addVerificationMethod", "verificationMethod": _write_key(key)}
+        case RemoveVerificationMethod(key_id):
+            return {"operation": "removeVerificationMethod", "keyId": key_id}
+        case SetAlsoKnownAs(names):
+            return {"operation": "setAlsoKnownAs", "alsoKnownAs": list(names)}
+
+
+def read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
+    """The change that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a ``Create`` is read; later
+    entries have None."""
+    try:
+        change = _read(value, document, update_keys)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise LogInvalid("The change of the entry is malformed.") from error
+    if write(change) != value:
+        raise LogInvalid("The change of the entry is not written as it is read.")
+    return change
+
+
+def _read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
+    operation = value["operation"]
+    if (operation == history.CREATE) != (document is not None):
+        raise LogInvalid("A first entry creates, and no other does.")
+    if document is not None:
+        return _created(document, update_keys, value.get("recoveryKey"))
+    if operation == history.KEY_EXPIRED:
+        return Expire()
+    authorization = _read_authorization(value["authorization"])
+    match operation:
+        case history.UPDATE:
+            return Update(tuple(_read_operation(step) for step in value["operations"]), authorization)
+        case history.KEY_ROTATED:
+            end = times.parse(value["revokeAt"]) if "revokeAt" in value else None
+            return Rotate(_text(value["oldKeyId"]), _read_key(value["newKey"]), end, authorization)
+        case history.RECOVERED:
+            new_key, recovery_key = _read_key(value["newKey"]), _text(value["recoveryKey"])
+            return Recover(new_key, value["revokeAll"] is True, recovery_key, authorization)
+        case history.DEACTIVATED:
+            return Deactivate(authorization)
+    raise LogInvalid("The entry records an unknown kind of change.")
+
+
+def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
+    return Create(
+        keys=tuple(NewKey(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
+        update_keys=update_keys,
+        services=tuple(NewService(s.type, s.endpoint, s.fragment) for s in document.services),
+        also_known_as=document.also_known_as,
+        recovery_key=None if recovery_key is None else _text(recovery_key),
+    )
+
+
+def _text(value: object) -> str:
+    if type(value) is not str:
+        raise TypeError("not text")
+    return value
+
+
+def _read_authorization(value: Json) -> Authorization:
+    signature = multibase.base64url_decode(_text(value["signature"]))
+    return Authorization(_text(value["scheme"]), _text(value["key"]), _text(value["challenge"]), signature)
+
+
+def _read_key(value: Json) -> NewKey:
+    purposes = tuple(_text(purpose) for purpose in value["purposes"])
+    return NewKey(_text(value["type"]), _text(value["publicKeyMultibase"]), purposes)
+
+
+def _read_service(value: Json) -> NewService:
+    fragment = _text(value["id"]) if "id" in value else None
+    return NewService(_text(value["type"]), _text(value["serviceEndpoint"]), fragment)
+
+
+_OPERATIONS: Final[dict[str, Callable[[Json], Operation]]] = {
+    "addService": lambda value: AddService(_read_service(value["service"])),
+    "updateService": lambda value: UpdateService(_read_service(value["service"])),
+    "removeService": lambda value: RemoveService(_text(value["serviceId"])),
+    "addVerificationMethod": lambda value: AddVerificationMethod(_read_key(value["verificationMethod"])),
+    "removeVerificationMethod": lambda value: RemoveVerificationMethod(_text(value["keyId"])),
+    "setAlsoKnownAs": lambda value: SetAlsoKnownAs(tuple(_text(name) for name in value["alsoKnownAs"])),
+}
+
+
+def _read_operation(value: Json) -> Operation:
+    return _OPERATIONS[_text(value["operation"])](value)

@@ -1,0 +1,250 @@
+"""A line of a log in the did:webvh 1.0 entry shape: its hashes and its Data Integrity proofs.
+
+``{versionId, versionTime, parameters, state, proof}``. Hashes are base58btc multihashes of the SHA-256 of the JCS (RFC 8785); proofs are
+``eddsa-jcs-2022`` (VC Data Integrity EdDSA 1.0 §3.3) by did:key verification methods. What parameters and state mean is for
+``chain`` (our methods) and ``webvh`` to say. All errors are ``LogInvalid``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import jcs, multibase, multikey, strict_json, times
+from identity_core.crypto import ed25519
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import InvalidDocument
+
+MEMBERS: Final = frozenset({"versionId", "versionTime", "parameters", "state", "proof"})
+PLACEHOLDER: Final = "{SCID}"
+
+PROOF_TYPE: Final = "DataIntegrityProof"
+CRYPTOSUITE: Final = "eddsa-jcs-2022"
+PROOF_PURPOSE: Final = "assertionMethod"
+
+HASH: Final = re.compile(r"Qm[1-9A-HJ-NP-Za-km-z]{44}", re.ASCII)
+"""What a base58btc multihash of SHA-256 looks like: always 46 characters."""
+
+_VERSION_ID: Final = re.compile(rf"([1-9][0-9]{{0,9}})-({HASH.pattern})", re.ASCII)
+_SHA256: Final = b"\x12\x20"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry whose shape was checked, and nothing else. ``body`` is the entry without its proofs."""
+
+    number: int
+    hash: str
+    version_time: str
+    time: datetime
+    parameters: dict[str, Any]
+    state: dict[str, Any]
+    proofs: list[dict[str, Any]]
+    body: dict[str, Any]
+
+    @property
+    def version_id(self) -> str:
+        """``<number>-<hash>``."""
+        return f"{self.number}-{self.hash}"
+
+
+def parse(octets: bytes) -> Entry:
+    """The entry that a line says, in whatever order and with whatever blanks it was written."""
+    try:
+        value = strict_json.loads(octets)
+    except strict_json.JsonRefused as error:
+        raise LogInvalid(f"The entry is {error.reason}.") from error
+    return _read(value)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryBody:
+    """An entry without its proof, parameters and state already in canonical form.
+
+    The frame that JCS puts around them is written out here: canonicalizing the whole once for the hash, once to sign and once more with
+    the proof was a tenth of a creation.
+    """
+
+    parameters: bytes
+    state: bytes
+    version_time: str
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, Any], state: Mapping[str, Any], version_time: str) -> EntryBody:
+        """From JSON objects. Raises ``LogInvalid`` for what JCS has no form for."""
+        return cls(canonical(parameters), canonical(state), version_time)
+
+    def octets(self, version_id: str, proof: bytes = b"") -> bytes:
+        """The JCS of the entry; ``version_id`` and the time are ASCII that needs no escapes, ``proof`` is the JCS of a proof."""
+        proofs = b'"proof":[%b],' % proof if proof else b""
+        tail = f',"versionId":"{version_id}","versionTime":"{self.version_time}"}}'.encode("ascii")
+        return b'{"parameters":%b,%b"state":%b%b' % (self.parameters, proofs, self.state, tail)
+
+    def named(self, scid: str) -> EntryBody:
+        """With the identifier in place of the placeholder."""
+        placeholder, name = PLACEHOLDER.encode(), scid.encode("ascii")
+        return EntryBody(
+            self.parameters.replace(placeholder, name), self.state.replace(placeholder, name), self.version_time
+        )
+
+
+def parse_canonical(octets: bytes) -> Entry:
+    """The entry that a line in canonical form says. Whatever could have two meanings, two members of one name or a number that
+    does not fit, would be written differently from how it was read."""
+    try:
+        value = orjson.loads(octets)
+    except orjson.JSONDecodeError as error:
+        raise LogInvalid("The entry is not JSON.") from error
+    if canonical(value) != octets:
+        raise LogInvalid("The entry is not in canonical form.")
+    return _read(value)
+
+
+def _read(value: Any) -> Entry:
+    """Exactly the five members, each of its type."""
+    if type(value) is not dict or value.keys() != MEMBERS:
+        raise LogInvalid("The entry does not have exactly the members of an entry.")
+    proofs = value["proof"]
+    if type(proofs) is not list or not proofs or not all(type(proof) is dict for proof in proofs):
+        raise LogInvalid("The entry has no proof.")
+    if type(value["parameters"]) is not dict or type(value["state"]) is not dict:
+        raise LogInvalid("Parameters and state are objects.")
+    version_id, version_time = value["versionId"], value["versionTime"]
+    match = _VERSION_ID.fullmatch(version_id) if type(version_id) is str else None
+    if match is None:
+        raise LogInvalid("The versionId is not a number and a hash.")
+    try:
+        time = times.parse(version_time if type(version_time) is str else "")
+    except ValueError as error:
+        raise LogInvalid("The versionTime is not a time.") from error
+    body = {name: value[name] for name in value if name != "proof"}
+    return Entry(int(match[1]), match[2], version_time, time, value["parameters"], value["state"], proofs, body)
+
+
+def multihash(octets: bytes) -> str:
+    """Base58btc of the multihash of the SHA-256 of ``octets``: 46 characters."""
+    return _multihash_text(hashlib.sha256(octets).digest())
+
+
+@functools.lru_cache(maxsize=2048)
+def _multihash_text(digest: bytes) -> str:
+    # A draft is applied a moment later; base58 is slow enough in Python that this pays.
+    return multibase.base58_encode(_SHA256 + digest)
+
+
+def check_first_hash(entry: Entry, scid: str) -> None:
+    """The identifier is the hash of the first entry, with a placeholder wherever the identifier stands; the entry's own hash
+    covers the same with the identifier put in, and without proof."""
+    octets = canonical(entry.body | {"versionId": scid})
+    if multihash(octets.replace(scid.encode(), PLACEHOLDER.encode())) != scid:
+        raise LogInvalid("The identifier does not follow from the first entry.")
+    if multihash(octets) != entry.hash:
+        raise LogInvalid("The hash of the entry does not fit its content.")
+
+
+def check_next_hash(entry: Entry, predecessor: str) -> None:
+    """The hash of a later entry covers it without proof, with the version id of its predecessor in place of its own."""
+    if multihash(canonical(entry.body | {"versionId": predecessor})) != entry.hash:
+        raise LogInvalid("The hash of the entry does not fit its content and predecessor.")
+
+
+def proof_config(signer: str, created: str, possessions: Mapping[str, bytes] | None = None) -> dict[str, Any]:
+    """A proof without its value. ``signer`` is an Ed25519 multikey; ``possessions`` are the proofs of BBS keys by multikey. They
+    stand here because they name the DID, which is the hash of everything else in its first entry."""
+    config: dict[str, Any] = {
+        "type": PROOF_TYPE,
+        "cryptosuite": CRYPTOSUITE,
+        "verificationMethod": f"did:key:{signer}#{signer}",
+        "created": created,
+        "proofPurpose": PROOF_PURPOSE,
+    }
+    if possessions:
+        config["possession"] = {key: multibase.base64url_encode(proof) for key, proof in possessions.items()}
+    return config
+
+
+def read_possessions(proof: Mapping[str, Any]) -> dict[str, bytes]:
+    """The proofs of BBS keys that a proof shows, by multikey. Raises ``LogInvalid``, ``ValueError``."""
+    said = proof.get("possession", {})
+    if type(said) is not dict or not all(type(text) is str for text in said.values()):
+        raise LogInvalid("The proofs of possession are not texts by key.")
+    return {key: multibase.base64url_decode(text) for key, text in said.items()}
+
+
+def proof_input(config: Mapping[str, Any], document: Mapping[str, Any]) -> bytes:
+    """The 64 bytes that are signed: hash of the configuration, hash of the document."""
+    return signing_input(config, canonical(document))
+
+
+def signing_input(config: Mapping[str, Any], octets: bytes) -> bytes:
+    """The same for a document that is canonical already."""
+    return hashlib.sha256(canonical(config)).digest() + hashlib.sha256(octets).digest()
+
+
+def proof_value(signature: bytes) -> str:
+    """The multibase form of a signature."""
+    return multibase.base58btc_encode(signature)
+
+
+def check_signature(config: Mapping[str, Any], signing_input: bytes, signature: bytes) -> None:
+    """Raises ``LogInvalid`` unless ``signature`` is one of ``signing_input`` by the key that the proof's ``config`` names."""
+    try:
+        raw = keys.PublicKey.parse(multikey.ED25519, _signer(config.get("verificationMethod"))).raw
+        ed25519.verify(raw, signing_input, signature)
+    except (ValueError, InvalidDocument, ed25519.Ed25519SignatureInvalid) as error:
+        raise LogInvalid("The signature of the proof is wrong.") from error
+
+
+def check_proof(proof: Mapping[str, Any], document: Mapping[str, Any], signers: Collection[str]) -> str:
+    """The multikey, one of ``signers``, that made a good ``proof`` of ``document``."""
+    if (
+        proof.get("type") != PROOF_TYPE
+        or proof.get("cryptosuite") != CRYPTOSUITE
+        or proof.get("proofPurpose") != PROOF_PURPOSE
+    ):
+        raise LogInvalid("The proof is of another type, cryptosuite or purpose.")
+    signer = _signer(proof.get("verificationMethod"))
+    if signer not in signers:
+        raise LogInvalid("The proof is by a key that may not sign this entry.")
+    value = proof.get("proofValue")
+    config = {name: proof[name] for name in proof if name != "proofValue"}
+    try:
+        signature = multibase.base58btc_decode(value if type(value) is str else "")
+    except ValueError as error:
+        raise LogInvalid("The signature of the proof is wrong.") from error
+    check_signature(config, proof_input(config, document), signature)
+    return signer
+
+
+def _signer(verification_method: object) -> str:
+    """The key of a did:key DID URL. Body and fragment must be the same key: some readers look at one, some at the other."""
+    if type(verification_method) is not str or not verification_method.startswith("did:key:"):
+        raise LogInvalid("The proof names no did:key.")
+    body, separator, fragment = verification_method.removeprefix("did:key:").partition("#")
+    if not separator or body != fragment:
+        raise LogInvalid("The proof names two keys.")
+    return body
+
+
+def canonical(value: Any) -> bytes:
+    """The JCS of a part of an entry."""
+    try:
+        return jcs.canonicalize(value)
+    except ValueError as error:
+        raise LogInvalid(f"The entry is {error}.") from error
+
+
+def method_of(first: Mapping[str, Any]) -> str | None:
+    """The name of the DID method that ``parameters.method`` of a first entry gives, when it is of our version."""
+    match str(first.get("method")).split(":"):
+        case ["did", name, "1.0"]:
+            return name
+    return None

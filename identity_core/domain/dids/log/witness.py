@@ -1,0 +1,99 @@
+"""Witnesses of did:webvh 1.0 (§"DID Witnesses"): who must have approved an entry, and whether they did.
+
+A witness signs ``{"versionId": …}``; its approval of a published entry holds for all entries before it. A list of witnesses
+that is replaced still has to witness the entry that replaces it, or a stolen update key could replace its own guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from identity_core.codec import multikey, strict_json
+from identity_core.domain.dids.log import entry as entries
+from identity_core.domain.dids.state import LogInvalid
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """``threshold`` of ``keys`` (Ed25519 multikeys) must approve."""
+
+    threshold: int
+    keys: frozenset[str]
+
+
+def read_witnesses(value: Any) -> Witnesses | None:
+    """The parameter ``witness``; None for ``{}``. A witness is a did:key, or a bare multikey as one implementation writes it."""
+    if value == {}:
+        return None
+    if type(value) is not dict or value.keys() != {"threshold", "witnesses"} or type(value["witnesses"]) is not list:
+        raise LogInvalid("witness is malformed.")
+    keys = []
+    for item in value["witnesses"]:
+        identifier = item.get("id") if type(item) is dict else None
+        if type(identifier) is not str:
+            raise LogInvalid("A witness has no id.")
+        keys.append(identifier.removeprefix("did:key:"))
+    threshold = value["threshold"]
+    if len(set(keys)) != len(keys):
+        raise LogInvalid("A witness is listed twice.")
+    if type(threshold) is not int or not 1 <= threshold <= len(keys):
+        raise LogInvalid("The threshold cannot be met, or asks for nobody.")
+    for key in keys:
+        _require_ed25519(key)
+    return Witnesses(threshold, frozenset(keys))
+
+
+def _require_ed25519(key: str) -> None:
+    try:
+        name, _ = multikey.decode_public(key)
+    except ValueError as error:
+        raise LogInvalid("A witness is no did:key.") from error
+    if name != multikey.ED25519:
+        raise LogInvalid("A witness key is not of type Ed25519.")
+
+
+def check_witnessed(
+    version_ids: Sequence[str], required: Sequence[Witnesses | None], witness_file: bytes | None
+) -> None:
+    """Raises ``LogInvalid`` unless every entry that ``required`` asks it of was approved, itself or by a later entry."""
+    if not any(required):
+        return
+    if witness_file is None:
+        raise LogInvalid("The log has witnesses and comes without their did-witness.json.")
+    approved = _read_approvals(witness_file)
+    everybody = {key for witnesses in required if witnesses is not None for key in witnesses.keys}
+    seen: set[str] = set()
+    for place in reversed(range(len(version_ids))):
+        seen |= _approvers(version_ids[place], approved, everybody)
+        witnesses = required[place]
+        if witnesses is not None and len(seen & witnesses.keys) < witnesses.threshold:
+            raise LogInvalid("Too few witnesses approved of the entry.", details={"line": place + 1})
+
+
+def _read_approvals(witness_file: bytes) -> dict[str, list[dict[str, Any]]]:
+    try:
+        value = strict_json.loads(witness_file)
+    except strict_json.JsonRefused as error:
+        raise LogInvalid(f"did-witness.json is {error.reason}.") from error
+    if type(value) is not list:
+        raise LogInvalid("did-witness.json is not a list.")
+    approvals: dict[str, list[dict[str, Any]]] = {}
+    for item in value:
+        proofs = item.get("proof") if type(item) is dict else None
+        if type(proofs) is not list or type(item.get("versionId")) is not str:
+            raise LogInvalid("did-witness.json is malformed.")
+        approvals.setdefault(item["versionId"], []).extend(proof for proof in proofs if type(proof) is dict)
+    return approvals
+
+
+def _approvers(version_id: str, approvals: dict[str, list[dict[str, Any]]], everybody: set[str]) -> set[str]:
+    """The witnesses with a good proof of this version; a bad proof counts for nothing, and spoils nothing."""
+    found = set()
+    for proof in approvals.get(version_id, ()):
+        try:
+            found.add(entries.check_proof(proof, {"versionId": version_id}, everybody))
+        except LogInvalid:
+            continue
+    return found

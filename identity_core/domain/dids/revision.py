@@ -1,0 +1,103 @@
+"""A document being revised: the operations of one version, applied to a working copy.
+
+Each operation refuses what makes no sense on the document as it stands (a service id that exists, a key that is not there);
+the finished document is checked as a whole by ``document.check``. Whether somebody may do it is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from identity_core.domain.dids import did as endpoint
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.changes import NewKey, NewService
+from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
+from identity_core.errors import InvalidDocument
+
+
+@dataclass(slots=True)
+class Revision:
+    """The working copy. Keys and services keep their places; what is new comes last, a successor before its predecessor."""
+
+    did: str
+    methods: list[VerificationMethod]
+    relationships: dict[str, list[str]]
+    services: list[ServiceEntry]
+    also_known_as: tuple[str, ...]
+
+    @classmethod
+    def of(cls, document: DidDocument) -> Revision:
+        """A copy to work on."""
+        related = {name: list(key_ids) for name, key_ids in document.relationships}
+        return cls(document.did, list(document.methods), related, list(document.services), document.also_known_as)
+
+    def document(self) -> DidDocument:
+        """The document as it stands; relationships that became empty are gone."""
+        related = tuple(
+            (name, tuple(self.relationships[name])) for name in keys.RELATIONSHIPS if self.relationships.get(name)
+        )
+        return DidDocument(self.did, tuple(self.methods), related, tuple(self.services), self.also_known_as)
+
+    def key(self, key_id: str) -> VerificationMethod:
+        """The key with this absolute id. Raises ``InvalidDocument``."""
+        for method in self.methods:
+            if method.id == key_id:
+                return method
+        raise InvalidDocument("The document has no such key.", details={"keyId": key_id[:640]})
+
+    def add_key(self, key: NewKey, *, before: str | None = None) -> None:
+        """Adds a key under its purposes, last or in front of the key ``before``."""
+        kind = keys.verification_method_type(key.type)
+        keys.check_purposes(kind, key.purposes)
+        method = VerificationMethod(f"{self.did}#{key.multibase}", kind, key.multibase)
+        if any(known.id == method.id for known in self.methods):
+            raise InvalidDocument("The document has this key already.", details={"keyId": method.id[:640]})
+        places = [known.id for known in self.methods]
+        self.methods.insert(places.index(before) if before in places else len(places), method)
+        for purpose in key.purposes:
+            related = self.relationships.setdefault(purpose, [])
+            related.insert(related.index(before) if before in related else len(related), method.id)
+
+    def remove_key(self, key_id: str) -> None:
+        """Removes a key from the document and from every relationship."""
+        self.methods.remove(self.key(key_id))
+        for related in self.relationships.values():
+            if key_id in related:
+                related.remove(key_id)
+
+    def revoke_key(self, key_id: str, at: datetime) -> None:
+        """Leaves a key in its relationships until ``at``."""
+        method = self.key(key_id)
+        self.methods[self.methods.index(method)] = replace(method, revoked=at)
+
+    def purposes(self, key_id: str) -> tuple[str, ...]:
+        """The relationships of a key."""
+        return tuple(name for name in keys.RELATIONSHIPS if key_id in self.relationships.get(name, ()))
+
+    def add_service(self, service: NewService) -> None:
+        """Adds a service; without a fragment it is named after its type."""
+        taken = {known.fragment for known in self.services}
+        fragment = service.fragment
+        if fragment is None:
+            endpoint.check_type(service.type)
+            fragment = endpoint.derive_fragment(service.type, taken)
+        endpoint.check_fragment(fragment)
+        if fragment in taken:
+            raise InvalidDocument("The document has this service already.", details={"id": fragment})
+        self.services.append(ServiceEntry(f"{self.did}#{fragment}", service.type, service.endpoint))
+
+    def update_service(self, service: NewService) -> None:
+        """Gives an existing service another type and endpoint."""
+        place = self._place(service.fragment)
+        self.services[place] = ServiceEntry(self.services[place].id, service.type, service.endpoint)
+
+    def remove_service(self, fragment: str) -> None:
+        """Removes a service."""
+        del self.services[self._place(fragment)]
+
+    def _place(self, fragment: str | None) -> int:
+        for place, service in enumerate(self.services):
+            if service.fragment == fragment:
+                return place
+        raise InvalidDocument("The document has no such service.", details={"id": (fragment or "")[:80]})

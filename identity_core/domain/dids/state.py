@@ -1,0 +1,220 @@
+"""The state of a DID, the versions that follow from it by themselves, and what changed from one to the next.
+
+``evolution.evolve`` says which state a change leads to; ``log.chain`` folds the entries of a log into states. A key in grace
+stays in the document with ``revoked``; at that time the version without it exists by definition, whether or not anybody
+has written it, so ``due`` and ``expired`` are computed alike by every reader (openapi/DECISIONS.md §2.10).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import multibase, times
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument, VerificationMethod
+from identity_core.domain.dids.revision import Revision
+from identity_core.errors import IdentityError
+
+CREATE: Final = "create"
+UPDATE: Final = "update"
+KEY_ROTATED: Final = "keyRotated"
+KEY_EXPIRED: Final = "keyExpired"
+RECOVERED: Final = "recovered"
+DEACTIVATED: Final = "deactivated"
+
+
+class LogInvalid(IdentityError):
+    """A log entry does not follow from the entries before it."""
+
+    code = "LOG_INVALID"
+    message = "The log of the DID is not valid."
+
+
+@dataclass(frozen=True, slots=True)
+class SpentChallenge:
+    """A challenge that an entry carries, kept until its expiry so that the fold can refuse it a second time."""
+
+    digest: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DidState:
+    """What the log of a DID says after ``version_id`` entries.
+
+    Times are aware UTC with microseconds. ``entry_hash`` is the hash part of the entry's webvh versionId, empty while no entry was
+    written; ``operation`` the kind of the last change (create, update, keyRotated, keyExpired, recovered, deactivated).
+    ``recovery_key`` is a multikey or None, ``update_keys`` are the multikeys that may sign entries;
+    ``key_id`` is the absolute id of the key that authorised the last change (None for create and expiry; the recovery key's for recover).
+    ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
+    keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
+    ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
+    """
+
+    did: Did
+    version_id: int
+    created_at: datetime
+    updated_at: datetime
+    operation: str
+    entry_hash: str
+    previous_hash: str | None
+    document: DidDocument
+    deactivated: bool = False
+    recovery_key: str | None = None
+    update_keys: tuple[str, ...] = ()
+    key_id: str | None = None
+    spent_challenges: tuple[SpentChallenge, ...] = ()
+    retired_keys: tuple[str, ...] = ()
+    strict_grace: bool = True
+    proven_keys: tuple[str, ...] | None = None
+
+
+def digest(text: str) -> str:
+    """Eleven characters for a key or a challenge that must not come again. 64 bits: a collision could only ever refuse
+    somebody's own fresh random value."""
+    return multibase.base64url_encode(hashlib.sha256(text.encode()).digest()[:8])
+
+
+def due(state: DidState) -> datetime | None:
+    """When the next grace period ends, or None."""
+    ends = [method.revoked for method in state.document.methods if method.revoked is not None]
+    return min(ends, default=None)
+
+
+def expire(state: DidState, at: datetime) -> DidState:
+    """The version without the keys whose grace ends at ``at``; its entry is not written yet."""
+    revision = Revision.of(state.document)
+    gone = [method for method in state.document.methods if method.revoked == at]
+    for method in gone:
+        revision.remove_key(method.id)
+    return replace(
+        state,
+        version_id=state.version_id + 1,
+        updated_at=at,
+        operation=KEY_EXPIRED,
+        entry_hash="",
+        previous_hash=state.entry_hash or None,
+        document=revision.document(),
+        key_id=None,
+        spent_challenges=unexpired(state.spent_challenges, at),
+        retired_keys=state.retired_keys + tuple(digest(method.multibase) for method in gone),
+        proven_keys=_without(state.proven_keys, gone),
+    )
+
+
+def _without(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod]) -> tuple[str, ...] | None:
+    names = {method.multibase for method in gone}
+    return None if proven is None else tuple(key for key in proven if key not in names)
+
+
+def expired(state: DidState, now: datetime) -> tuple[DidState, ...]:
+    """The versions that exist by definition at ``now`` and follow ``state``, oldest first."""
+    states = []
+    while (at := due(state)) is not None and at <= now:
+        state = expire(state, at)
+        states.append(state)
+    return tuple(states)
+
+
+def unexpired(spent: tuple[SpentChallenge, ...], at: datetime) -> tuple[SpentChallenge, ...]:
+    """Those that could still be offered again."""
+    return tuple(challenge for challenge in spent if challenge.expires_at > at)
+
+
+def authentication_keys(state: DidState, at: datetime) -> tuple[str, ...]:
+    """The multikeys that may sign a DIDAuth challenge at ``at``: those in ``authentication``, in grace or not."""
+    related = state.document.related(keys.AUTHENTICATION)
+    return tuple(
+        method.multibase
+        for method in state.document.methods
+        if method.id in related and (method.revoked is None or at < method.revoked)
+    )
+
+
+def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
+    """What is different, as public strings such as ``keyAdded #z6Mk…``."""
+    old = before.document if before is not None else DidDocument(after.document.did, (), ())
+    new = after.document
+    removed = "keyExpired" if after.operation == KEY_EXPIRED else "keyRemoved"
+    found = [f"{removed} {_name(m.id)}" for m in old.methods if new.method(m.id) is None]
+    for method in new.methods:
+        known = old.method(method.id)
+        if known is None:
+            found.append(f"keyAdded {_name(method.id)}")
+        elif known.revoked != method.revoked and method.revoked is not None:
+            found.append(f"keyRevoked {_name(method.id)} at {times.printed(method.revoked)}")
+    old_services = {service.id: service for service in old.services}
+    new_services = {service.id: service for service in new.services}
+    found += [f"serviceRemoved {_name(name)}" for name in old_services if name not in new_services]
+    for name, service in new_services.items():
+        if name not in old_services:
+            found.append(f"serviceAdded {_name(name)}")
+        elif old_services[name] != service:
+            found.append(f"serviceUpdated {_name(name)}")
+    if set(old.also_known_as) != set(new.also_known_as):
+        found.append("alsoKnownAsChanged")
+    if after.deactivated:
+        found.append("deactivated")
+    elif (before.recovery_key if before is not None else None) != after.recovery_key:
+        found.append("recoveryKeyChanged")
+    return tuple(found)
+
+
+def _name(did_url: str) -> str:
+    return "#" + did_url.partition("#")[2]
+
+
+def state_to_json(state: DidState) -> bytes:
+    """Everything but the document, for an index that keeps the document's own bytes (``DidDocument.encode``) beside it."""
+    return orjson.dumps(
+        {
+            "v": state.version_id,
+            "created": times.micros(state.created_at),
+            "updated": times.micros(state.updated_at),
+            "operation": state.operation,
+            "hash": state.entry_hash,
+            "previous": state.previous_hash,
+            "deactivated": state.deactivated,
+            "recovery": state.recovery_key,
+            "updateKeys": state.update_keys,
+            "keyId": state.key_id,
+            "spent": [(spent.digest, times.micros(spent.expires_at)) for spent in state.spent_challenges],
+            "retired": state.retired_keys,
+            "strict": state.strict_grace,
+            "proven": state.proven_keys,
+        }
+    )
+
+
+def state_from_json(metadata: bytes, document: bytes) -> DidState:
+    """The state that ``state_to_json`` and ``DidDocument.encode`` wrote. For bytes from a store of ours: nothing is checked."""
+    read: dict[str, Any] = orjson.loads(metadata)
+    loaded = DidDocument.load(document)
+    _, method, identifier = loaded.did.split(":", 2)
+    # A row of before proofs of possession has no such member.
+    proven = read.get("proven")
+    return DidState(
+        did=Did(loaded.did, method, identifier),
+        version_id=read["v"],
+        created_at=times.moment(read["created"]),
+        updated_at=times.moment(read["updated"]),
+        operation=read["operation"],
+        entry_hash=read["hash"],
+        previous_hash=read["previous"],
+        document=loaded,
+        deactivated=read["deactivated"],
+        recovery_key=read["recovery"],
+        update_keys=tuple(read["updateKeys"]),
+        key_id=read["keyId"],
+        spent_challenges=tuple(SpentChallenge(name, times.moment(end)) for name, end in read["spent"]),
+        retired_keys=tuple(read["retired"]),
+        strict_grace=read["strict"],
+        proven_keys=None if proven is None else tuple(proven),
+    )

@@ -1,0 +1,144 @@
+"""What a stranger checks of one DID: its log, and that every entry of it stands in a log that somebody signed.
+
+A history is kept as one JSON text with one checkpoint for all its entries, so that it can be checked years later with
+nothing but the log's public key. That nothing newer exists is what it cannot show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec import multibase, strict_json, times
+from identity_core.domain.dids import log
+from identity_core.domain.ledger.note import SignedCheckpoint
+from identity_core.domain.ledger.proofs import verify_inclusion
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+from identity_core.errors import JsonValue
+
+FORMAT: Final = "identity-ledger-history/v1"
+IMMUTABLE: Final = "did:key:"
+"""A DID of this method is its own document; its one entry says when it was registered and is no log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An entry and the hashes that lead from it to the root."""
+
+    leaf: LogLeaf
+    hashes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedHistory:
+    """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint."""
+
+    did: str
+    checkpoint: bytes
+    entries: tuple[Recorded, ...]
+
+    def encode(self) -> bytes:
+        """As JSON."""
+        entries = [_written(one) for one in self.entries]
+        body = {"format": FORMAT, "did": self.did, "checkpoint": self.checkpoint.decode(), "entries": entries}
+        return orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n"
+
+    @classmethod
+    def parse(cls, octets: bytes) -> LoggedHistory:
+        """Raises ``Malformed``."""
+        try:
+            body = strict_json.loads(octets)
+            if body["format"] != FORMAT:
+                raise Malformed("a history of another format")
+            did, checkpoint = str(body["did"]), str(body["checkpoint"]).encode()
+            return cls(did, checkpoint, tuple(_read(did, one) for one in body["entries"]))
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise error if isinstance(error, Malformed) else Malformed("not the history of a DID") from error
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenHistory:
+    """What a valid history proves."""
+
+    did: str
+    versions: int
+    deactivated: bool
+    first: LogLeaf
+    last: LogLeaf
+    signed: SignedCheckpoint
+
+    def summary(self) -> dict[str, JsonValue]:
+        """The same as JSON."""
+        checkpoint = self.signed.checkpoint
+        return {
+            "did": self.did,
+            "versions": self.versions,
+            "deactivated": self.deactivated,
+            "firstRecorded": times.printed(self.first.recorded_at),
+            "lastRecorded": times.printed(self.last.recorded_at),
+            "sequence": self.last.sequence,
+            "origin": checkpoint.origin,
+            "treeSize": checkpoint.size,
+            "rootHash": multibase.base64url_encode(checkpoint.root),
+            "cosigned": {name: times.printed(at) for name, at in self.signed.cosigned.items()},
+        }
+
+
+def verify_history(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> ProvenHistory:
+    """Checks every entry and the log that they make. Raises ``Refuted``, ``Malformed``, ``LogInvalid``."""
+    checkpoint, before = signed.checkpoint, 0
+    for version, one in enumerate(entries, 1):
+        leaf = one.leaf
+        if (leaf.did, leaf.version) != (did, version) or leaf.sequence <= before:
+            raise Refuted(f"version {version} of {did} is missing or out of its order")
+        before = leaf.sequence
+        try:
+            verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, one.hashes, checkpoint.root)
+        except Refuted as error:
+            raise Refuted(f"version {version} of {did}: {error}") from error
+    if not entries:
+        raise Refuted(f"there is no entry of {did}")
+    deactivated = False
+    if not did.startswith(IMMUTABLE):
+        verified = log.verify(b"\n".join(one.leaf.entry for one in entries))
+        if verified.did != did:
+            raise Refuted(f"the log is one of {verified.did}")
+        deactivated = verified.deactivated
+    return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
+
+
+def read_transaction(body: Mapping[str, Any]) -> LogLeaf:
+    """A leaf from an answer of getLedgerTransaction, or from an entry of a kept history with its ``did``.
+
+    Raises ``KeyError``, ``TypeError``, ``ValueError``.
+    """
+    return LogLeaf(
+        int(body["sequence"]),
+        str(body["transactionHash"]),
+        int(body["blockNumber"]),
+        times.parse(body["recordedAt"]),
+        str(body["did"]),
+        int(body["versionId"]),
+        multibase.base64url_decode(body["entry"]),
+    )
+
+
+def _read(did: str, body: Mapping[str, Any]) -> Recorded:
+    hashes = tuple(multibase.base64url_decode(text) for text in body["hashes"])
+    return Recorded(read_transaction({**body, "did": did}), hashes)
+
+
+def _written(one: Recorded) -> dict[str, JsonValue]:
+    leaf = one.leaf
+    return {
+        "sequence": leaf.sequence,
+        "versionId": leaf.version,
+        "transactionHash": leaf.transaction_hash,
+        "blockNumber": leaf.block_number,
+        "recordedAt": times.printed_exactly(leaf.recorded_at),
+        "entry": multibase.base64url_encode(leaf.entry),
+        "hashes": [multibase.base64url_encode(hash_) for hash_ in one.hashes],
+    }

@@ -1,0 +1,270 @@
+"""Predicates as they are asked, and the at most one thing a slot that is proved about them (PROTOCOL.md §3).
+
+``normalise`` is public arithmetic that prover and verifier do alike, the normal form of several predicates: bounds of one attribute
+intersect to one exact interval, a set is filtered by bounds and other sets, an interval of one value and a set of one element become an
+equality, an equality decides everything else of its attribute. What is empty, trivial or of the wrong type is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hmac import compare_digest
+from typing import NoReturn
+
+from identity_core.domain.credentials.attributes import (
+    NULL_OCTETS,
+    NULL_SCALAR,
+    OFFSET,
+    Attribute,
+    AttributeType,
+    TypedValue,
+    ValueRefused,
+)
+from identity_core.domain.credentials.schema import Message, Schema
+from identity_core.errors import JsonValue, PredicateNotSatisfied, PredicateUnsupported
+
+MAX_SET_SIZE = 4096
+"""Elements of one set, and of all sets of a statement together."""
+
+MAX_PREDICATES = 16
+
+
+class PredicateType(StrEnum):
+    """The six types of ``ZKPredicate``."""
+
+    GTE = "gte"
+    GT = "gt"
+    LTE = "lte"
+    LT = "lt"
+    EQ = "eq"
+    SET_MEMBER = "set_member"
+
+    @classmethod
+    def _missing_(cls, value: object) -> NoReturn:
+        raise ValueError(f"the type is none of {', '.join(cls)}")
+
+
+_BOUNDS = (PredicateType.GTE, PredicateType.GT, PredicateType.LTE, PredicateType.LT)
+_SUPPORTED: Mapping[AttributeType, frozenset[PredicateType]] = {
+    kind: frozenset(
+        PredicateType
+        if kind.ordered
+        else {PredicateType.EQ}
+        if kind is AttributeType.BOOLEAN
+        else {PredicateType.EQ, PredicateType.SET_MEMBER}
+    )
+    for kind in AttributeType
+}
+
+
+_COMPARISONS: Mapping[PredicateType, Callable[[int, int], bool]] = {
+    PredicateType.GTE: operator.ge,
+    PredicateType.GT: operator.gt,
+    PredicateType.LTE: operator.le,
+    PredicateType.LT: operator.lt,
+    PredicateType.EQ: operator.eq,
+    PredicateType.SET_MEMBER: operator.eq,
+}
+
+
+def supported_by(kind: AttributeType) -> frozenset[PredicateType]:
+    """The predicates that apply to attributes of this type."""
+    return _SUPPORTED[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One predicate in its canonical form; make it with ``Predicate.parse``.
+
+    ``operands`` holds the one value, or the set without duplicates in ascending order (of numbers, or of texts).
+    """
+
+    attribute: str
+    type: PredicateType
+    operands: tuple[TypedValue, ...]
+
+    @classmethod
+    def parse(cls, schema: Schema, attribute: str, type_: str, value: JsonValue) -> Predicate:
+        """The predicate of a request. Raises ``PredicateUnsupported``; ``details.reason`` says why."""
+        found = schema.attribute(attribute)
+        if found is None:
+            raise _unsupported("the schema has no such attribute")
+        if type_ not in (known.value for known in PredicateType):
+            raise _unsupported("unknown predicate type")
+        kind = PredicateType(type_)
+        if kind not in _SUPPORTED[found.type]:
+            raise _unsupported(f"{kind.value} does not apply to a {found.type.value}")
+        try:
+            if kind is not PredicateType.SET_MEMBER:
+                predicate = cls(attribute, kind, (found.read(value),))
+                if kind in _BOUNDS:
+                    _interval(found, [predicate])
+                return predicate
+            return cls(attribute, kind, _set(found, value))
+        except ValueRefused as refused:
+            raise _unsupported(str(refused)) from None
+
+    def holds(self, value: TypedValue | None) -> bool:
+        """Whether it holds for a value of its attribute; for null (None) it never does. Every operand is looked at, and texts to their
+        end: where a value stands among them is a secret."""
+        if self.operands[0].number is None:
+            octets = NULL_OCTETS if value is None else value.octets
+            return sum([compare_digest(octets, each.octets) for each in self.operands]) > 0
+        scalar, compare = NULL_SCALAR if value is None else value.scalar, _COMPARISONS[self.type]
+        return (sum([compare(scalar, each.scalar) for each in self.operands]) > 0) & (scalar != NULL_SCALAR)
+
+    @property
+    def value(self) -> JsonValue:
+        """The canonical JSON form of the value."""
+        if self.type is PredicateType.SET_MEMBER:
+            return [operand.json for operand in self.operands]
+        return self.operands[0].json
+
+    @property
+    def json(self) -> dict[str, JsonValue]:
+        """The ``ZKPredicate`` of the document."""
+        return {"attributeName": self.attribute, "type": self.type.value, "value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class InRange:
+    """The slot's scalar lies in [low, high] as an integer; 0 <= low < high < 2^64."""
+
+    slot: int
+    low: int
+    high: int
+
+    def admits(self, message: Message) -> bool:
+        """Whether a message of this slot satisfies the goal."""
+        # Both bounds are looked at, whatever the first says.
+        return isinstance(message, int) and (self.low <= message) & (message <= self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """The slot holds this message: a scalar in a numeric slot, octets (which are then disclosed) in a hashed one."""
+
+    slot: int
+    message: Message
+
+    def admits(self, message: Message) -> bool:
+        """Whether a message of this slot satisfies the goal."""
+        return type(message) is type(self.message) and message == self.message
+
+
+@dataclass(frozen=True, slots=True)
+class MemberOf:
+    """The slot holds one of these messages; at least two, all scalars or all octets, in ascending order."""
+
+    slot: int
+    messages: tuple[Message, ...]
+
+    def admits(self, message: Message) -> bool:
+        """Whether a message of this slot satisfies the goal."""
+        # The whole set is gone through, and texts compared to their end: where the message stands in it is a secret.
+        if isinstance(message, bytes):
+            found = [isinstance(each, bytes) and compare_digest(message, each) for each in self.messages]
+        else:
+            found = [message == each for each in self.messages]
+        return sum(found) > 0
+
+
+Goal = InRange | Equals | MemberOf
+
+
+def normalise(schema: Schema, predicates: Sequence[Predicate]) -> tuple[Goal, ...]:
+    """One goal for each attribute that is asked about, in the order of slots. Raises ``PredicateUnsupported``."""
+    if not 1 <= len(predicates) <= MAX_PREDICATES:
+        raise _unsupported(f"a statement has 1 to {MAX_PREDICATES} predicates")
+    sets = [predicate.operands for predicate in predicates if predicate.type is PredicateType.SET_MEMBER]
+    check_elements(sum(map(len, sets)))
+    asked: dict[str, list[Predicate]] = {}
+    for predicate in predicates:
+        asked.setdefault(predicate.attribute, []).append(predicate)
+    goals: list[Goal] = []
+    for name, group in asked.items():
+        attribute = schema.attribute(name)
+        if attribute is None:
+            raise _unsupported("the schema has no such attribute")
+        goals.append(_goal(schema, attribute, group))
+    return tuple(sorted(goals, key=lambda goal: goal.slot))
+
+
+def check_elements(count: int) -> None:
+    """Refuses a statement whose sets have more elements in all than are allowed. Raises ``PredicateUnsupported``."""
+    if count > MAX_SET_SIZE:
+        raise _unsupported(f"the sets of a statement have more than {MAX_SET_SIZE} elements in all")
+
+
+def check_satisfied(goals: Sequence[Goal], messages: Sequence[Message]) -> None:
+    """Raises ``PredicateNotSatisfied``, which tells neither the value nor which goal failed."""
+    satisfied = [goal.admits(messages[goal.slot]) for goal in goals]
+    if not all(satisfied):
+        raise PredicateNotSatisfied()
+
+
+def _unsupported(reason: str) -> PredicateUnsupported:
+    return PredicateUnsupported(details={"reason": reason})
+
+
+def _set(attribute: Attribute, value: JsonValue) -> tuple[TypedValue, ...]:
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_SET_SIZE:
+        raise ValueRefused(f"a set is an array of 1 to {MAX_SET_SIZE} values")
+    # Texts may become equal only after normalisation, so duplicates are dropped here and not before.
+    elements = {_order(element): element for element in map(attribute.read, value)}
+    return tuple(elements[key] for key in sorted(elements))
+
+
+def _order(element: TypedValue) -> tuple[int, str]:
+    return (0, element.text) if element.number is None else (element.number, "")
+
+
+def _goal(schema: Schema, attribute: Attribute, group: Sequence[Predicate]) -> Goal:
+    sets = [predicate.operands for predicate in group if predicate.type not in _BOUNDS]
+    if not attribute.type.ordered:
+        chosen = _common(sets)
+        return _among(schema.hashed_slot(attribute.name), tuple(value.octets for value in chosen))
+    slot = schema.numeric_slot(attribute.name)
+    bounds = [predicate for predicate in group if predicate.type in _BOUNDS]
+    low, high = _interval(attribute, bounds) if bounds else attribute.domain
+    if sets:
+        inside = [value for value in _common(sets) if value.number is not None and low <= value.number <= high]
+        return _among(slot, tuple(value.scalar for value in inside))
+    if low == high:
+        return Equals(slot, low + OFFSET)
+    return InRange(slot, low + OFFSET, high + OFFSET)
+
+
+def _interval(attribute: Attribute, bounds: Sequence[Predicate]) -> tuple[int, int]:
+    """The numbers that satisfy every bound: one exact interval, whatever the operators are."""
+    low, high = attribute.domain
+    for predicate in bounds:
+        number = predicate.operands[0].number
+        if number is None:
+            raise ValueRefused("a bound on a value without an order")
+        if predicate.type in (PredicateType.GTE, PredicateType.GT):
+            low = max(low, number + (predicate.type is PredicateType.GT))
+        else:
+            high = min(high, number - (predicate.type is PredicateType.LT))
+    if low > high:
+        raise _unsupported("no value of the attribute's domain can satisfy the predicates")
+    if (low, high) == attribute.domain:
+        raise _unsupported("every value of the attribute's domain satisfies the predicate")
+    return low, high
+
+
+def _common(sets: Sequence[Sequence[TypedValue]]) -> list[TypedValue]:
+    """The elements that all sets share, in their ascending order."""
+    if len(sets) == 1:
+        return list(sets[0])
+    shared = set(sets[0]).intersection(*sets[1:])
+    return [element for element in sets[0] if element in shared]
+
+
+def _among(slot: int, messages: tuple[Message, ...]) -> Goal:
+    if not messages:
+        raise _unsupported("no value can satisfy the predicates together")
+    return Equals(slot, messages[0]) if len(messages) == 1 else MemberOf(slot, messages)

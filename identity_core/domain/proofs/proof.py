@@ -1,0 +1,212 @@
+"""What is proved, with what, for whom, and what comes out.
+
+A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret, a ``Context`` binds a proof to one verifier, nonce
+and time. All of it is under the proof's challenge (PROTOCOL.md §6). ``Expectation`` is how a verifier who has only a proof
+says what it must be bound to; what it does not say is reported as unchecked, never taken for granted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from identity_core.codec import jcs
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.errors import InternalError, InvalidRequest, JsonValue, ProofInvalid
+
+MIN_NONCE_OCTETS = 16
+MAX_NONCE_OCTETS = 256
+MAX_TEXT = 512
+MAX_METHOD = 1024
+MAX_ENVELOPE_CHARACTERS = 131_072
+"""``ZkProof.proof``: no prover makes a longer one, and no verifier reads it, over HTTP or otherwise."""
+CLOCK_SKEW = timedelta(seconds=60)
+"""How far ahead of the verifier's clock a proof's ``issued_at`` may be. Expiry is strict."""
+_TIMES = {"issuedAt", "expiresAt"}
+_REQUIRED = {"audience", "nonce", "proofId"} | _TIMES
+_OPTIONAL = {"agent", "capability"}
+_CAPABILITY_TAG = b"IDENTITY-SERVICE-CAPABILITY-V1:"
+
+
+class WitnessInvalid(InternalError):
+    """The credential's signature is not one of the statement's issuer on these values. Credentials are checked when they come
+    in, so this is a fault of ours and not of the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuerKey:
+    """The key of an assertion method, resolved by the verifier: never taken from a proof. ``public_key`` has 96 octets."""
+
+    verification_method: str
+    public_key: bytes
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.verification_method) <= MAX_METHOD or not self.verification_method.isprintable():
+            raise ValueError(f"a verification method is 1 to {MAX_METHOD} printable characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A credential of this schema, signed by this issuer, satisfies all predicates."""
+
+    issuer: IssuerKey
+    schema: Schema
+    predicates: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Witness:
+    """The credential: its 80-octet BBS signature and all its attribute values as JSON (null for one without a value)."""
+
+    signature: bytes
+    attributes: Mapping[str, JsonValue]
+
+    def __repr__(self) -> str:
+        return "Witness(…)"
+
+
+def capability_digest(nonce: bytes, token: bytes) -> bytes:
+    """What binds a proof to the capability token under which it was made: salted with the verifier's nonce, so that anyone who
+    holds the token recognises it and no one else can link two proofs by it."""
+    return hashlib.sha256(_CAPABILITY_TAG + len(nonce).to_bytes(8, "big") + nonce + token).digest()
+
+
+def nonce_of(challenge: str) -> bytes:
+    """What a proof that answers a challenge is bound to. Raises ``InvalidRequest`` for one that no proof can be bound to."""
+    nonce = challenge.encode()
+    if not MIN_NONCE_OCTETS <= len(nonce) <= MAX_NONCE_OCTETS:
+        raise InvalidRequest(
+            f"A challenge has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} octets of UTF-8.",
+            details={"member": "challenge"},
+        )
+    return nonce
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """For whom and when a proof is made. Every field is said explicitly; None means that there is none.
+
+    ``nonce`` is the verifier's, 16 to 256 octets; ``capability`` is ``capability_digest`` or None; ``agent`` is a DID, only there
+    when the verifier asks for it, because it links all proofs of one agent. Times are whole seconds, aware UTC.
+    """
+
+    audience: str
+    nonce: bytes
+    issued_at: datetime
+    expires_at: datetime
+    proof_id: str
+    capability: bytes | None
+    agent: str | None
+
+    def __post_init__(self) -> None:
+        for text in (self.audience, self.proof_id, *(() if self.agent is None else (self.agent,))):
+            if not 1 <= len(text) <= MAX_TEXT or not text.isprintable():
+                raise ValueError(f"audience, proof id and agent are 1 to {MAX_TEXT} printable characters")
+        if not MIN_NONCE_OCTETS <= len(self.nonce) <= MAX_NONCE_OCTETS:
+            raise ValueError(f"a nonce has {MIN_NONCE_OCTETS} to {MAX_NONCE_OCTETS} octets")
+        if self.capability is not None and len(self.capability) != 32:
+            raise ValueError("a capability digest has 32 octets")
+        for time in (self.issued_at, self.expires_at):
+            if time.tzinfo is None or time.microsecond:
+                raise ValueError("the times of a context are aware and in whole seconds")
+        if self.issued_at >= self.expires_at:
+            raise ValueError("a proof expires after it is issued")
+
+    @property
+    def json(self) -> dict[str, JsonValue]:
+        """Its one JSON form; times are seconds since 1970, octets base64url, what is None is left out."""
+        value: dict[str, JsonValue] = {
+            "audience": self.audience,
+            "expiresAt": int(self.expires_at.timestamp()),
+            "issuedAt": int(self.issued_at.timestamp()),
+            "nonce": base64url_encode(self.nonce),
+            "proofId": self.proof_id,
+        }
+        if self.capability is not None:
+            value["capability"] = base64url_encode(self.capability)
+        if self.agent is not None:
+            value["agent"] = self.agent
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, JsonValue]) -> Context:
+        """The context of its JSON form, members and types checked. Raises ``ValueError``."""
+        if not _REQUIRED <= value.keys() <= _REQUIRED | _OPTIONAL:
+            raise ValueError("a context has five members, and perhaps agent and capability")
+        texts = {name: text for name, text in value.items() if isinstance(text, str)}
+        if texts.keys() != value.keys() - _TIMES:
+            raise ValueError("the members of a context are strings and two times")
+        capability = texts.get("capability")
+        return cls(
+            texts["audience"],
+            base64url_decode(texts["nonce"]),
+            _time(value["issuedAt"]),
+            _time(value["expiresAt"]),
+            texts["proofId"],
+            None if capability is None else base64url_decode(capability),
+            texts.get("agent"),
+        )
+
+    def check_time(self, now: datetime) -> None:
+        """Raises ``ProofInvalid`` outside the proof's time. There is no grace at the end."""
+        if now >= self.expires_at:
+            raise ProofInvalid(details={"reason": "the proof has expired"})
+        if self.issued_at > now + CLOCK_SKEW:
+            raise ProofInvalid(details={"reason": "the proof is not valid yet"})
+
+
+def _time(seconds: JsonValue) -> datetime:
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or not 0 <= seconds < 253_402_300_800:
+        raise ValueError("a time is a count of seconds since 1970")
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class ZkProof:
+    """The ``ZKProof`` of the document. ``proof`` is base64url of the canonical envelope."""
+
+    proof: str
+    public_signals: tuple[str, ...]
+    predicate_type: str
+    proof_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedProof:
+    """What a proof says about itself. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
+    verifier got elsewhere."""
+
+    verification_method: str
+    schema: Schema
+    predicates: tuple[Predicate, ...]
+    context: Context
+
+    def statement(self, public_key: bytes) -> Statement:
+        """The statement to verify, under a key that the verifier resolved."""
+        return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)
+
+
+NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
+"""What no proof of this suite says: that its holder stands behind it, that its credential is in force by its times and not revoked or
+suspended, and that the proof itself was not taken back. Only a record says so, or no one."""
+
+
+def moment_within(context: Context, now: datetime) -> datetime:
+    """The moment of the proof's time that is nearest to ``now``, so that its mathematics can be checked apart from its time."""
+    return max(context.issued_at, min(now, context.expires_at - timedelta(seconds=1)))
+
+
+def public_signals(suite: str, statement: Statement, context: Context) -> tuple[str, ...]:
+    """Suite, verification method, schema id, then attribute name, type and JCS of the value of each predicate, then base64url
+    SHA-256 of the JCS of the context and of the signed header."""
+    signals = [suite, statement.issuer.verification_method, statement.schema.id]
+    for predicate in statement.predicates:
+        signals += [predicate.attribute, predicate.type.value, jcs.canonicalize(predicate.value).decode()]
+    context_digest = hashlib.sha256(jcs.canonicalize(context.json)).digest()
+    header_digest = hashlib.sha256(statement.schema.header).digest()
+    return (*signals, base64url_encode(context_digest), base64url_encode(header_digest))

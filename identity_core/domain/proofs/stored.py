@@ -1,0 +1,214 @@
+"""What ``POST /zkp/delegated-proofs`` asks and gives, free of HTTP.
+
+``read_value`` is the one look at a predicate's value before its type is known: floats have no canonical pin and are refused.
+
+A proof as it is kept, and from before anchoring existed as it is imported: the ``ProofRecord`` that ``getProof`` answers, without its
+anchor.
+
+Its receipt is ``pre-phase7`` with nothing in it; our own code never makes such a one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from identity_core.codec import times
+from identity_core.domain.activity import Parties
+from identity_core.domain.dids.did import Did
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import ZkProof
+from identity_core.errors import InvalidRequest, JsonValue
+
+MAX_SYNC_WAIT_MS = 30_000
+SALT_OCTETS: Final = 32
+"""Of the salt that hides a proof in its anchor's commitment."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedPredicate:
+    """The ``ZKPredicate`` of a request. ``value`` is None only where ``has_value`` is False: null is no target value."""
+
+    attribute: str
+    type: str
+    value: JsonValue = field(repr=False)
+    has_value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRequest:
+    """A ``DelegatedProofRequest``. ``ibct`` is the object exactly as it was received, because its signature covers just that;
+    ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound. ``sync_wait_ms`` is
+    clamped already."""
+
+    holder: Did
+    agent: Did
+    credential_id: str
+    asked: RequestedPredicate
+    ibct: Mapping[str, str] = field(repr=False)
+    anchor: bool
+    sync_wait_ms: int
+    challenge: str | None
+    domain: str | None
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DelegatedProof:
+    """The ``DelegatedProofResult``; its ``proofId`` is that of ``proof``."""
+
+    delegation_id: str
+    proof: ZkProof
+    anchor: Anchor | None
+
+
+def read_value(value: JsonValue) -> JsonValue:
+    """``value`` when it may be a target: a string, an integer, a boolean, or an array of such. Floats are refused at every place,
+    because 1.0 and 1 would share a pin. Raises ``InvalidRequest``."""
+    for element in value if isinstance(value, list) else (value,):
+        if not isinstance(element, (str, int)):
+            raise InvalidRequest(
+                "A predicate's value is a string, an integer, a boolean, or an array of these.",
+                details={"member": "predicate.value"},
+            )
+    return value
+
+
+MOST_CHARACTERS: Final = 2048
+
+
+class NotARecord(ValueError):
+    """It is not a ``ProofRecord``; the text says where."""
+
+
+IMPORTED: Final = "import"
+"""The caller of a proof that was imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRevocation:
+    """Who took a proof back, when and why. ``by`` is ``Caller.identity``."""
+
+    at: datetime
+    by: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProof:
+    """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
+
+    ``predicate`` is the canonical ``ZKPredicate``; ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those
+    alone who may see the proof; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the
+    request had none (the proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored;
+    ``anchor_details`` is the JSON of its ``AnchorPath``, None while it is in no batch.
+    """
+
+    proof: ZkProof
+    delegation_id: str
+    holder: str
+    agent: str
+    credential_id: str
+    issuer: str
+    schema_id: str
+    predicate: Mapping[str, JsonValue]
+    salt: bytes = field(repr=False)
+    ibct_id: str
+    nonce: str
+    created_at: datetime
+    expires_at: datetime
+    caller: str
+    challenge: str | None
+    domain: str | None
+    revocation: ProofRevocation | None = None
+    anchor: Anchor | None = None
+    anchor_details: bytes | None = None
+
+    @property
+    def id(self) -> str:
+        """The proof's id, a uuid."""
+        return self.proof.proof_id
+
+    @property
+    def parties(self) -> Parties:
+        """Whom an event of the proof may concern."""
+        return Parties(self.holder, self.agent, self.issuer, self.delegation_id, self.credential_id, self.id)
+
+    @classmethod
+    def of_record(cls, value: Any, salt: bytes) -> StoredProof:
+        """From the JSON of a ``ProofRecord`` of before anchoring. Raises ``NotARecord``, also for one that has an anchor: that is not
+        from before. Nothing of its token came with it, and what else a record says belongs to the service that had it."""
+        if not isinstance(value, dict):
+            raise NotARecord("it is no object")
+        anchor = value.get("anchor")
+        if anchor is not None and (not isinstance(anchor, dict) or anchor.get("status") != "pre-phase7"):
+            raise NotARecord("it has an anchor: that belongs to the ledger of the service that made it")
+        predicate = value.get("predicate")
+        if not isinstance(predicate, dict):
+            raise NotARecord("predicate is no object")
+        return cls(
+            proof=read_zk_proof(value),
+            delegation_id=_text(value, "delegationId"),
+            holder=_text(value, "holderDid"),
+            agent=_text(value, "agentDid"),
+            credential_id=_text(value, "credentialId"),
+            issuer=_text(value, "issuerDid"),
+            schema_id=_text(value, "schemaId"),
+            predicate=predicate,
+            salt=salt,
+            ibct_id="",
+            nonce="",
+            created_at=_time(value.get("createdAt"), "createdAt"),
+            expires_at=_time(value.get("expiresAt"), "expiresAt"),
+            caller=IMPORTED,
+            challenge=_text_or_none(value, "challenge"),
+            domain=_text_or_none(value, "domain"),
+            revocation=_revocation(value),
+            anchor=Anchor(AnchorStatus.PRE_PHASE7, None, None, None),
+        )
+
+
+def _revocation(value: dict[str, Any]) -> ProofRevocation | None:
+    reason, at = _text_or_none(value, "revocationReason"), value.get("revokedAt")
+    return None if at is None else ProofRevocation(_time(at, "revokedAt"), IMPORTED, reason)
+
+
+def read_zk_proof(record: Mapping[str, Any]) -> ZkProof:
+    """The proof in a record. Raises ``NotARecord``."""
+    value, proof_id = record.get("proof"), record.get("proofId")
+    if not isinstance(value, dict):
+        raise NotARecord("proof is no ZKProof")
+    signals, own = value.get("publicSignals"), _text(value, "proofId")
+    if not isinstance(signals, list) or not all(isinstance(signal, str) for signal in signals):
+        raise NotARecord("publicSignals is no list of strings")
+    try:
+        is_uuid = str(uuid.UUID(own)) == own
+    except ValueError:
+        is_uuid = False
+    if not is_uuid or proof_id not in (None, own):
+        raise NotARecord("proofId is no uuid in lower case, or not that of its proof")
+    proof = value.get("proof")
+    if not isinstance(proof, str) or not proof:
+        raise NotARecord("proof is no ZKProof")
+    return ZkProof(proof, tuple(signals), _text(value, "predicateType"), own)
+
+
+def _text(value: dict[str, Any], name: str) -> str:
+    text = value.get(name)
+    if not isinstance(text, str) or not 0 < len(text) <= MOST_CHARACTERS:
+        raise NotARecord(f"{name} is no text of at most {MOST_CHARACTERS} characters")
+    return text
+
+
+def _text_or_none(value: dict[str, Any], name: str) -> str | None:
+    return None if value.get(name) is None else _text(value, name)
+
+
+def _time(value: Any, name: str) -> datetime:
+    try:
+        return times.parse(value if isinstance(value, str) else "")
+    except ValueError as error:
+        raise NotARecord(f"{name}: {error}") from error

@@ -1,0 +1,285 @@
+"""What a verification says: one check after the other, each with its outcome, and what follows from them.
+
+A check is right, wrong, or could not be made (``ok`` None): a verifier may come back for the last, and must not for the second.
+Only when every check is right is a proof verified. Warnings are about what stands around the proof; they do not touch it.
+
+The key by which a proof is verified: taken from the DID document of the issuer, never from the proof.
+
+The verification method that a proof names must stand in the document, be listed under ``assertionMethod`` and be a
+``Bls12381G2Key2020`` multikey that is in force now. A key that was rotated out proves nothing any more: the time in a proof is
+the prover's own word, so that anyone who has stolen an old key could date back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from identity_core.codec import jcs, multikey, times
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.dids.did import Did
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.proof import (
+    CLOCK_SKEW,
+    NEVER_PROVEN,
+    Context,
+    PresentedProof,
+)
+from identity_core.errors import InvalidDid, JsonValue, PredicateUnsupported, ProofInvalid
+
+
+class CheckCode(StrEnum):
+    """Why a check is wrong or could not be made, and what a warning warns of. The document describes each."""
+
+    PROOF_INVALID = "PROOF_INVALID"
+    PUBLIC_SIGNALS_MISMATCH = "PUBLIC_SIGNALS_MISMATCH"
+    PROOF_EXPIRED = "PROOF_EXPIRED"
+    PROOF_NOT_YET_VALID = "PROOF_NOT_YET_VALID"
+    PROOF_TOO_OLD = "PROOF_TOO_OLD"
+    PROOF_REVOKED = "PROOF_REVOKED"
+    PREDICATE_MISMATCH = "PREDICATE_MISMATCH"
+    CHALLENGE_MISMATCH = "CHALLENGE_MISMATCH"
+    CHALLENGE_UNKNOWN = "CHALLENGE_UNKNOWN"
+    CHALLENGE_SPENT = "CHALLENGE_SPENT"
+    DOMAIN_MISMATCH = "DOMAIN_MISMATCH"
+    SCHEMA_MISMATCH = "SCHEMA_MISMATCH"
+    ISSUER_MISMATCH = "ISSUER_MISMATCH"
+    ISSUER_NOT_FOUND = "ISSUER_NOT_FOUND"
+    ISSUER_DEACTIVATED = "ISSUER_DEACTIVATED"
+    ISSUER_KEY_UNKNOWN = "ISSUER_KEY_UNKNOWN"
+    ISSUER_UNAVAILABLE = "ISSUER_UNAVAILABLE"
+    ISSUER_HAS_MANY_KEYS = "ISSUER_HAS_MANY_KEYS"
+    CREDENTIAL_REVOKED = "CREDENTIAL_REVOKED"
+    CREDENTIAL_SUSPENDED = "CREDENTIAL_SUSPENDED"
+    CREDENTIAL_EXPIRED = "CREDENTIAL_EXPIRED"
+    CREDENTIAL_UNKNOWN = "CREDENTIAL_UNKNOWN"
+    DELEGATION_REVOKED = "DELEGATION_REVOKED"
+    DELEGATION_EXPIRED = "DELEGATION_EXPIRED"
+    DELEGATION_SUSPENDED = "DELEGATION_SUSPENDED"
+    DELEGATION_UNKNOWN = "DELEGATION_UNKNOWN"
+    ANCHOR_FAILED = "ANCHOR_FAILED"
+    ANCHOR_REVOKED = "ANCHOR_REVOKED"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check by name. ``ok`` None: it could not be made. ``code`` stands unless it is right."""
+
+    name: str
+    ok: bool | None
+    code: CheckCode | None = None
+
+
+def right(name: str) -> Check:
+    """A check that came out well."""
+    return Check(name, True)
+
+
+def wrong(name: str, code: CheckCode) -> Check:
+    """A check that did not."""
+    return Check(name, False, code)
+
+
+def undecided(name: str, code: CheckCode) -> Check:
+    """A check that could not be made."""
+    return Check(name, None, code)
+
+
+_CHECKS: Final = {
+    "predicates": ("predicate", CheckCode.PREDICATE_MISMATCH),
+    "nonce": ("challenge", CheckCode.CHALLENGE_MISMATCH),
+    "audience": ("domain", CheckCode.DOMAIN_MISMATCH),
+    "issuer": ("issuer", CheckCode.ISSUER_MISMATCH),
+    "schema": ("schema", CheckCode.SCHEMA_MISMATCH),
+}
+"""The checks of the verify operations, in their order: name and code by the part that is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
+    ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
+    proof may have been made, by its own word."""
+
+    verification_method: str | None = None
+    header_digest: bytes | None = None
+    predicates: tuple[Mapping[str, JsonValue], ...] | None = None
+    audience: str | None = None
+    nonce: bytes | None = None
+    proof_id: str | None = None
+    capability: bytes | None = None
+    issuer: str | None = None
+    schema_id: str | None = None
+    max_age: timedelta | None = None
+
+    def compare(self, presented: PresentedProof, now: datetime) -> tuple[str, ...]:
+        """The names of the parts that were not compared, at ``now`` (aware UTC). Raises ``ProofInvalid`` when one differs."""
+        parts = self._parts(presented)
+        for name, (expected, found) in parts.items():
+            if expected is not None and expected != found:
+                raise ProofInvalid(details={"reason": f"the proof is not bound to the expected {name}"})
+        if self._is_too_old(presented, now):
+            raise ProofInvalid(details={"reason": "the proof is older than expected"})
+        # Issuer and schema are said more exactly by the verification method and the header.
+        unchecked = [name for name, part in parts.items() if part[0] is None and name not in ("issuer", "schema")]
+        return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *NEVER_PROVEN)
+
+    def checks(self, presented: PresentedProof, now: datetime) -> Iterator[Check]:
+        """A check for each expectation that there is, at ``now`` (aware UTC)."""
+        try:
+            parts = self._parts(presented)
+        except ProofInvalid:
+            parts = replace(self, predicates=None)._parts(presented) | {"predicates": (True, False)}
+        for part, (name, code) in _CHECKS.items():
+            expected, found = parts[part]
+            if expected is not None:
+                yield right(name) if expected == found else wrong(name, code)
+        if self.max_age is not None:
+            yield wrong("age", CheckCode.PROOF_TOO_OLD) if self._is_too_old(presented, now) else right("age")
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The names of what the verify operations have no check for, where a proof for somebody else passes; and of what none says."""
+        asked = {
+            "predicate": self.predicates,
+            "challenge": self.nonce,
+            "domain": self.audience,
+            "issuerDid": self.issuer,
+            "schemaId": self.schema_id,
+            "maxAge": self.max_age,
+        }
+        return (*(name for name, value in asked.items() if value is None), *NEVER_PROVEN)
+
+    def _parts(self, presented: PresentedProof) -> dict[str, tuple[object, object]]:
+        """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""
+        schema, context = presented.schema, presented.context
+        predicates = None if self.predicates is None else [_canonical(schema, asked) for asked in self.predicates]
+        return {
+            "verificationMethod": (self.verification_method, presented.verification_method),
+            "header": (self.header_digest, hashlib.sha256(schema.header).digest()),
+            "predicates": (predicates, [jcs.canonicalize(predicate.json) for predicate in presented.predicates]),
+            "audience": (self.audience, context.audience),
+            "nonce": (self.nonce, context.nonce),
+            "proofId": (self.proof_id, context.proof_id),
+            "capability": (self.capability, context.capability),
+            "issuer": (self.issuer, issuer_of(presented)),
+            "schema": (self.schema_id, schema.id),
+        }
+
+    def _is_too_old(self, presented: PresentedProof, now: datetime) -> bool:
+        return self.max_age is not None and now - presented.context.issued_at > self.max_age
+
+
+def _canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
+    """An expected predicate as this schema writes it: 1.5 at scale 2 is 1.50."""
+    if asked.keys() != {"attributeName", "type", "value"}:
+        raise ProofInvalid(details={"reason": "an expected predicate has attributeName, type and value"})
+    try:
+        predicate = Predicate.parse(schema, str(asked["attributeName"]), str(asked["type"]), asked["value"])
+    except PredicateUnsupported:
+        raise ProofInvalid(details={"reason": "the proof's schema has no such predicate as expected"}) from None
+    return jcs.canonicalize(predicate.json)
+
+
+def issuer_of(presented: PresentedProof) -> str | None:
+    """The DID of the verification method that a proof names, or None when that is no DID URL."""
+    try:
+        return str(controller_of(presented.verification_method))
+    except InvalidDid:
+        return None
+
+
+def check_time(context: Context, now: datetime) -> Check:
+    """Whether ``now`` (aware UTC) lies in the proof's time; expiry is strict."""
+    if now >= context.expires_at:
+        return wrong("time", CheckCode.PROOF_EXPIRED)
+    if context.issued_at > now + CLOCK_SKEW:
+        return wrong("time", CheckCode.PROOF_NOT_YET_VALID)
+    return right("time")
+
+
+@dataclass(frozen=True, slots=True)
+class ProofVerification:
+    """The whole outcome. ``presented`` is what the proof says of itself, None when it cannot be read; it is a claim unless
+    ``verified``. ``anchor`` is that of a proof that is kept here, for those whom it concerns."""
+
+    checks: tuple[Check, ...]
+    presented: PresentedProof | None
+    unchecked: tuple[str, ...]
+    warnings: tuple[CheckCode, ...] = ()
+    anchor: Anchor | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether every check was made and is right."""
+        return bool(self.checks) and all(check.ok for check in self.checks)
+
+    @property
+    def errors(self) -> tuple[CheckCode, ...]:
+        """The codes of the checks that are not right, each once."""
+        return tuple(dict.fromkeys(check.code for check in self.checks if check.code is not None))
+
+
+MANY_KEYS: Final = 4
+"""More keys than this in force at once deserve a warning: a successor or two is what rotation leaves."""
+
+
+def controller_of(method_id: str) -> Did:
+    """The DID whose document holds the verification method. Raises ``InvalidDid`` for what is no DID URL with a fragment."""
+    did, separator, fragment = method_id.partition("#")
+    if not separator or not fragment:
+        raise InvalidDid(details={"did": did[:256]})
+    return Did.parse(did)
+
+
+def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> bytes:
+    """The 96 octets of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
+    did = str(document.get("id"))
+    asserted = {_absolute(did, reference) for reference in _array(document.get("assertionMethod"))}
+    if method_id not in asserted:
+        raise ValueError("the issuer's document does not assert by this key")
+    for method in _array(document.get("verificationMethod")):
+        if isinstance(method, dict) and _absolute(did, method.get("id")) == method_id:
+            return _key(did, method, now)
+    raise ValueError("the issuer's document does not hold this key")
+
+
+def signing_keys(document: Mapping[str, JsonValue], now: datetime) -> int:
+    """How many keys in force sign credentials in the issuer's name. An issuer with one for each holder marks its holders."""
+    asserted = {str(reference) for reference in _array(document.get("assertionMethod"))}
+    return sum(_is_key(document, reference, now) for reference in asserted)
+
+
+def _is_key(document: Mapping[str, JsonValue], reference: str, now: datetime) -> bool:
+    try:
+        assertion_key(document, str(_absolute(str(document.get("id")), reference)), now)
+    except ValueError:
+        return False
+    return True
+
+
+def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> bytes:
+    revoked, text = method.get("revoked"), method.get("publicKeyMultibase")
+    if isinstance(revoked, str) and now >= times.parse(revoked):
+        raise ValueError("the issuer's key is revoked")
+    if method.get("controller", did) != did or not isinstance(text, str):
+        raise ValueError("the issuer's key is another's, or not written as a multikey")
+    key_type, raw = multikey.decode_public(text)
+    if key_type != multikey.BLS12381G2:
+        raise ValueError("the issuer's key is not one that signs credentials")
+    return raw
+
+
+def _absolute(did: str, reference: JsonValue) -> str | None:
+    if not isinstance(reference, str):
+        return None
+    return did + reference if reference.startswith("#") else reference
+
+
+def _array(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,180 @@
+"""Access tokens: what stands in one, and the checks that libraries for JWTs leave to their users (openapi/DECISIONS.md §3.5).
+
+The profile is RFC 9068. What is refused here and not by the usual libraries: a ``typ`` other than ``at+jwt`` (a token of
+another kind signed by the same key), a missing ``kid``, header members that name a key (``jku``, ``jwk``, ``x5u``) or
+anything else, duplicate names, times that are no integers, unknown claims. The signature is the caller's to verify, with
+the key that ``key_id`` names, before ``read`` is asked. All errors are ``ValueError``, whose text no one outside sees.
+
+A token says by which key it was obtained, so that it dies with that key: for a DID the multikey that signed the
+challenge; for an API key its digest, sealed, because from the digest a short key could be guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from identity_core.codec import jcs, multibase, strict_json
+from identity_core.crypto import jws, sealing
+
+TYPE: Final = "at+jwt"
+MAX_LENGTH: Final = 8192
+MAX_SCOPE: Final = 2048
+MAX_LIFETIME_SECONDS: Final = 86_400
+LEEWAY_SECONDS: Final = 60
+"""How far the clock of the process that issued a token may be ahead of ours. An expiry has no leeway."""
+
+DID: Final = "did:"
+API_KEY: Final = "key:"
+
+_HEADER: Final = frozenset({"alg", "typ", "kid"})
+_CLAIMS: Final = frozenset({"iss", "aud", "sub", "client_id", "key", "jti", "iat", "exp"})
+_OPTIONAL: Final = frozenset({"scope", "act"})
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class AccessToken:
+    """What a token says. ``client`` obtained it (a DID, or ``key:`` and the id of an API key) by ``key``, a multikey or a
+    sealed digest; ``subject`` is the client itself, or the DID that an API key acts for. ``scopes`` None narrows
+    nothing. Times are whole seconds."""
+
+    subject: str
+    client: str
+    key: str
+    scopes: frozenset[str] | None
+    identifier: str
+    issued_at: datetime
+    expires_at: datetime
+
+    def claims(self, issuer: str) -> dict[str, Any]:
+        """The claims of RFC 9068 §2.2, and ``act`` of RFC 8693 §4.1 where somebody acts for the subject."""
+        claims: dict[str, Any] = {
+            "iss": issuer,
+            "aud": issuer,
+            "sub": self.subject,
+            "client_id": self.client,
+            "key": self.key,
+            "jti": self.identifier,
+            "iat": int(self.issued_at.timestamp()),
+            "exp": int(self.expires_at.timestamp()),
+        }
+        if self.scopes is not None:
+            claims["scope"] = scope_text(self.scopes)
+        if self.subject != self.client:
+            claims["act"] = {"sub": self.client}
+        return claims
+
+    def signing_input(self, issuer: str, kid: str) -> str:
+        """The text whose ASCII octets are signed (RFC 7515 §5.1). The time stamps must be whole seconds."""
+        header = {"alg": jws.ISSUED_ALGORITHM, "typ": TYPE, "kid": kid}
+        parts = (jcs.canonicalize(header), jcs.canonicalize(self.claims(issuer)))
+        return ".".join(multibase.base64url_encode(part) for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A token that was opened and not yet believed."""
+
+    header: Mapping[str, Any]
+    claims: Mapping[str, Any]
+
+    @classmethod
+    def open(cls, text: str) -> Envelope:
+        """The two objects of a compact JWS: canonical base64url, strict JSON, at most ``MAX_LENGTH`` characters."""
+        parts = text.split(".", 3) if len(text) <= MAX_LENGTH else []
+        if len(parts) != 3:
+            raise ValueError("not a compact JWS")
+        header, claims = (strict_json.loads(multibase.base64url_decode(part)) for part in parts[:2])
+        if not isinstance(header, dict) or not isinstance(claims, dict):
+            raise ValueError("header and claims are JSON objects")
+        return cls(header, claims)
+
+    def key_id(self) -> str:
+        """The ``kid`` of a header that holds exactly what ours do."""
+        if self.header.keys() != _HEADER:
+            raise ValueError("the header has other members than alg, typ and kid")
+        if self.header["typ"] != TYPE:
+            raise ValueError("the typ is another")
+        if self.header["alg"] not in jws.ALGORITHMS:
+            raise ValueError("the algorithm is another")
+        return _text(self.header, "kid")
+
+    def read(self, issuer: str, now: datetime) -> AccessToken:
+        """What a token with a good signature says, if it is for us and of this time."""
+        claims = self.claims
+        if not _CLAIMS <= claims.keys() <= _CLAIMS | _OPTIONAL:
+            raise ValueError("claims are missing or unknown")
+        if claims["iss"] != issuer or claims["aud"] != issuer:
+            raise ValueError("the token is of another issuer or for another audience")
+        subject, client = _text(claims, "sub"), _text(claims, "client_id")
+        if not client.startswith((DID, API_KEY)):
+            raise ValueError("the client is neither a DID nor an API key")
+        if claims.get("act") != (None if subject == client else {"sub": client}):
+            raise ValueError("the actor is not the client")
+        if subject != client and not (client.startswith(API_KEY) and subject.startswith(DID)):
+            raise ValueError("only an API key acts for others, and only for DIDs")
+        issued_at, expires_at = _times(claims, int(now.timestamp()))
+        scopes = parse_scopes(_text(claims, "scope", least=0)) if "scope" in claims else None
+        return AccessToken(subject, client, _text(claims, "key"), scopes, _text(claims, "jti"), issued_at, expires_at)
+
+
+def _times(claims: Mapping[str, Any], now: int) -> tuple[datetime, datetime]:
+    issued_at, expires_at = claims["iat"], claims["exp"]
+    # bool is an int, and a float or a text of digits is what other readers let through.
+    if type(issued_at) is not int or type(expires_at) is not int:
+        raise ValueError("iat and exp are integers")
+    if not 0 < expires_at - issued_at <= MAX_LIFETIME_SECONDS:
+        raise ValueError("the token lives for no time or for too long")
+    if not issued_at - LEEWAY_SECONDS <= now < expires_at:
+        raise ValueError("the token is of another time")
+    return datetime.fromtimestamp(issued_at, UTC), datetime.fromtimestamp(expires_at, UTC)
+
+
+def _text(members: Mapping[str, Any], name: str, *, least: int = 1) -> str:
+    value = members[name]
+    if not isinstance(value, str) or len(value) < least:
+        raise ValueError(f"{name} is a text")
+    return value
+
+
+def parse_scopes(text: str) -> frozenset[str]:
+    """The scopes of a list with single blanks (RFC 6749 §3.3); none for the empty text."""
+    if len(text) > MAX_SCOPE:
+        raise ValueError("the scope is too long")
+    scopes = text.split(" ") if text else []
+    if not all(is_scope(scope) for scope in scopes):
+        raise ValueError("not a list of scopes")
+    return frozenset(scopes)
+
+
+def is_scope(text: str) -> bool:
+    """Whether OAuth can write this scope."""
+    return _SCOPE.fullmatch(text) is not None
+
+
+def scope_text(scopes: frozenset[str]) -> str:
+    """The list in its one order."""
+    return " ".join(sorted(scopes))
+
+
+def seal_key(secret: bytes, digest: str, identifier: str, *, random: Callable[[int], bytes]) -> str:
+    """The digest of an API key (64 hex digits) under the 32-byte ``secret`` of the service, for this token alone."""
+    return multibase.base64url_encode(
+        sealing.seal(secret, bytes.fromhex(digest), _sealed_for(identifier), random=random)
+    )
+
+
+def unseal_key(secret: bytes, text: str, identifier: str) -> str:
+    """The digest that ``seal_key`` sealed."""
+    try:
+        return sealing.unseal(secret, multibase.base64url_decode(text), _sealed_for(identifier)).hex()
+    except sealing.BoxInvalid as error:
+        raise ValueError("the token names no API key") from error
+
+
+def _sealed_for(identifier: str) -> bytes:
+    return b"identity access token key" + identifier.encode()

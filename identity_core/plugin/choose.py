@@ -1,0 +1,175 @@
+"""Which offer a setting means, what to say when there is none, and how everything that is installed is: the rows of
+``identity plugins list`` and of ``/ready``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from identity_core.plugin import sockets
+from identity_core.plugin.border import Bulkhead
+from identity_core.plugin.build import Built
+from identity_core.plugin.load import Collection, Offer, PluginSource
+from identity_core.plugin.provider import NotConfigured, PluginError
+from identity_core.plugin.sockets import BEARER_HOOK, PROVER_HOOK, PROVIDE_HOOKS
+from identity_core.settings import Settings, SettingsError, places_of
+
+if TYPE_CHECKING:
+    from identity_core.plugin.processes.pool import WorkerTable
+
+PROOF_WORKERS = f"{PROVER_HOOK} in processes"
+"""In place of the hook: the prover in processes of its own, beside the one in this process."""
+
+ANONYMOUS_VERIFIER = f"{PROVER_HOOK} for strangers"
+"""In place of the hook: the process in which the proofs of strangers are verified."""
+
+Key = tuple[str, str]
+"""Hook and name of what was built, or could not be."""
+
+State = Literal["active", "starting", "chosen", "available", "shut off", "failed", "disabled"]
+
+
+def offers_of(collection: Collection, hook: str) -> list[Offer]:
+    """Everything that is offered through ``hook``."""
+    return [offer for offer in collection.offers if offer.hook == hook]
+
+
+def chosen(collection: Collection, hook: str, name: str, key: str, settings: Settings) -> Offer:
+    """The offer of this name, for which the setting ``key`` asks. Raises ``SettingsError``."""
+    offers = {offer.provider.name: offer for offer in offers_of(collection, hook)}
+    if name not in offers:
+        raise missing(collection, hook, name, key, settings, offers)
+    return offers[name]
+
+
+def chosen_or_lone(collection: Collection, hook: str, name: str | None, key: str, settings: Settings) -> Offer | None:
+    """The offer of this name; for None the only one, or None when there is none. Raises ``SettingsError``."""
+    if name is not None:
+        return chosen(collection, hook, name, key, settings)
+    offers = offers_of(collection, hook)
+    if len(offers) > 1:
+        what = f"{key} must be set: more than one {PROVIDE_HOOKS[hook]} is installed."
+        raise SettingsError(what, places_of(key), _choose(offer.provider.name for offer in offers))
+    return offers[0] if offers else None
+
+
+def missing(
+    collection: Collection, hook: str, name: str, key: str, settings: Settings, installed: Iterable[str]
+) -> SettingsError:
+    """No plugin offers it: which setting asks for it, who might have, and what there is instead."""
+    failed = "; ".join(f"{source}: {reason}" for source, _, reason in collection.failed)
+    disabled = ", ".join(source.name for source in collection.disabled)
+    return SettingsError(
+        f"{key} names {name}, but no plugin provides the {PROVIDE_HOOKS[hook]} {name}"
+        + (f"; disabled: {disabled}" if disabled else "")
+        + (f"; failed: {failed}" if failed else "")
+        + ".",
+        f"{settings.origin(key)} ({key})",
+        _choose(installed),
+    )
+
+
+def _choose(installed: Iterable[str]) -> str:
+    names = ", ".join(sorted(installed))
+    return f"Choose one that is installed: {names}." if names else "Install a plugin that provides one."
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """One thing that a plugin provides, or a plugin that provides nothing because it is disabled or failed.
+
+    ``name`` is the one that settings choose by (for disabled and failed plugins the entry point's), ``hook`` the hook
+    or ``-``. States: active (built and in use), starting (its worker processes are), chosen (named by the settings, not
+    built in this process), available (no one asked for it, or it waits to be configured and ``reason`` says what for),
+    shut off (its circuit is open), failed, disabled. ``reason`` says why in the last three.
+    """
+
+    name: str
+    hook: str
+    distribution: str
+    version: str
+    state: State
+    reason: str = ""
+    summary: str = ""
+
+
+def inventory(
+    collection: Collection,
+    settings: Settings,
+    built: Mapping[Key, Built],
+    failures: Mapping[Key, PluginError],
+) -> list[InstalledPlugin]:
+    """All rows, by hook and name."""
+    several = len(offers_of(collection, PROVER_HOOK)) > 1
+    rows = []
+    for offer in collection.offers:
+        state, reason = _state(offer, settings, built, failures, several)
+        rows.append(_row(offer.source, offer.provider.name, offer.hook, state, reason, offer.provider.summary))
+    for bearer in collection.bearers:
+        rows.append(_row(bearer.source, bearer.source.name, BEARER_HOOK, "active"))
+    for source, hook, reason in collection.failed:
+        rows.append(_row(source, source.name, hook, "failed", reason))
+    for source in collection.disabled:
+        rows.append(_row(source, source.name, "-", "disabled", "named in plugins.disabled"))
+    return sorted(rows, key=lambda row: (row.hook == "-", row.hook, row.name))
+
+
+def _row(
+    source: PluginSource, name: str, hook: str, state: State, reason: str = "", summary: str = ""
+) -> InstalledPlugin:
+    return InstalledPlugin(name, hook, source.distribution, source.version, state, reason, summary)
+
+
+def _state(
+    offer: Offer, settings: Settings, built: Mapping[Key, Built], failures: Mapping[Key, PluginError], several: bool
+) -> tuple[State, str]:
+    name, key = offer.provider.name, (offer.hook, offer.provider.name)
+    is_prover = offer.hook == PROVER_HOOK
+    if key in failures:
+        return ("available" if isinstance(failures[key], NotConfigured) else "failed"), str(failures[key])
+    in_use = built.get(key) or (built.get((PROOF_WORKERS, name)) if is_prover else None)
+    if in_use is not None:
+        return _in_use(in_use)
+    if is_prover and several and settings.prover.backend is None:
+        return "available", "one of several: a start wants prover.backend to name one"
+    return ("chosen" if is_chosen(offer, settings) else "available"), ""
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """How something that the core calls does. ``worker_table`` is there for what has worker processes."""
+
+    state: State
+    bulkhead: Bulkhead
+    worker_table: WorkerTable | None = None
+
+
+def in_use(built: Iterable[Built], bearers: Iterable[Bulkhead]) -> dict[str, InUse]:
+    """What was built and the verifiers of bearer tokens, by ``kind:name``."""
+    found = {one.bulkhead.name: InUse(_in_use(one)[0], one.bulkhead, _workers(one)) for one in built}
+    return found | {one.name: InUse("active" if one.state == "closed" else "shut off", one) for one in bearers}
+
+
+def _in_use(built: Built) -> tuple[State, str]:
+    workers = _workers(built)
+    if workers and workers.trouble:
+        return ("available" if workers.waits else "failed"), workers.trouble
+    if built.bulkhead.state != "closed":
+        return "shut off", built.bulkhead.last_failure
+    return ("starting" if workers and workers.wanted and not workers.up else "active"), ""
+
+
+def _workers(built: Built) -> WorkerTable | None:
+    return None if built.processes is None else built.processes.pool.worker_table
+
+
+def is_chosen(offer: Offer, settings: Settings) -> bool:
+    """Whether the settings use what is offered. Every DID method is in use; a lone prover too."""
+    name = offer.provider.name
+    return {
+        sockets.DID_METHOD.hook: True,
+        sockets.LEDGER.hook: name == settings.ledger.backend,
+        sockets.KEY_STORE.hook: name in settings.key_stores,
+        sockets.CUSTODIAN.hook: name == settings.custodian.backend,
+    }.get(offer.hook, settings.prover.backend in (None, name))

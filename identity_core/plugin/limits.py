@@ -1,0 +1,200 @@
+"""What a plugin gets of the server: time for each call, and a way back after failures.
+
+**Deadline.** A coroutine that ends without suspending (a cache, an embedded database read on the loop) is stepped once and done: no
+timer is made. One that suspends is driven inside the caller's task. At the deadline it is cancelled and has a grace period for its
+clean-up; one that goes on waiting after that is closed, so that a plugin which swallows the cancellation holds no one. What no deadline
+can reach is a coroutine that blocks the event loop; such code belongs into ``in_threads``.
+
+**Circuit.** Failures in a row shut a plugin's method off; after a while one call may try again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import types
+from collections.abc import Coroutine, Generator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from identity_core.errors import PluginUnavailable
+from identity_core.ports.clock import Clock
+
+T = TypeVar("T")
+
+CLEANUP_SECONDS = 1.0
+MOST_RETRY_SECONDS = 60.0
+
+State = Literal["closed", "open", "probing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a plugin gets of the server. Times are seconds, ``calls_in_flight`` counts unfinished calls of the whole
+    plugin."""
+
+    deadline_seconds: float
+    calls_in_flight: int
+    failures_to_open: int
+    retry_seconds: float
+
+
+@dataclass(slots=True)
+class Circuit:
+    """The circuit of one method. ``tripped`` is the one attribute that the good path reads."""
+
+    clock: Clock
+    failures_to_open: int
+    retry_seconds: float
+    failures: int = 0
+    tripped: bool = False
+    probing: bool = False
+    _until: float = 0.0
+    _failed_probes: int = 0
+
+    @property
+    def state(self) -> State:
+        """closed: calls pass; open: they are refused; probing: one is trying."""
+        return "probing" if self.probing else "open" if self.tripped else "closed"
+
+    def admit(self, plugin: str) -> None:
+        """Lets this call be the probe when it is time. Raises ``PluginUnavailable`` otherwise."""
+        remaining = self._until - self.clock.monotonic()
+        if self.probing or remaining > 0:
+            retry = max(1, math.ceil(remaining))
+            raise PluginUnavailable(
+                "A component that the operation needs was shut off after repeated failures.",
+                details={"plugin": plugin, "retryAfter": retry},
+            )
+        self.probing = True
+
+    def succeeded(self) -> None:
+        """The method answers: forget the failures."""
+        self.failures = self._failed_probes = 0
+        self.tripped = self.probing = False
+
+    def failed(self) -> bool:
+        """Counts a failure; whether it opened the circuit. A probe that fails doubles the wait, up to a minute."""
+        self.failures += 1
+        opens = self.probing or (not self.tripped and self.failures >= self.failures_to_open)
+        if opens:
+            self._failed_probes += self.probing
+            # The exponent is bounded, as the wait is.
+            wait = self.retry_seconds * 2 ** min(self._failed_probes, 20)
+            self._until = self.clock.monotonic() + min(wait, max(MOST_RETRY_SECONDS, self.retry_seconds))
+            self.tripped, self.probing = True, False
+        return opens
+
+    def undecided(self) -> None:
+        """The caller went away before the call ended. A probe that tells nothing makes room for the next."""
+        self.probing = False
+
+
+class DeadlineExceeded(Exception):
+    """The coroutine did not end in time."""
+
+
+@dataclass(slots=True, eq=False)
+class Alarm:
+    """One call that is being waited for. Ringing cancels its task, and remembers that the cancellation was the alarm's
+    own."""
+
+    task: asyncio.Task[Any]
+    due: float
+    rang: bool = False
+
+    def ring(self) -> None:
+        """The time is up."""
+        self.rang = True
+        self.task.cancel()
+
+
+class Deadline:
+    """The same ``seconds`` for many calls. They become due in the order in which they came, so one timer serves them
+    all: a timer a call would cost more than everything else at the border."""
+
+    __slots__ = ("_loop", "_timer", "_waiting", "cleanup_seconds", "seconds")
+
+    def __init__(self, seconds: float, cleanup_seconds: float = CLEANUP_SECONDS) -> None:
+        self.seconds = seconds
+        self.cleanup_seconds = min(seconds, cleanup_seconds)
+        self._waiting: dict[Alarm, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def set(self, task: asyncio.Task[Any]) -> Alarm:
+        """An alarm for the call that ``task`` waits for."""
+        loop = task.get_loop()
+        if loop is not self._loop:
+            self._loop, self._timer = loop, None
+            self._waiting.clear()
+        alarm = Alarm(task, loop.time() + self.seconds)
+        self._waiting[alarm] = None
+        if self._timer is None:
+            self._timer = loop.call_at(alarm.due, self._ring_due, loop)
+        return alarm
+
+    def unset(self, alarm: Alarm) -> None:
+        """The call has ended."""
+        self._waiting.pop(alarm, None)
+
+    def _ring_due(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        now = loop.time()
+        while self._waiting:
+            alarm = next(iter(self._waiting))
+            if alarm.due > now:
+                self._timer = loop.call_at(alarm.due, self._ring_due, loop)
+                return
+            del self._waiting[alarm]
+            alarm.ring()
+
+
+@types.coroutine
+def rest(coroutine: Coroutine[Any, Any, T], waits_for: Any, deadline: Deadline) -> Generator[Any, Any, T]:
+    """The result of a coroutine whose first step yielded ``waits_for``. Raises ``DeadlineExceeded``."""
+    task = asyncio.current_task()
+    if task is None:
+        raise RuntimeError("a deadline needs a task")
+    before = task.cancelling()
+    alarm = deadline.set(task)
+    late: asyncio.TimerHandle | None = None
+    try:
+        while True:
+            try:
+                sent = yield waits_for
+            except asyncio.CancelledError as cancelled:
+                if alarm.rang:
+                    alarm.rang = False
+                    task.uncancel()
+                    if late is not None:
+                        _abandon(coroutine)
+                        break
+                    late = task.get_loop().call_later(deadline.cleanup_seconds, alarm.ring)
+                waits_for = coroutine.throw(cancelled)
+            except BaseException as thrown:  # noqa: BLE001  (a coroutine gets whatever is thrown at its caller)
+                waits_for = coroutine.throw(thrown)
+            else:
+                waits_for = coroutine.send(sent)
+    except StopIteration as done:
+        if late is None:
+            result: T = done.value
+            return result
+    except (asyncio.CancelledError, Exception):
+        if late is None:
+            raise
+    finally:
+        deadline.unset(alarm)
+        if late is not None:
+            late.cancel()
+    # Whatever the late coroutine made of its end, a cancellation from outside counts more than the deadline.
+    if task.cancelling() > before:
+        raise asyncio.CancelledError
+    raise DeadlineExceeded
+
+
+def _abandon(coroutine: Coroutine[Any, Any, Any]) -> None:
+    # A plugin's clean-up may raise; its caller is told that it was late, and that says all.
+    with contextlib.suppress(Exception):
+        coroutine.close()

@@ -1,0 +1,255 @@
+"""How server and worker talk: octets of a known length, each a message as JSON.
+
+Down goes what the server asks, in the port's own dataclasses. Up comes what a plugin made of it, so it is read as a stranger's request
+is: the bounds of ``strict_json``, then the declared types, then the domain's own parsers where a type alone is no evidence.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from struct import Struct as Layout
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from identity_core.codec import strict_json
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.errors import IdentityError, PredicateUnsupported
+from identity_core.plugin.border import Fault
+from identity_core.plugin.load import one_line
+from identity_core.ports.prover import Prover
+
+MAX_MESSAGE_OCTETS: Final = 1 << 22
+"""What the server takes from a worker. A verifier reads envelopes of 128 KiB."""
+
+_MAX_TEXT: Final = 2_000
+_HEAD: Final = Layout(">I")
+
+T = TypeVar("T")
+
+
+class Prove(Struct, tag=True):
+    """``Prover.prove``. The witness lies open in it: its attributes are any JSON values, which its own type cannot declare."""
+
+    statement: Statement
+    signature: bytes
+    attributes: dict[str, Any]
+    context: Context
+
+    def ask(self, prover: Prover) -> ZkProof:
+        return prover.prove(self.statement, Witness(self.signature, self.attributes), context=self.context)
+
+    @staticmethod
+    def read(octets: bytes) -> ZkProof:
+        """The answer. Raises ``Fault``, like those of the others."""
+        return read(octets, ZkProof)
+
+
+class Read(Struct, tag=True):
+    """``Prover.read``."""
+
+    proof: str
+
+    def ask(self, prover: Prover) -> Presented:
+        return Presented.of(prover.read(self.proof))
+
+    @staticmethod
+    def read(octets: bytes) -> PresentedProof:
+        """The answer, which is what the domain's parsers say that it is."""
+        presented = read(octets, Presented)
+        try:
+            return presented.parse()
+        except (ValueError, TypeError, KeyError, AttributeError, PredicateUnsupported) as error:
+            raise _something_else(error) from None
+
+
+class Verify(Struct, tag=True):
+    """``Prover.verify``."""
+
+    statement: Statement
+    proof: ZkProof
+    context: Context
+    now: datetime
+
+    def ask(self, prover: Prover) -> None:
+        return prover.verify(self.statement, self.proof, context=self.context, now=self.now)
+
+    @staticmethod
+    def read(octets: bytes) -> None:
+        """The answer. False is no verdict."""
+        return read(octets, type(None))
+
+
+Call = Prove | Read | Verify
+
+
+class _Upward(Struct, tag=True, forbid_unknown_fields=True):
+    """What a worker sends."""
+
+
+class Ready(_Upward):
+    """The prover is built."""
+
+    suite: Annotated[str, Meta(min_length=1, max_length=200)]
+    predicate_types: Annotated[frozenset[str], Meta(max_length=100)]
+
+
+class Returned(_Upward):
+    """What a call returned. ``value`` is read when the call is known, as the type that it promises."""
+
+    value: Raw
+
+
+class Raised(_Upward):
+    """A call raised an error of the port's contract."""
+
+    error: str
+    message: str
+    details: Raw
+
+    @classmethod
+    def of(cls, error: IdentityError) -> Raised:
+        return cls(type(error).__name__, str(error), Raw(msgspec.json.encode(error.details)))
+
+    def read(self, contract: Sequence[type[IdentityError]]) -> IdentityError:
+        """The error. Raises ``Fault`` for one that the contract does not have."""
+        kind = {one.__name__: one for one in contract}.get(self.error)
+        if kind is None or len(self.message) > _MAX_TEXT:
+            raise Fault("refused with something else")
+        return kind(self.message, details=read(bytes(self.details), dict[str, Any]))
+
+
+class _Words(_Upward):
+    """A message of one line. Both sides make it one."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        self.text = one_line(self.text, _MAX_TEXT)
+
+
+class Failed(_Words):
+    """A call ended in some other way, which ``text`` describes."""
+
+
+class Unfit(_Words):
+    """The prover cannot be built. ``waits`` when only other settings would help."""
+
+    waits: bool
+
+
+class Line(_Words):
+    """A line for the server's log."""
+
+    level: str
+
+
+Message = Ready | Returned | Raised | Failed | Unfit | Line
+_READER: Final = msgspec.json.Decoder(Message)
+
+
+class Presented(Struct, forbid_unknown_fields=True):
+    """A ``PresentedProof`` as it comes up: its schema as the signed header, its predicates as attribute, type and value, its context in its
+    JSON form."""
+
+    verification_method: str
+    header: bytes
+    predicates: list[tuple[str, str, Any]]
+    context: dict[str, Any]
+
+    @classmethod
+    def of(cls, presented: PresentedProof) -> Presented:
+        asked: list[tuple[str, str, Any]] = [(one.attribute, one.type.value, one.value) for one in presented.predicates]
+        return cls(presented.verification_method, presented.schema.header, asked, presented.context.json)
+
+    def parse(self) -> PresentedProof:
+        """Raises ``ValueError`` and ``PredicateUnsupported``."""
+        schema = Schema.from_header(self.header)
+        predicates = tuple(Predicate.parse(schema, *predicate) for predicate in self.predicates)
+        return PresentedProof(self.verification_method, schema, predicates, Context.from_json(self.context))
+
+
+class Unreadable(Exception):
+    """The other side announces more than is taken from it, or sends what is no message."""
+
+
+class FrameReader:
+    """The messages of a worker, of whatever pieces arrive."""
+
+    __slots__ = ("_seen",)
+
+    def __init__(self) -> None:
+        self._seen = bytearray()
+
+    def feed(self, octets: bytes) -> Iterator[Message]:
+        """The messages that are complete with these octets. Raises ``Unreadable``."""
+        self._seen += octets
+        while len(self._seen) >= _HEAD.size:
+            (length,) = _HEAD.unpack_from(self._seen)
+            if length > MAX_MESSAGE_OCTETS:
+                raise Unreadable(f"announced {length} octets, more than is taken")
+            end = _HEAD.size + length
+            if len(self._seen) < end:
+                return
+            body = bytes(self._seen[_HEAD.size : end])
+            del self._seen[:end]
+            try:
+                message = _READER.decode(body)
+            except (ValueError, RecursionError) as error:
+                raise Unreadable(f"spoke out of turn ({type(error).__name__})") from None
+            yield message
+
+
+def read(octets: bytes, kind: type[T]) -> T:
+    """The value in a message. Raises ``Fault``."""
+    try:
+        return msgspec.convert(strict_json.loads(octets), kind)
+    except ValueError as error:
+        raise _something_else(error) from None
+
+
+def _something_else(error: Exception) -> Fault:
+    return Fault(f"answered with something else ({type(error).__name__})")
+
+
+def encode_call(call: Call) -> bytes:
+    """The JSON of a call, framed."""
+    try:
+        return frame(msgspec.json.encode(call))
+    except UnicodeEncodeError:
+        # A stranger's text with half a surrogate: the prover has to say what is wrong with it.
+        return frame(json.dumps(msgspec.to_builtins(call)).encode())
+
+
+def decode_call(body: bytes) -> Call:
+    """The call of its JSON, in the worker."""
+    call: Call = msgspec.convert(json.loads(body), Call)
+    return call
+
+
+def frame(body: bytes) -> bytes:
+    """``body`` as it travels."""
+    return _HEAD.pack(len(body)) + body
+
+
+def receive(channel: socket.socket) -> bytes:
+    """The body of the next message, waited for. Raises ``EOFError`` when the other side has gone."""
+    (length,) = _HEAD.unpack(_exactly(channel, _HEAD.size))
+    return _exactly(channel, length)
+
+
+def _exactly(channel: socket.socket, length: int) -> bytes:
+    octets = bytearray(length)
+    view, at = memoryview(octets), 0
+    while at < length:
+        count = channel.recv_into(view[at:])
+        if count == 0:
+            raise EOFError
+        at += count
+    return bytes(octets)

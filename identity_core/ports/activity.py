@@ -1,0 +1,175 @@
+"""What happened, for the people whom it concerns: the rows of ``/dashboard/timeline`` (openapi/DECISIONS.md §4.9).
+
+Beside the audit log, which is the operator's and complete, the timeline is what holder, agent and issuer may see. No
+attribute value, no predicate value, no secret ever stands in it.
+
+Verifications by callers who are known, and the challenges that verifiers obtain from the service.
+
+No attribute value and no predicate value is kept: a row says which attribute was asked about and how, and whether the proof held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.ports.repositories import AuditRow
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """One event. ``kind`` is a dotted name such as ``delegation.created`` or ``proof.refused``; ``outcome`` is ``done`` or
+    ``refused``, with the ``code`` of the refusal; ``actor`` is ``Caller.identity``; DIDs and identifiers as text."""
+
+    at: datetime
+    kind: str
+    outcome: str
+    actor: str | None
+    code: str | None = None
+    holder: str | None = None
+    agent: str | None = None
+    issuer: str | None = None
+    delegation_id: str | None = None
+    credential_id: str | None = None
+    proof_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """A stored event. Ids ascend with time; ``anchor`` is that of the proof as it is now, None without one."""
+
+    id: str
+    entry: TimelineEntry
+    anchor: Anchor | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineQuery:
+    """Which rows: those that concern one of ``dids`` (None: all), of ``kind`` or of the noun that it is (None: all), from
+    ``since`` on and before ``until``, with ids before ``before``."""
+
+    dids: frozenset[str] | None
+    kind: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: str | None = None
+    limit: int = 50
+
+
+class Timeline(Protocol):
+    """Events, read by those whom they concern."""
+
+    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
+        """Newest first. A row concerns its holder and its agent; its issuer only where it is about the credential itself, because
+        an issuer must not learn when and where its credentials are shown."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """One verification. ``caller`` is ``Caller.identity``; ``verifier`` its DID or ``fingerprint`` that of its key. ``holder`` is set only
+    where the proof is one that is kept here, octet by octet: what a stranger's proof says of itself names no one. ``attribute`` and
+    ``predicate_type`` are None for a proof of several predicates, or one that cannot be read."""
+
+    at: datetime
+    verified: bool
+    caller: str
+    verifier: str | None
+    fingerprint: str | None
+    holder: str | None
+    issuer: str | None
+    schema_id: str | None
+    proof_id: str | None
+    attribute: str | None
+    predicate_type: str | None
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationRow:
+    """A stored verification. Ids ascend with time; ``anchor`` is that of the proof as it is now."""
+
+    id: str
+    verification: Verification
+    anchor: Anchor | None
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationQuery:
+    """Which rows: those that ``caller`` made or that one of ``dids`` made or held (both None: all), and among them those that
+    the other members name; from ``since`` on, before ``until``, with ids before ``before``."""
+
+    caller: str | None
+    dids: frozenset[str] | None
+    since: datetime | None = None
+    until: datetime | None = None
+    verified: bool | None = None
+    holder: str | None = None
+    issuer: str | None = None
+    before: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationCounts:
+    """How many verifications there were, how many held, and how often each reason came up among the others."""
+
+    total: int
+    verified: int
+    reasons: Mapping[str, int]
+
+
+class ActivityLog(Protocol):
+    """Where the rows of events are written."""
+
+    def write(
+        self, rows: Sequence[AuditRow | TimelineEntry | Verification], *, durable: bool = False
+    ) -> Awaitable[None]:
+        """Queues the rows at once; they are stored, in one transaction, when the awaitable resolves. They then outlive the process; a loss
+        of power only when ``durable``, because the records that they tell of are durable themselves."""
+        ...
+
+
+class Verifications(Protocol):
+    """The verification history."""
+
+    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
+        """Newest first."""
+        ...
+
+    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
+        """Of all rows of the wish, without its ``before`` and ``limit``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierChallenge:
+    """A challenge as it is kept. ``owner`` is who obtained it, ``domain`` for what; times are aware UTC."""
+
+    owner: str
+    domain: str
+    expires_at: datetime
+    spent: bool
+
+
+class VerifierChallenges(Protocol):
+    """The challenges of verifiers, by their text; the text itself is not stored."""
+
+    async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
+        """Keeps it until it expires. Raises ``Overloaded`` when far too many of this owner are live. It need not be durable."""
+        ...
+
+    async def find(self, text: str) -> VerifierChallenge | None:
+        """What is kept of it, or None."""
+        ...
+
+    async def spend(self, text: str, now: datetime) -> bool:
+        """Spends it by one guarded statement, durable on return: exactly one of many callers sees True."""
+        ...
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        """Deletes at most ``limit`` that were spent and had expired by then; how many there were."""
+        ...

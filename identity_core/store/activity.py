@@ -1,0 +1,225 @@
+"""What happened and what was verified, read newest first along the index of each role, and the challenges of verifiers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from identity_core.codec.times import micros
+from identity_core.database import Database, Transaction
+from identity_core.errors import Overloaded
+from identity_core.ports.activity import (
+    TimelineEntry,
+    TimelineQuery,
+    TimelineRow,
+    Verification,
+    VerificationCounts,
+    VerificationQuery,
+    VerificationRow,
+    VerifierChallenge,
+)
+from identity_core.ports.repositories import AuditRow
+from identity_core.store.audit import AuditLines
+from identity_core.store.proofs import anchors_of
+from identity_core.store.records import Table, bounds, row_id
+
+_EVENTS = Table("timeline", TimelineEntry, extra=("id",))
+_EVENT_PAGE = f"""
+SELECT id, {_EVENTS.columns} FROM timeline WHERE id >= :since AND id < :before AND (:kind = '' OR kind = :kind OR kind LIKE :noun)
+"""  # noqa: S608  (its own text)
+_LAST = " ORDER BY id DESC LIMIT :limit"
+_ROLES = {"holder": "", "agent": "", "issuer": " AND kind LIKE :credential"}
+
+
+class StoredTimeline:
+    """The port ``Timeline``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self, wish: TimelineQuery) -> Sequence[TimelineRow]:
+        if wish.dids is not None and not wish.dids:
+            return []
+        since, before = bounds(wish.since, wish.until, wish.before)
+        kind = wish.kind or ""
+        parameters: dict[str, object] = {
+            "since": since,
+            "before": before,
+            "kind": kind,
+            "noun": f"{kind}.%",
+            "credential": "credential.%",
+            "limit": wish.limit,
+        }
+        sql = _EVENT_PAGE + _LAST
+        if wish.dids is not None:
+            names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids))}
+            sql, parameters = _concerning(list(names)), parameters | names
+        return await self._database.read(lambda transaction: _read_events(transaction, sql, parameters))
+
+
+def _concerning(names: list[str]) -> str:
+    """Each role has an index of its own; a page of each is enough for the page of all."""
+    wanted = ", ".join(f":{name}" for name in names)
+    pages = [
+        f"SELECT * FROM ({_EVENT_PAGE} AND {role} IN ({wanted}){more}{_LAST}) AS of_{role}"  # noqa: S608
+        for role, more in _ROLES.items()
+    ]
+    return " UNION ".join(pages) + _LAST
+
+
+def _read_events(transaction: Transaction, sql: str, parameters: dict[str, object]) -> list[TimelineRow]:
+    rows = transaction.execute(sql, parameters).fetchall()
+    found = [(row[0], _EVENTS.read(row[1:])) for row in rows]
+    anchors = anchors_of(transaction, [entry.proof_id for _, entry in found])
+    return [TimelineRow(id, entry, anchors.get(entry.proof_id or "")) for id, entry in found]
+
+
+_VERIFICATIONS = Table("verifications", Verification, extra=("id",))
+
+
+class StoredVerifications:
+    """The port ``Verifications``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def list(self, wish: VerificationQuery) -> Sequence[VerificationRow]:
+        parts, parameters = _parts(wish, before=wish.before)
+        # A page of each role along its own index is enough for the page of all.
+        select = f"SELECT id, {_VERIFICATIONS.columns} FROM verifications"  # noqa: S608
+        pages = [f"SELECT * FROM ({select}{part}{_LAST}) AS page" for part in parts]  # noqa: S608
+        sql = " UNION ".join(pages) + _LAST
+        return await self._database.read(
+            lambda transaction: _read_verifications(transaction, sql, parameters | {"limit": wish.limit})
+        )
+
+    async def counts(self, wish: VerificationQuery) -> VerificationCounts:
+        parts, parameters = _parts(wish, before=None)
+        seen = " UNION ".join(f"SELECT id, verified, codes FROM verifications{part}" for part in parts)  # noqa: S608
+        sql = f"SELECT verified, codes, count(*) FROM ({seen}) AS seen GROUP BY verified, codes"  # noqa: S608
+        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+        reasons: Counter[str] = Counter()
+        for _, codes, count in rows:
+            for code in orjson.loads(bytes(codes)):
+                reasons[code] += count
+        held = sum(count for verified, _, count in rows if verified)
+        return VerificationCounts(sum(row[2] for row in rows), held, dict(sorted(reasons.items())))
+
+
+def _parts(wish: VerificationQuery, *, before: str | None) -> tuple[list[str], dict[str, object]]:
+    """A WHERE for each role in which rows are seen. Only names of this file and of parameters go into the text."""
+    since, last = bounds(wish.since, wish.until, before)
+    parameters: dict[str, object] = {"since": since, "before": last}
+    common = " WHERE id >= :since AND id < :before"
+    if wish.verified is not None:
+        parameters["verified"] = int(wish.verified)
+        common += " AND verified = :verified"
+    for name, value in (("holder", wish.holder), ("issuer", wish.issuer)):
+        if value is not None:
+            parameters[name] = value
+            common += f" AND {name} = :{name}"
+    if wish.caller is None and wish.dids is None:
+        return [common], parameters
+    names = {f"did{number}": did for number, did in enumerate(sorted(wish.dids or ()))}
+    parameters |= names | {"caller": wish.caller or ""}
+    roles = ["caller = :caller"]
+    if names:
+        wanted = ", ".join(f":{name}" for name in names)
+        roles += [f"verifier IN ({wanted})", f"holder IN ({wanted})"]
+    return [f"{common} AND {role}" for role in roles], parameters
+
+
+def _read_verifications(transaction: Transaction, sql: str, parameters: dict[str, object]) -> list[VerificationRow]:
+    rows = transaction.execute(sql, parameters).fetchall()
+    found = [(row[0], _VERIFICATIONS.read(row[1:])) for row in rows]
+    anchors = anchors_of(transaction, [verification.proof_id for _, verification in found])
+    return [VerificationRow(id, one, anchors.get(one.proof_id or "")) for id, one in found]
+
+
+LIVE_PER_OWNER = 4096
+PRUNED_AT_ONCE = 8
+
+_PRUNE = """
+DELETE FROM verifier_challenges
+WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 0 AND expires_at <= :now LIMIT :pruned)
+"""
+_FORGET = """
+DELETE FROM verifier_challenges
+WHERE digest IN (SELECT digest FROM verifier_challenges WHERE spent = 1 AND expires_at <= :until LIMIT :limit)
+"""
+_COUNT = """
+SELECT count(*) FROM (SELECT 1 FROM verifier_challenges WHERE owner = :owner AND expires_at > :now LIMIT :most) AS live
+"""
+_CHALLENGES = Table("verifier_challenges", VerifierChallenge, extra=("digest",))
+_FIND = f"{_CHALLENGES.select} WHERE digest = :digest"
+_SPEND = """
+UPDATE verifier_challenges SET spent = 1 WHERE digest = :digest AND spent = 0 AND expires_at > :now RETURNING spent
+"""
+
+
+class StoredVerifierChallenges:
+    """The port ``VerifierChallenges`` on the tables of the store."""
+
+    def __init__(self, database: Database, *, live_per_owner: int = LIVE_PER_OWNER) -> None:
+        self._database = database
+        self._most = live_per_owner
+
+    async def add(self, text: str, challenge: VerifierChallenge, now: datetime) -> None:
+        row = _CHALLENGES.write(challenge, digest=_digest(text))
+        row |= {"now": micros(now), "pruned": PRUNED_AT_ONCE, "most": self._most}
+        await self._database.write(lambda transaction: self._add(transaction, row), durable=False)
+
+    def _add(self, transaction: Transaction, row: dict[str, Any]) -> None:
+        transaction.execute(_PRUNE, row)
+        (live,) = transaction.execute(_COUNT, row).fetchone()
+        if live >= self._most:
+            raise Overloaded("Too many challenges of this verifier are live.", details={"retryAfter": 60})
+        transaction.execute(_CHALLENGES.insert, row)
+
+    async def find(self, text: str) -> VerifierChallenge | None:
+        parameters = {"digest": _digest(text)}
+        row = await self._database.read(lambda transaction: transaction.execute(_FIND, parameters).fetchone())
+        return None if row is None else _CHALLENGES.read(row)
+
+    async def spend(self, text: str, now: datetime) -> bool:
+        parameters = {"digest": _digest(text), "now": micros(now)}
+        row = await self._database.write(lambda transaction: transaction.execute(_SPEND, parameters).fetchone())
+        return row is not None
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        parameters = {"until": micros(until), "limit": limit}
+        return await self._database.write(
+            lambda transaction: transaction.execute(_FORGET, parameters).rowcount, durable=False
+        )
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+class StoredActivity:
+    """The port ``ActivityLog``: the rows of an event, in one transaction. ``random`` gives octets, so that ids of rows tell no count."""
+
+    def __init__(self, database: Database, audit: AuditLines, random: Callable[[int], bytes]) -> None:
+        self._database = database
+        self._audit = audit
+        self._random = random
+
+    def write(
+        self, rows: Sequence[AuditRow | TimelineEntry | Verification], *, durable: bool = False
+    ) -> Awaitable[None]:
+        return self._database.write(lambda transaction: self._insert(transaction, rows), durable=durable)
+
+    def _insert(self, transaction: Transaction, rows: Sequence[AuditRow | TimelineEntry | Verification]) -> None:
+        for row in rows:
+            if isinstance(row, AuditRow):
+                self._audit.append(transaction, row)
+            elif isinstance(row, TimelineEntry):
+                transaction.execute(_EVENTS.insert, _EVENTS.write(row, id=row_id(row.at, self._random)))
+            else:
+                transaction.execute(_VERIFICATIONS.insert, _VERIFICATIONS.write(row, id=row_id(row.at, self._random)))

@@ -1,0 +1,9 @@
+-- Tags that say which API keys of the key store were written by this service, and are as they were written last.
+
+CREATE TABLE api_key_tags (
+    key_id TEXT COLLATE "C" NOT NULL,
+    number BYTEA NOT NULL,
+    tag BYTEA NOT NULL,
+    pending_since BIGINT,
+    CONSTRAINT pk_api_key_tags PRIMARY KEY (key_id, number)
+);

@@ -1,0 +1,208 @@
+"""Rows as records: how each field of a frozen dataclass is kept in a column follows from its annotation.
+
+Text, integers and octets as they are; a time as microseconds since 1970, UTC; a truth as 0 or 1; an enumeration as its value; what has
+``parse`` (DIDs, grants) as its text; a tuple, a mapping or a dataclass as JSON with names in camelCase. None is NULL. A dataclass may
+be spread over several columns instead, and several fields may share one JSON column. Statements that guard or search are written by hand.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import StrEnum
+from operator import attrgetter
+from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import orjson
+
+from identity_core.codec.times import micros, moment
+
+R = TypeVar("R")
+Convert = Callable[[Any], Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How values of one type are kept. Neither function sees None."""
+
+    write: Convert = _same
+    read: Convert = _same
+
+
+_PLAIN: Final[Mapping[Any, Form]] = {
+    bytes: Form(read=bytes),
+    bool: Form(int, bool),
+    datetime: Form(micros, moment),
+}
+
+
+def _form(annotation: Any) -> Form:
+    """In a column of its own."""
+    known = _PLAIN.get(annotation) or _text_form(annotation)
+    if known is not None:
+        return known
+    if get_origin(annotation) is None and not is_dataclass(annotation):
+        return Form()
+    return _in_json(_json_form(annotation))
+
+
+def _in_json(inside: Form) -> Form:
+    return Form(
+        lambda value: orjson.dumps(inside.write(value)), lambda octets: inside.read(orjson.loads(bytes(octets)))
+    )
+
+
+def _text_form(annotation: Any) -> Form | None:
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return Form(attrgetter("value"), annotation)
+    if hasattr(annotation, "parse"):
+        return Form(str, annotation.parse)
+    return None
+
+
+def _json_form(annotation: Any) -> Form:
+    """As a JSON value."""
+    known = _text_form(annotation)
+    if known is not None:
+        return known
+    if get_origin(annotation) is tuple:
+        item = _json_form(get_args(annotation)[0])
+        read = tuple if item.read is _same else lambda values: tuple(map(item.read, values))
+        return Form(lambda values: [*map(item.write, values)], read)
+    if is_dataclass(annotation):
+        return _object_form(annotation, [field.name for field in fields(annotation)], cast("type[Any]", annotation))
+    return Form(dict) if get_origin(annotation) is Mapping else Form()
+
+
+def _object_form(record: Any, names: Collection[str], make: Callable[..., Any]) -> Form:
+    """Some fields of a record as a JSON object."""
+    hints = get_type_hints(record)
+    forms = [(name, _camel(name), _json_form(_bare(hints[name]))) for name in names]
+
+    def write(value: Any) -> Any:
+        return {key: _applied(form.write, getattr(value, name)) for name, key, form in forms}
+
+    def read(value: Any) -> Any:
+        return make(**{name: _applied(form.read, value[key]) for name, key, form in forms})
+
+    return Form(write, read)
+
+
+def _applied(convert: Convert, value: Any) -> Any:
+    return value if value is None or convert is _same else convert(value)
+
+
+def _bare(annotation: Any) -> Any:
+    """Without ``| None``."""
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return annotation
+    (only,) = (one for one in get_args(annotation) if one is not type(None))
+    return only
+
+
+def _camel(name: str) -> str:
+    first, *more = name.split("_")
+    return first + "".join(map(str.capitalize, more))
+
+
+class Table(Generic[R]):
+    """The columns of ``name`` that fields of ``record`` are kept in, each by the field's name.
+
+    ``extra``: columns that ``write`` is given besides. ``omit``: fields that have no column, and that ``read`` is given besides.
+    ``spread``: the columns of a field that is a dataclass, in the order of its fields, all NULL for None. ``document``: a JSON column, and
+    the fields in it. ``shown``: what is selected instead of a column. ``alias``: the table's name in selections.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        record: type[R],
+        *,
+        extra: Collection[str] = (),
+        omit: Collection[str] = (),
+        spread: Mapping[str, Collection[str]] | None = None,
+        document: tuple[str, Collection[str]] | None = None,
+        shown: Mapping[str, str] | None = None,
+        alias: str = "",
+    ) -> None:
+        hints = {field: _bare(hint) for field, hint in get_type_hints(record).items()}
+        spread, shown = spread or {}, shown or {}
+        self._record = record
+        self._document, inside = document or ("", ())
+        self._spread = [(field, tuple(columns), hints[field]) for field, columns in spread.items()]
+        apart = {*omit, *spread, *inside}
+        kept: list[tuple[str, Convert, Form]] = [
+            (one.name, attrgetter(one.name), _form(hints[one.name])) for one in _fields(record) if one.name not in apart
+        ]
+        kept += [part for field, columns, kind in self._spread for part in _parts(field, columns, kind)]
+        if document:
+            kept.append((self._document, _same, _in_json(_object_form(record, inside, dict))))
+        self._written = [(column, get, form.write) for column, get, form in kept]
+        self._reads = [form.read for _, _, form in kept]
+        self._names = [column for column, _, _ in kept]
+        dot = f"{alias}." if alias else ""
+        self.columns = ", ".join(shown.get(column, f"{dot}{column}") for column in self._names)
+        # Names of tables and columns are constants of this package.
+        names = [*extra, *self._names]
+        self.insert = f"INSERT INTO {name} ({', '.join(names)}) VALUES (:{', :'.join(names)})"  # noqa: S608
+        self.select = f"SELECT {self.columns} FROM {name}{alias and f' AS {alias}'}"  # noqa: S608
+
+    def write(self, record: R, **extra: object) -> dict[str, object]:
+        """The parameters of ``insert``."""
+        return {column: _applied(write, get(record)) for column, get, write in self._written} | extra
+
+    def read(self, row: Any, **omitted: object) -> R:
+        """The record of a row that was selected as ``columns``."""
+        found = {
+            name: value if value is None or read is _same else read(value)
+            for name, value, read in zip(self._names, row, self._reads, strict=True)
+        }
+        for field, columns, make in self._spread:
+            parts = [found.pop(column) for column in columns]
+            found[field] = None if parts[0] is None else make(*parts)
+        if self._document:
+            found |= found.pop(self._document)
+        return self._record(**found, **omitted)
+
+
+def _fields(record: Any) -> tuple[Field[Any], ...]:
+    return fields(record)
+
+
+def _parts(field: str, columns: Collection[str], kind: Any) -> list[tuple[str, Convert, Form]]:
+    """The columns of a dataclass that is spread over them."""
+    hints, whole = get_type_hints(kind), attrgetter(field)
+    return [
+        (column, _part_of(whole, part.name), _form(_bare(hints[part.name])))
+        for column, part in zip(columns, fields(kind), strict=True)
+    ]
+
+
+def _part_of(whole: Convert, name: str) -> Convert:
+    return lambda record: getattr(whole(record), name, None)
+
+
+END: Final = "g"
+"""Behind every id."""
+
+
+def row_id(at: datetime, random: Callable[[int], bytes]) -> str:
+    """A new id for a row of that time."""
+    return f"{micros(at):016x}{random(8).hex()}"
+
+
+def first_at(at: datetime | None) -> str:
+    """What no id of that time or later precedes; without a time, what no id precedes."""
+    return "" if at is None else f"{max(0, micros(at)):016x}"
+
+
+def bounds(since: datetime | None, until: datetime | None, before: str | None) -> tuple[str, str]:
+    """The half-open interval of ids for a page of rows."""
+    last = END if until is None else first_at(until)
+    return first_at(since), last if before is None else min(last, before)

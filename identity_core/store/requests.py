@@ -1,0 +1,193 @@
+"""What requests leave behind: Idempotency-Keys, spent challenges, and how much each caller wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import orjson
+
+from identity_core.codec.times import micros
+from identity_core.database import Database, Transaction
+from identity_core.errors import QuotaExceeded
+from identity_core.ports.api_keys import KEPT, Charge
+from identity_core.ports.repositories import ChallengeUseRow, IdempotencyRecord, StoredAnswer
+from identity_core.store.records import Table
+
+LEASE = timedelta(seconds=60)
+RETENTION = timedelta(hours=24)
+PRUNED_AT_ONCE = 8
+
+_FORGET_KEYS = """
+DELETE FROM idempotency_keys WHERE key_hash IN (SELECT key_hash FROM idempotency_keys WHERE begun_at <= :kept_from
+ORDER BY begun_at LIMIT :limit)
+"""
+# A reservation is taken over when its lease is up and nothing was answered, or when even the answer is past keeping.
+_BEGIN = """
+INSERT INTO idempotency_keys (key_hash, fingerprint, begun_at) VALUES (:key_hash, :fingerprint, :now)
+ON CONFLICT (key_hash) DO UPDATE SET fingerprint = excluded.fingerprint, begun_at = excluded.begun_at, status = NULL,
+headers = NULL, body = NULL
+WHERE (idempotency_keys.status IS NULL AND idempotency_keys.begun_at <= :leased_from)
+OR idempotency_keys.begun_at <= :kept_from
+RETURNING begun_at
+"""
+_FIND = "SELECT fingerprint, status, headers, body FROM idempotency_keys WHERE key_hash = :key_hash"
+_COMPLETE = """
+UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, begun_at = :now
+WHERE key_hash = :key_hash AND status IS NULL
+"""
+_ABANDON = "DELETE FROM idempotency_keys WHERE key_hash = :key_hash AND status IS NULL"
+
+
+class StoredIdempotencyKeys:
+    """The port ``IdempotencyKeys`` on the tables of the store."""
+
+    def __init__(self, database: Database, *, lease: timedelta = LEASE, retention: timedelta = RETENTION) -> None:
+        self._database = database
+        self._lease = lease
+        self._retention = retention
+
+    async def begin(self, key_hash: str, fingerprint: str, now: datetime) -> IdempotencyRecord | None:
+        parameters = {
+            "key_hash": key_hash,
+            "fingerprint": fingerprint,
+            "now": micros(now),
+            "leased_from": micros(now - self._lease),
+            "kept_from": micros(now - self._retention),
+            "limit": PRUNED_AT_ONCE,
+        }
+
+        def reserve(transaction: Transaction) -> IdempotencyRecord | None:
+            if transaction.execute(_BEGIN, parameters).fetchone() is not None:
+                transaction.execute(_FORGET_KEYS, parameters)
+                return None
+            known, status, headers, body = transaction.execute(_FIND, parameters).fetchone()
+            if status is None:
+                return IdempotencyRecord(known, None)
+            pairs = tuple((name, value) for name, value in orjson.loads(bytes(headers)))
+            return IdempotencyRecord(known, StoredAnswer(status, pairs, bytes(body)))
+
+        return await self._database.write(reserve, durable=False)
+
+    async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
+        parameters = {
+            "key_hash": key_hash,
+            "status": answer.status,
+            "headers": orjson.dumps(answer.headers),
+            "body": answer.body,
+            "now": micros(now),
+        }
+        await self._database.write(lambda transaction: transaction.execute(_COMPLETE, parameters).rowcount)
+
+    async def abandon(self, key_hash: str) -> None:
+        parameters = {"key_hash": key_hash}
+        await self._database.write(
+            lambda transaction: transaction.execute(_ABANDON, parameters).rowcount, durable=False
+        )
+
+    async def forget(self, now: datetime, *, limit: int) -> int:
+        parameters = {"kept_from": micros(now - self._retention), "limit": limit}
+        job = self._database.write(
+            lambda transaction: transaction.execute(_FORGET_KEYS, parameters).rowcount, durable=False
+        )
+        return await job
+
+
+_NUMBERS = """
+SELECT number FROM spent_challenges WHERE saying = :saying AND number IS NOT NULL ORDER BY number DESC LIMIT :limit
+"""
+_CHALLENGES = Table("spent_challenges", ChallengeUseRow)
+_SPEND_CHALLENGE = f"{_CHALLENGES.insert} ON CONFLICT DO NOTHING"
+_FORGET_CHALLENGES = """
+DELETE FROM spent_challenges WHERE digest IN
+(SELECT digest FROM spent_challenges WHERE expires_at <= :until ORDER BY expires_at LIMIT :limit)
+"""
+
+
+class StoredSpentChallenges:
+    """The port ``SpentChallenges`` on the tables of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
+        def read(transaction: Transaction) -> list[list[int]]:
+            rows = (transaction.execute(_NUMBERS, {"saying": one, "limit": limit}).fetchall() for one in sayings)
+            return [[row[0] for row in found] for found in rows]
+
+        return await self._database.read(read)
+
+    async def spend(self, spent: ChallengeUseRow) -> bool:
+        row = _CHALLENGES.write(spent)
+        return await self._database.write(lambda transaction: transaction.execute(_SPEND_CHALLENGE, row).rowcount) > 0
+
+    async def forget(self, until: datetime, *, limit: int) -> int:
+        parameters = {"until": micros(until), "limit": limit}
+        job = self._database.write(
+            lambda transaction: transaction.execute(_FORGET_CHALLENGES, parameters).rowcount, durable=False
+        )
+        return await job
+
+
+_UNLIMITED: Final = 1 << 62
+
+# Of all processes one counts at a time, by the lock that every group of writes takes first (README.md): no two orders of locks.
+_LOCK = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
+_CHARGE = """
+INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, 1, :octets WHERE :octets <= :most_octets
+ON CONFLICT (owner, day) DO UPDATE SET records = usage.records + 1, octets = usage.octets + excluded.octets
+WHERE usage.records < :most_records AND usage.octets + excluded.octets <= :most_octets
+RETURNING records
+"""
+_REFUND = """
+UPDATE usage SET records = records - 1, octets = octets - :octets WHERE owner = :owner AND day = :day
+"""
+_FORGET_USAGE = """
+DELETE FROM usage WHERE (owner, day) IN (SELECT owner, day FROM usage WHERE day > :kept AND day < :before LIMIT :limit)
+"""
+
+
+class StoredUsage:
+    """The port ``Usage`` on the tables of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def charge(self, charges: Sequence[Charge]) -> None:
+        if not charges:
+            return
+        await self._database.write(lambda transaction: self._charge(transaction, charges), durable=False)
+
+    def _charge(self, transaction: Transaction, charges: Sequence[Charge]) -> None:
+        if self._database.dialect == "postgresql":
+            transaction.execute(_LOCK).fetchone()
+        for charge in charges:
+            row = {
+                "owner": charge.owner,
+                "day": charge.day,
+                "octets": charge.octets,
+                "most_records": _UNLIMITED if charge.most_records is None else charge.most_records,
+                "most_octets": _UNLIMITED if charge.most_octets is None else charge.most_octets,
+            }
+            # One that raises is undone alone, and with it what the charges before it have counted.
+            if transaction.execute(_CHARGE, row).fetchone() is None:
+                limits = {"records": charge.most_records, "octets": charge.most_octets}
+                raise QuotaExceeded(details={"quota": charge.name, **limits})
+
+    async def refund(self, charge: Charge) -> None:
+        row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
+
+        def refund(transaction: Transaction) -> int:
+            if self._database.dialect == "postgresql":
+                transaction.execute(_LOCK).fetchone()
+            return transaction.execute(_REFUND, row).rowcount
+
+        await self._database.write(refund, durable=False)
+
+    async def forget(self, before_day: int, *, limit: int) -> int:
+        parameters = {"kept": KEPT, "before": before_day, "limit": limit}
+        job = self._database.write(
+            lambda transaction: transaction.execute(_FORGET_USAGE, parameters).rowcount, durable=False
+        )
+        return await job

@@ -1,1 +1,0 @@
-"""What is done with the audit log, one file a verb."""

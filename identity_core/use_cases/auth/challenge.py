@@ -1,0 +1,228 @@
+"""Challenges as this service hands them out and takes them back. Nothing is stored before one is spent.
+
+getDidAuthChallenge: the text that a controller signs (openapi/DECISIONS.md §3.1).
+
+Checks a DIDAuth or RecoveryKey signature and spends its challenge.
+
+A header that names its challenge costs one verification a key. One that does not names neither key nor challenge, so every
+challenge that fits the request is tried with every key that may sign; ``domain/dids/challenge.py`` bounds their number. The
+challenge is spent, durably, before anything is appended, and stays spent whatever becomes of the operation.
+
+Forgets what has expired, whether or not anybody asks for anything: spent challenges, stored answers, counters of past days.
+
+A spent challenge is kept for an hour beyond its end, so that a clock that is set back does not make it fresh again; a change of a
+DID is refused a second time by its log anyway. A verifier's challenge that was spent says who may ask for the status of a proof, so it
+is kept for the life of a proof that was made at its end. Left out: what has retention rules of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Final
+
+from identity_core.cache import BoundedCache
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.dids import challenge as challenge_mac
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
+from identity_core.domain.dids.changes import Authorization
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.evidence import RECOVERY_KEY
+from identity_core.errors import AuthFailed
+from identity_core.ports.activity import VerifierChallenges
+from identity_core.ports.api_keys import Usage
+from identity_core.ports.clock import Clock
+from identity_core.ports.repositories import ChallengeUseRow, IdempotencyKeys, SpentChallenges
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.dids.index import DidReader
+
+OFFERED_KEPT: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeRequest:
+    """What a challenge is for: the DID, purpose and body hash (None where it is bound to none), the ``moment`` that counts, and
+    how many ``keys`` of the DID may sign."""
+
+    did: str
+    purpose: str | None
+    body_hash: str | None
+    moment: datetime
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChallengeBook:
+    """``random`` is the operating system's random source. ``turn`` lets requests that come at once get different numbers.
+    ``offered`` is the newest challenge of a saying that this process handed out: the first that is tried, and not more."""
+
+    key: ChallengeKey
+    spent: SpentChallenges
+    random: Callable[[int], bytes]
+    origin: str
+    lifetime: timedelta
+    cap: int
+    turn: count[int] = field(default_factory=count, repr=False)
+    offered: BoundedCache[Saying, str] = field(default_factory=lambda: BoundedCache(OFFERED_KEPT), repr=False)
+
+    async def offer(self, asked: ChallengeRequest, *, named: bool) -> Challenge:
+        """A challenge to sign. One that will be ``named`` has a random number, and no one else ever gets it."""
+        end = challenge_mac.expiry_for(asked.moment, self.lifetime)
+        saying = Saying(self.origin, asked.did, asked.purpose, asked.body_hash, end)
+        if named:
+            return Challenge.parse(self.key.text(saying, b"\x80" + self.random(challenge_mac.NUMBER_BYTES - 1)))
+        (spent,) = await self.spent.numbers([saying.digest], limit=challenge_mac.SPENT_READ)
+        numbers = challenge_mac.open_numbers(spent, challenge_mac.numbers_of_a_saying(self.cap, asked.keys))
+        number = challenge_mac.counted(numbers[next(self.turn) % len(numbers)])
+        return Challenge.parse(self.offered.put(saying, self.key.text(saying, number)))
+
+    def takes(self, named: Challenge, asked: ChallengeRequest) -> bool:
+        """Whether a challenge that a header names may authorise what is asked. Whether it was spent is asked when it is spent."""
+        return (
+            named.did == asked.did
+            and named.expires_at in challenge_mac.expiries(asked.moment, self.lifetime)
+            and named.fits(self.origin, asked.purpose or "", asked.body_hash)
+            and self.key.is_ours(named)
+        )
+
+    async def candidates(self, asked: ChallengeRequest) -> AsyncIterator[str]:
+        """Every challenge that a signature without a name may be over, the likeliest first: what was handed out here last, then low
+        numbers before high ones; and what is bound most closely first, because our own clients bind everything."""
+        sayings = self._sayings(asked)
+        newest = next(filter(None, map(self.offered.get, sayings)), None)
+        if newest is not None:
+            yield newest
+        spent = await self.spent.numbers([one.digest for one in sayings], limit=challenge_mac.SPENT_READ)
+        most = challenge_mac.numbers_of_a_saying(self.cap, asked.keys)
+        for row in zip(*(challenge_mac.open_numbers(numbers, most) for numbers in spent), strict=True):
+            for saying, number in zip(sayings, row, strict=True):
+                yield self.key.text(saying, challenge_mac.counted(number))
+
+    async def spend(self, text: str) -> bool:
+        """Spends it, durably. False when it was spent before."""
+        said = Challenge.parse(text)
+        digest = hashlib.sha256(text.encode()).digest()
+        saying = Saying.of(said).digest
+        return await self.spent.spend(ChallengeUseRow(digest, saying, challenge_mac.count_of(said), said.expires_at))
+
+    def _sayings(self, asked: ChallengeRequest) -> Sequence[Saying]:
+        purposes = dict.fromkeys((asked.purpose, None))
+        body_hashes = dict.fromkeys((asked.body_hash, None))
+        ends = challenge_mac.expiries(asked.moment, self.lifetime)
+        return [
+            Saying(self.origin, asked.did, purpose, body_hash, end)
+            for body_hash in body_hashes
+            for purpose in purposes
+            for end in ends
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class GetDidAuthChallenge:
+    """Raises ``DidNotFound``, also for a DID that may not sign in here, and ``DidDeactivated``. Stores nothing."""
+
+    reader: DidReader
+    challenges: ChallengeBook
+    clock: Clock
+
+    async def __call__(self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False) -> Challenge:
+        state = (await self.reader.caller(did)).head.state
+        now = self.clock.now()
+        # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
+        asked = ChallengeRequest(
+            did=str(did),
+            purpose=purpose,
+            body_hash=body_hash,
+            moment=max(now, state.updated_at),
+            keys=len(history.authentication_keys(state, now)),
+        )
+        return await self.challenges.offer(asked, named=named)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateDid:
+    """Turns a signature into an ``Authorization``. Raises ``DidNotFound``, ``DidDeactivated``, ``AuthFailed``."""
+
+    reader: DidReader
+    challenges: ChallengeBook
+    clock: Clock
+
+    async def __call__(
+        self, signed: SignedHeader, *, scheme: str, purpose: str, body_hash: str | None
+    ) -> Authorization:
+        state = (await self.reader.caller(signed.did)).head.state
+        now = self.clock.now()
+        keys = history.authentication_keys(state, now)
+        asked = ChallengeRequest(str(signed.did), purpose, body_hash, max(now, state.updated_at), len(keys))
+        if scheme == RECOVERY_KEY:
+            keys = () if state.recovery_key is None else (state.recovery_key,)
+        found = await self._found(signed, asked, keys)
+        if found is None or not await self.challenges.spend(found[1]):
+            # What the signature should have been for is no secret, and what most clients get wrong; whether it was, is not said.
+            raise AuthFailed(details={"purpose": purpose} | ({"bodyHash": body_hash} if body_hash else {}))
+        key, text = found
+        return Authorization(scheme, key, text, signed.signature)
+
+    async def _found(
+        self, signed: SignedHeader, asked: ChallengeRequest, keys: Sequence[str]
+    ) -> tuple[str, str] | None:
+        """The key and the challenge of the signature."""
+        raw_keys = [(key, multikey.decode_public(key)[1]) for key in keys]
+        if signed.named is not None:
+            text = signed.named.text
+            return _signer(raw_keys, text, signed.signature) if self.challenges.takes(signed.named, asked) else None
+        async for text in self.challenges.candidates(asked):
+            found = _signer(raw_keys, text, signed.signature)
+            if found is not None:
+                return found
+        return None
+
+
+def _signer(raw_keys: Sequence[tuple[str, bytes]], text: str, signature: bytes) -> tuple[str, str] | None:
+    for key, raw in raw_keys:
+        try:
+            ed25519.verify(raw, text.encode(), signature)
+        except ed25519.Ed25519SignatureInvalid:
+            continue
+        return key, text
+    return None
+
+
+AT_ONCE: Final = 500
+"""Rows of a step, so that no writer waits long."""
+
+SOON_SECONDS: Final = 0.2
+CLOCK_SET_BACK: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+
+
+@dataclass(slots=True)
+class ForgetExpired(Repeating):
+    """One step deletes a bounded number of rows of each kind."""
+
+    complaint = "what has expired cannot be deleted"
+    interval_seconds = 30.0
+
+    challenges: SpentChallenges
+    asked: VerifierChallenges
+    proof_lifetime: timedelta
+    answers: IdempotencyKeys
+    usage: Usage
+    clock: Clock
+
+    async def step(self) -> float:
+        """Comes back soon while there is more."""
+        now = self.clock.now()
+        today = timedelta(seconds=now.timestamp()) // DAY
+        gone = (
+            await self.challenges.forget(now - CLOCK_SET_BACK, limit=AT_ONCE),
+            await self.asked.forget(now - max(self.proof_lifetime, CLOCK_SET_BACK), limit=AT_ONCE),
+            await self.answers.forget(now, limit=AT_ONCE),
+            await self.usage.forget(today, limit=AT_ONCE),
+        )
+        return SOON_SECONDS if max(gone) == AT_ONCE else self.interval_seconds

@@ -1,0 +1,288 @@
+"""The keys that sign access tokens: Ed25519 keys ``token-1``, ``token-2``, … that never leave the custodian.
+
+The one in use has a number (setting ``token.key_number``). The next one is published before it signs, so that readers who
+keep our JWK Set know it already, and the one before still verifies, so that raising the number by one logs no one out.
+
+issueToken: an access token for a DIDAuth signature or an API key (openapi/DECISIONS.md §3.5; RFC 6749 §4.4, RFC 9068).
+
+Both are the client-credentials grant: the client shows who it is and gets a token for itself. An API key may ask for
+less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh
+tokens (anyone who holds the key asks again), RFC 7523 assertions, token exchange.
+
+From a bearer token to a caller: our own tokens first, then the plugins that know others'.
+
+A token is only as alive as what it was obtained by: it ends with the API key that asked for it, with the DID, and with
+the DID's key that signed for it, so that a recovery also ends what a thief has fetched in time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from identity_core.cache import BoundedCache
+from identity_core.codec import multibase, multikey
+from identity_core.codec.structs import UnsetType, convert, given
+from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
+from identity_core.domain import tokens as token
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
+from identity_core.domain.tokens import AccessToken, Envelope
+from identity_core.errors import (
+    AuthFailed,
+    AuthRequired,
+    DidDeactivated,
+    DidNotFound,
+    Forbidden,
+    InvalidDid,
+    InvalidRequest,
+    JsonValue,
+)
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian
+from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
+from identity_core.wire import IssueTokenRequest, Jwk, JwkSet
+
+SEAL_KEY: Final = "token-seal"
+_PURPOSE: Final = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenKeys:
+    """``name`` and ``signing`` are the key in use; ``known`` are all that verify, by ``kid``; ``seal`` is the 32-byte secret under
+    which tokens name their API keys."""
+
+    name: str
+    signing: VerificationKey
+    known: Mapping[str, VerificationKey]
+    seal: bytes = field(repr=False)
+
+    @classmethod
+    async def open(cls, custodian: Custodian, number: int) -> TokenKeys:
+        """Has the custodian make what is missing. ``number`` is at least 1."""
+        keys: dict[int, VerificationKey] = {}
+        # The one in use comes first: some readers of a JWK Set take the first key that they can use.
+        for each in (number, number + 1, *((number - 1,) if number > 1 else ())):
+            public = await custodian.generate(_name(each), multikey.ED25519, did="-", purpose=_PURPOSE)
+            keys[each] = VerificationKey.of(multikey.decode_public(public)[1])
+        await custodian.generate(SEAL_KEY, multikey.ED25519, did="-", purpose=_PURPOSE)
+        # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
+        signature = await custodian.sign(SEAL_KEY, b"identity: API keys in access tokens, v1")
+        known = {key.kid: key for key in keys.values()}
+        return cls(_name(number), keys[number], known, hashlib.sha256(signature).digest())
+
+
+def _name(number: int) -> str:
+    return f"token-{number}"
+
+
+OPERATE = "dids:operate"
+GRANT = "client_credentials"
+
+
+@dataclass(frozen=True, slots=True)
+class GetJwks:
+    """The public keys that verify tokens as a JWK Set (RFC 7517 §5), the one in use first."""
+
+    keys: TokenKeys
+
+    async def __call__(self) -> JwkSet:
+        return JwkSet(keys=tuple(convert(dict(key.jwk), Jwk) for key in self.keys.known.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """The compact JWT, and what it says."""
+
+    text: str
+    token: AccessToken
+
+
+@dataclass(frozen=True, slots=True)
+class IssueToken:
+    """Raises ``InvalidRequest``, ``InvalidDid``; ``Forbidden`` for a scope or a subject that the client may not have, ``DidNotFound``
+    and ``DidDeactivated`` for the subject."""
+
+    reader: DidReader
+    custodian: Custodian
+    keys: TokenKeys
+    record: Record
+    clock: Clock
+    random: Callable[[int], bytes]
+    issuer: str
+    lifetime_seconds: int
+
+    async def __call__(self, wish: IssueTokenRequest, context: RequestContext) -> IssuedToken:
+        scopes, wanted = _scopes(wish), None if isinstance(wish.subject, UnsetType) else self.reader.parse(wish.subject)
+        identifier = multibase.base64url_encode(self.random(16))
+        subject, client, key, scopes = await self._parties(wanted, scopes, context.caller, identifier)
+        issued_at = self.clock.now().replace(microsecond=0)
+        expires_at = issued_at + timedelta(seconds=self.lifetime_seconds)
+        issued = AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at)
+        text = issued.signing_input(self.issuer, self.keys.signing.kid)
+        signature = await self.custodian.sign(self.keys.name, text.encode("ascii"))
+        details: dict[str, JsonValue] = {"jti": identifier, "expires": int(expires_at.timestamp())}
+        await self.record(context, Event(target=subject, details=details), issued_at)
+        return IssuedToken(f"{text}.{multibase.base64url_encode(signature)}", issued)
+
+    async def _parties(
+        self, wanted: Did | None, scopes: frozenset[str] | None, caller: Caller, identifier: str
+    ) -> tuple[str, str, str, frozenset[str] | None]:
+        """Subject, client, the client's key and the scopes."""
+        if caller.did is not None and caller.authorization is not None:
+            if wanted not in (None, caller.did):
+                raise Forbidden("A DID gets tokens for itself only.", details={"subject": str(wanted)})
+            return str(caller.did), str(caller.did), caller.authorization.key, scopes
+        if caller.api_key is None:
+            raise AuthRequired
+        key = caller.api_key
+        client = token.API_KEY + key.id
+        subject = client if wanted is None else await self._subject(wanted, key)
+        sealed = token.seal_key(self.keys.seal, key.digest, identifier, random=self.random)
+        return subject, client, sealed, _granted(scopes, key)
+
+    async def _subject(self, did: Did, key: ApiKey) -> str:
+        """The DID that the key acts for. Its right to do so is asked before the DID is looked up."""
+        key.require_scope(OPERATE)
+        key.require_target(did)
+        await self.reader.active(did)
+        return str(did)
+
+
+def _scopes(wish: IssueTokenRequest) -> frozenset[str] | None:
+    """What is asked for; None asks for all that the client has."""
+    if given(wish.grant_type, GRANT) != GRANT:
+        raise InvalidRequest("The grant_type is unknown.", details={"supported": [GRANT]})
+    try:
+        return None if isinstance(wish.scope, UnsetType) else token.parse_scopes(wish.scope)
+    except ValueError as error:
+        raise InvalidRequest("scope is no list of scopes with single blanks.", details={"field": "scope"}) from error
+
+
+def _granted(wanted: frozenset[str] | None, key: ApiKey) -> frozenset[str] | None:
+    """What is asked for, if the key has it. A scope that OAuth cannot write stays with the key."""
+    if key.scopes is None:
+        return wanted
+    if wanted is None:
+        wanted = frozenset(scope for scope in key.scopes if token.is_scope(scope))
+        if len(token.scope_text(wanted)) > token.MAX_SCOPE:
+            raise InvalidRequest("The API key has more scopes than a token can carry: ask for fewer in scope.")
+    if not wanted <= key.scopes:
+        raise Forbidden(details={"scope": token.scope_text(wanted - key.scopes)})
+    return wanted
+
+
+GENUINE_KEPT: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticateBearer:
+    """``plugins`` is asked about tokens of other issuers; its None means that no plugin knows the token.
+
+    ``genuine`` are tokens whose signature was found good, by the SHA-256 of their text: an agent shows one token for minutes, and
+    that its key once made the signature does not change. Everything else about a token is asked anew each time.
+    """
+
+    reader: DidReader
+    api_keys: AuthenticateApiKey
+    keys: TokenKeys
+    clock: Clock
+    plugins: Callable[[str, datetime], Caller | None]
+    issuer: str
+    genuine: BoundedCache[bytes, Envelope] = field(default_factory=lambda: BoundedCache(GENUINE_KEPT), repr=False)
+
+    async def __call__(self, text: str) -> Caller:
+        """The caller, alive. Raises ``AuthFailed``, or ``PluginUnavailable`` when a plugin that may know the token broke."""
+        now = self.clock.now()
+        envelope = self._own(text)
+        if envelope is not None:
+            return await self._caller(self._verified(text, envelope, now), now)
+        caller = self.plugins(text, now)
+        if caller is None:
+            raise AuthFailed
+        if caller.subject is not None:
+            await self._alive(caller.subject)
+        return caller
+
+    def claims_to_be_ours(self, text: str) -> bool:
+        """Whether the text is a JWT that names us as its issuer; nothing is verified."""
+        return self._own(text) is not None
+
+    def has_been_good(self, text: str) -> bool:
+        """Whether this process has found the signature of this token good before; nothing else is asked."""
+        return self.claims_to_be_ours(text) and _digest(text) in self.genuine
+
+    def _own(self, text: str) -> Envelope | None:
+        try:
+            envelope = self.genuine.get(_digest(text)) or Envelope.open(text)
+        except ValueError:
+            return None
+        return envelope if envelope.claims.get("iss") == self.issuer else None
+
+    def _verified(self, text: str, envelope: Envelope, now: datetime) -> AccessToken:
+        try:
+            key = self.keys.known.get(envelope.key_id())
+            if key is None:
+                raise ValueError("the kid is none of our keys")
+            self._check_signature(key, text, envelope)
+            return envelope.read(self.issuer, now)
+        except (ValueError, JwsSignatureInvalid) as error:
+            raise AuthFailed from error
+
+    def _check_signature(self, key: VerificationKey, text: str, envelope: Envelope) -> None:
+        digest = _digest(text)
+        if digest in self.genuine:
+            return
+        key.verify(text)
+        self.genuine.put(digest, envelope)
+
+    async def _caller(self, found: AccessToken, now: datetime) -> Caller:
+        try:
+            if found.client.startswith(token.API_KEY):
+                return await self._key_caller(found)
+            did = Did.parse(found.subject)
+            state = (await self.reader.caller(did)).head.state
+            if found.key not in history.authentication_keys(state, now):
+                raise AuthFailed
+        except (ValueError, InvalidDid, DidNotFound, DidDeactivated, Forbidden) as error:
+            raise AuthFailed from error
+        return Caller(subject=did, scopes=found.scopes)
+
+    async def _key_caller(self, found: AccessToken) -> Caller:
+        """The API key as it is now, with no more rights than it has now and the token says."""
+        digest = token.unseal_key(self.keys.seal, found.key, found.identifier)
+        key = await self.api_keys.by_digest(digest)
+        narrowed = _narrowed(key, found.scopes)
+        if found.subject == found.client:
+            return Caller(api_key=narrowed)
+        did = Did.parse(found.subject)
+        key.require_scope(OPERATE)
+        key.require_target(did)
+        await self._alive(did)
+        return Caller(subject=did, operator=narrowed, scopes=narrowed.scopes)
+
+    async def _alive(self, did: Did) -> DidState:
+        try:
+            return (await self.reader.active(did)).head.state
+        except (InvalidDid, DidNotFound, DidDeactivated) as error:
+            raise AuthFailed from error
+
+
+def _digest(text: str) -> bytes:
+    """Raises ``ValueError`` for what is no ASCII, and so no token."""
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def _narrowed(key: ApiKey, scopes: frozenset[str] | None) -> ApiKey:
+    if scopes is None:
+        return key
+    return dataclasses.replace(key, scopes=scopes if key.scopes is None else scopes & key.scopes)

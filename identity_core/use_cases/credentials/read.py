@@ -1,0 +1,158 @@
+"""Who may know of a credential, who sees its values, and who may act for its issuer.
+
+Holder and issuer see everything. An API key whose allowlist names one of them does so too, because somebody decided that for
+this DID; a key that may act for anybody sees no values, so that a leaked admin key does not open every credential. An
+agent with a live delegation sees that the credential is there, not what it says. For all others it does not exist.
+
+getCredential: the record, and what it says for those who may see that.
+
+listCredentials: a DID's own, or those of a DID for which an operator may act. Metadata only: values are read one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.credentials.credential import Credential, CredentialStatus
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.delegation import AutonomyTable, DelegationState
+from identity_core.domain.dids.did import Did
+from identity_core.errors import AutonomyTooLow, CredentialNotFound, Forbidden, InvalidRequest, JsonValue, ScopeMismatch
+from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import CredentialFilter, CredentialPosition, Credentials
+from identity_core.ports.delegations import DelegationFilter, Delegations
+from identity_core.use_cases.credentials.sealed import SealedCredentials, ShownCredential
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
+from identity_core.wire import ListCredentialsQuery
+
+READ: Final = "credentials:read"
+WRITE: Final = "credentials:write"
+_CHAINS_LOOKED_AT: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A credential that the caller may know of. ``with_values``: also what it says."""
+
+    credential: Credential
+    with_values: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialAccess:
+    """Finds a credential for a caller."""
+
+    credentials: Credentials
+    delegations: Delegations
+    autonomy: AutonomyTable
+    clock: Clock
+
+    async def find(self, credential_id: str, caller: Caller, scope: str) -> Seen:
+        """Raises ``Forbidden`` without the scope; ``CredentialNotFound`` for an unknown id and for a credential in which the caller
+        has no part."""
+        caller.require_scope(scope)
+        credential = await self.credentials.get(credential_id)
+        if credential is None:
+            raise CredentialNotFound
+        parties = {credential.holder, credential.issuer}
+        if caller.person in parties:
+            return Seen(credential, True)
+        if caller.key is not None:
+            return self._by_key(
+                credential, caller.key, parties if caller.subject is None else parties & {caller.subject}
+            )
+        if caller.person is not None and await self._is_agent(credential, caller.person):
+            return Seen(credential, False)
+        raise CredentialNotFound
+
+    @staticmethod
+    def _by_key(credential: Credential, key: ApiKey, acts_for: set[Did]) -> Seen:
+        if not acts_for:
+            raise CredentialNotFound
+        if key.allowed_targets is None:
+            return Seen(credential, False)
+        if key.allowed_targets.isdisjoint(map(str, acts_for)):
+            raise CredentialNotFound
+        return Seen(credential, True)
+
+    async def _is_agent(self, credential: Credential, agent: Did) -> bool:
+        wanted = DelegationFilter(holder=str(credential.holder), agent=str(agent))
+        chains = await self.delegations.list(wanted, after=None, limit=_CHAINS_LOOKED_AT)
+        return any(self._shows(chain, credential, agent) for chain in chains)
+
+    def _shows(self, chain: DelegationChain, credential: Credential, agent: Did) -> bool:
+        """Whether the delegation is live, is about this credential and of a level that lets the agent know of it."""
+        if chain.leaf.agent != agent or chain.state(self.clock.now()) is not DelegationState.ACTIVE:
+            return False
+        try:
+            chain.check_schema(credential.schema.id)
+            self.autonomy.check_metadata(chain.effective_autonomy)
+        except (ScopeMismatch, AutonomyTooLow):
+            return False
+        listed = (record.credential_ids for record in chain.records)
+        return all(ids is None or credential.id in ids for ids in listed)
+
+
+@dataclass(frozen=True, slots=True)
+class GetCredential:
+    """Raises ``Forbidden``, ``CredentialNotFound``. That an operator looked is written down, whatever was shown."""
+
+    access: CredentialAccess
+    sealed_credentials: SealedCredentials
+    record: Record
+    clock: Clock
+
+    async def __call__(self, credential_id: str, context: RequestContext) -> ShownCredential:
+        seen = await self.access.find(credential_id, context.caller, READ)
+        if context.caller.key is not None:
+            details: dict[str, JsonValue] = {"credentialId": seen.credential.id, "values": seen.with_values}
+            await self.record(context, Event(target=str(seen.credential.holder), details=details), self.clock.now())
+        witness = await self.sealed_credentials.witness(seen.credential) if seen.with_values else None
+        return ShownCredential(seen.credential, witness, context.caller.person == seen.credential.holder)
+
+
+@dataclass(frozen=True, slots=True)
+class ListCredentials:
+    """Raises ``Forbidden``; ``InvalidRequest`` for an operator who does not say whose credentials are meant."""
+
+    reader: DidReader
+    credentials: Credentials
+    record: Record
+    clock: Clock
+
+    async def __call__(
+        self, query: ListCredentialsQuery, context: RequestContext, *, after: CredentialPosition | None
+    ) -> Sequence[Credential]:
+        """One row more than a page has, where there is one."""
+        holder, issuer = query.holder_did, query.issuer_did
+        for text in (holder, issuer):
+            if text is not None:
+                self.reader.parse(text)
+        status = None if query.status is None else CredentialStatus(query.status)
+        wanted, caller = CredentialFilter(None, holder, issuer, status), context.caller
+        caller.require_scope(READ)
+        if caller.api_key is None:
+            wanted = replace(wanted, party=str(caller.did or caller.subject))
+        if caller.key is not None:
+            target = _target(wanted, caller)
+            await self.record(context, Event(target=target), self.clock.now())
+        return await self.credentials.list(wanted, after=after, limit=query.limit + 1)
+
+
+def _target(wanted: CredentialFilter, caller: Caller) -> str:
+    """The DID for which the operator acts."""
+    if caller.api_key is None:
+        return str(caller.subject)
+    named = [did for did in (wanted.holder, wanted.issuer) if did is not None]
+    if not named:
+        raise InvalidRequest("An API key says whose credentials it means: holderDid or issuerDid.")
+    allowed = caller.api_key.allowed_targets
+    for did in named:
+        if allowed is None or did in allowed:
+            return did
+    raise Forbidden("The API key may not act for this DID.", details={"did": named[0]})

@@ -1,0 +1,96 @@
+"""createCredentialSchema: an ordered list of typed attributes, for good.
+
+getCredentialSchema: what the issuers who use a schema sign. Public, because verifiers need it.
+
+listCredentialSchemas: all that are registered, in order of id. Everybody may ask, so a page is bounded in octets too.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from identity_core.codec.structs import given, plain
+from identity_core.domain.activity import Event, RequestContext
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.dids.did import Did
+from identity_core.errors import Conflict, Forbidden, InvalidSchema, SchemaNotFound
+from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema, SchemaPage
+from identity_core.use_cases.credentials.read import WRITE
+from identity_core.use_cases.record import Record
+from identity_core.wire import CreateCredentialSchemaRequest
+
+# A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).
+_URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]{1,220}", re.ASCII)
+
+_UUID: Final = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateCredentialSchema:
+    """An API key with the scope may register any id; a DID those that are its own: its DID URLs, addresses below its own place at
+    this service (``places`` and the DID), and UUIDs, which are no one's. Raises ``Forbidden`` for another, ``InvalidSchema``, and
+    ``Conflict`` for an id that is taken, also by the same schema: no one can tell whose it would then be."""
+
+    schemas: CredentialSchemas
+    record: Record
+    clock: Clock
+    random: Callable[[int], bytes]
+    places: str
+
+    async def __call__(self, wish: CreateCredentialSchemaRequest, context: RequestContext) -> RegisteredSchema:
+        context.caller.require_scope(WRITE)
+        schema_id, attributes = given(wish.id, None), plain(wish.attributes)
+        if schema_id is None:
+            schema_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
+        elif _URI.fullmatch(schema_id) is None:
+            raise InvalidSchema(details={"reason": "the id of a schema is an absolute URI of at most 252 characters"})
+        elif context.caller.person is not None and not self._is_of(context.caller.person, schema_id):
+            own = [f"{context.caller.person}#…", f"{self.places}{context.caller.person}/…", "urn:uuid:…"]
+            raise Forbidden(
+                "The id of this schema is not the caller's to give.", details={"id": schema_id, "own": [*own]}
+            )
+        schema_json.check_size(attributes)
+        now = self.clock.now()
+        registered = RegisteredSchema(schema_json.read(schema_id, attributes), now, context.caller.author)
+        if not await self.schemas.add(registered):
+            raise Conflict("A schema has this id already; schemas do not change.", details={"id": schema_id})
+        await self.record(context, Event(target=schema_id, details={"attributes": len(attributes)}), now)
+        return registered
+
+    def _is_of(self, did: Did, schema_id: str) -> bool:
+        own = (f"{did}/", f"{did}?", f"{did}#", f"{self.places}{did}/")
+        # Dots would lead out of the place again, for anyone who resolves them.
+        below = schema_id.startswith(own) and ".." not in schema_id and "%2e" not in schema_id.lower()
+        return below or _UUID.fullmatch(schema_id) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class GetCredentialSchema:
+    """Raises ``SchemaNotFound``."""
+
+    schemas: CredentialSchemas
+
+    async def __call__(self, schema_id: str) -> RegisteredSchema:
+        registered = await self.schemas.get(schema_id)
+        if registered is None:
+            raise SchemaNotFound
+        return registered
+
+
+PAGE_OCTETS: Final = 8_192
+"""Of attributes as they are stored; header and messages of a schema make four times that of what is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListCredentialSchemas:
+    """A page."""
+
+    schemas: CredentialSchemas
+
+    async def __call__(self, *, after: str | None, limit: int) -> SchemaPage:
+        return await self.schemas.list(after=after, limit=limit, octets=PAGE_OCTETS)

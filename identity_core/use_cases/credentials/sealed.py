@@ -1,0 +1,103 @@
+"""The seal on what a credential says: attribute values and signature, closed before they reach the store (openapi/DECISIONS.md §5.2).
+
+The box belongs to one credential: id, issuer, holder, schema and key are associated data, so that a box which somebody moved
+to another row, or a row whose holder somebody changed, does not open. Status and version are not, because they change.
+
+The way from a credential's id to the credential, its policy and its secrets, for the prover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from identity_core.codec import multibase
+from identity_core.crypto import sealing
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.proof import Witness
+from identity_core.errors import InternalError
+from identity_core.ports.credentials import Credentials, CredentialSchemas
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialSeal:
+    """``key`` has 32 octets and is never printed; ``random`` is the operating system's random source."""
+
+    key: bytes
+    random: Callable[[int], bytes]
+
+    def __repr__(self) -> str:
+        return "CredentialSeal(…)"
+
+    def close(self, credential: Credential, witness: Witness) -> bytes:
+        """The box for the store."""
+        plain = orjson.dumps(
+            {"signature": multibase.base64url_encode(witness.signature), "attributes": dict(witness.attributes)}
+        )
+        return sealing.seal(self.key, plain, _bound(credential), random=self.random)
+
+    def open(self, credential: Credential, box: bytes) -> Witness:
+        """What is in the box. Raises ``InternalError`` for a box that is not this credential's."""
+        try:
+            plain = orjson.loads(sealing.unseal(self.key, box, _bound(credential)))
+        except sealing.BoxInvalid as error:
+            raise InternalError("The sealed credential cannot be opened.") from error
+        return Witness(multibase.base64url_decode(plain["signature"]), plain["attributes"])
+
+
+def _bound(credential: Credential) -> bytes:
+    """The texts with their lengths before them, so that no two lists of texts give the same octets."""
+    texts = (
+        "identity credential v1",
+        credential.id,
+        str(credential.issuer),
+        str(credential.holder),
+        credential.schema.id,
+        credential.verification_method,
+    )
+    parts = [text.encode() for text in texts] + [credential.issuer_public_key]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCredential:
+    """A credential; ``witness`` None for those who see no values. ``to_holder``: the signature is shown too. Anyone who has it proves with
+    the credential, past every delegation, so not even issuer and operator get it back."""
+
+    credential: Credential
+    witness: Witness | None
+    to_holder: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SealedCredentials:
+    """Finds credentials and opens them."""
+
+    credentials: Credentials
+    schemas: CredentialSchemas
+    seal: CredentialSeal
+
+    async def find(self, credential_id: str, holder: Did) -> Credential | None:
+        """The credential; None when it does not exist and when it is another holder's: one look-up, one comparison and one answer
+        for both."""
+        credential = await self.credentials.get(credential_id)
+        return credential if credential is not None and credential.holder == holder else None
+
+    async def policy(self, credential: Credential) -> CredentialSchema:
+        """The registered schema of a credential."""
+        registered = await self.schemas.get(credential.schema.id)
+        if registered is None:
+            raise InternalError("The schema of a stored credential is not there.")
+        return registered.definition
+
+    async def witness(self, credential: Credential) -> Witness:
+        """The signature and the attribute values, unsealed. They go into a prover or into an answer for holder or issuer,
+        and nowhere else."""
+        box = await self.credentials.sealed(credential.id)
+        if box is None:
+            raise InternalError("The values of a stored credential are not there.")
+        return self.seal.open(credential, box)

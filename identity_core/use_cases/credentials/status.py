@@ -1,0 +1,121 @@
+"""setCredentialStatus: revoke for good, suspend, resume. Only the issuer, or an operator for the issuer.
+
+getStatusList: an issuer's list as a verifiable credential, signed by the service.
+
+The service keeps the lists, also of issuers whose keys it does not hold, so it is the service that signs them: with its log
+key, which every DID log made here names in ``updateKeys``, as ``did:key``, under ``eddsa-jcs-2022``. The same bits are the same
+octets, no matter who asks and which process answers, so that caches can hold them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from identity_core.cache import BoundedCache
+from identity_core.codec import times
+from identity_core.codec.structs import given
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import Credential, CredentialStatus, StatusPurpose
+from identity_core.domain.dids.log import entry
+from identity_core.errors import InvalidRequest, Overloaded, StatusListNotFound
+from identity_core.ports.clock import Clock
+from identity_core.ports.credentials import Credentials
+from identity_core.use_cases.credentials.read import WRITE, CredentialAccess
+from identity_core.use_cases.dids.commit import LogSigner
+from identity_core.use_cases.record import Record
+from identity_core.wire import SetCredentialStatusRequest
+
+_TRIES: Final = 16
+_KINDS: Final = {
+    CredentialStatus.REVOKED: "credential.revoked",
+    CredentialStatus.SUSPENDED: "credential.suspended",
+    CredentialStatus.ACTIVE: "credential.resumed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SetCredentialStatus:
+    """What is so already stays so, and is no error. Raises ``CredentialNotFound``, ``Forbidden`` for a party that is not the
+    issuer, ``Conflict`` for what revocation forbids."""
+
+    access: CredentialAccess
+    credentials: Credentials
+    record: Record
+    clock: Clock
+
+    async def __call__(
+        self, credential_id: str, wish: SetCredentialStatusRequest, context: RequestContext
+    ) -> Credential:
+        purpose, reason = _purpose(wish.purpose), given(wish.reason, None)
+        for _ in range(_TRIES):
+            credential = (await self.access.find(credential_id, context.caller, WRITE)).credential
+            context.caller.require_acting_for(credential.issuer, WRITE)
+            status = credential.status_after(purpose, wish.value)
+            if status is credential.status:
+                return credential
+            now = self.clock.now()
+            changed = await self.credentials.set_status(credential, status, reason, now)
+            if changed is not None:
+                await self.record(context, changed.event(_KINDS[status]), now)
+                return changed
+        raise Overloaded("Too many others change the status of this credential.", details={"retryAfter": 1})
+
+
+def _purpose(text: str) -> StatusPurpose:
+    """What is set or lifted. Raises ``InvalidRequest``."""
+    try:
+        return StatusPurpose(text)
+    except ValueError:
+        raise InvalidRequest("The purpose is revocation or suspension.", details={"member": "purpose"}) from None
+
+
+KEPT: Final = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SignedStatusList:
+    """The list as the octets that are served; ``version`` changes whenever they do."""
+
+    version: int
+    octets: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GetStatusList:
+    """Raises ``StatusListNotFound``. Lists are kept as long as their version is the newest."""
+
+    credentials: Credentials
+    signer: LogSigner
+    base_url: str
+    kept: BoundedCache[str, SignedStatusList] = field(default_factory=lambda: BoundedCache(KEPT))
+
+    async def __call__(self, public_id: str) -> SignedStatusList:
+        try:
+            list_id, purpose = status_list.parse_public_id(public_id)
+        except ValueError:
+            raise StatusListNotFound from None
+        known = self.kept.get(public_id)
+        if known is not None and known.version == await self.credentials.status_list_version(list_id):
+            return known
+        found = await self.credentials.status_list(list_id, purpose)
+        if found is None:
+            raise StatusListNotFound
+        signer = self.signer.multikey
+        # Compressing takes a while when much is revoked.
+        document = await asyncio.to_thread(
+            status_list.unsigned,
+            list_id,
+            purpose,
+            found.set_indexes,
+            issuer=f"did:key:{signer}",
+            base_url=self.base_url,
+            valid_from=found.changed_at,
+        )
+        # VC Data Integrity EdDSA 1.0 §3.3.1: the proof's configuration carries the context of what it signs.
+        config = {"@context": document["@context"], **entry.proof_config(signer, times.printed(found.changed_at))}
+        signature = await self.signer.custodian.sign(self.signer.name, entry.proof_input(config, document))
+        document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
+        return self.kept.put(public_id, SignedStatusList(found.version, entry.canonical(document)))

@@ -1,1 +1,0 @@
-"""What the dashboard shows, one file a verb."""

@@ -1,0 +1,162 @@
+"""suspendDelegation: a pause that the holder can end.
+
+resumeDelegation: the end of a suspension, whether it was made by hand or by the limit of refusals.
+
+revokeDelegation: final, and at once for everything that descends from it.
+
+deleteDelegation: the same by another method of HTTP.
+
+revokeIbct: the holder calls a signed token back before anybody has used it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from identity_core.codec import times
+from identity_core.codec.structs import UNSET, given
+from identity_core.domain.activity import Event, Parties, RequestContext
+from identity_core.domain.delegations.delegation import FINAL
+from identity_core.errors import Conflict, Forbidden, InvalidRequest
+from identity_core.ports.clock import Clock
+from identity_core.ports.delegations import Delegations, IbctMember
+from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
+from identity_core.wire import RevokeDelegationRequest, RevokeIbctRequest
+
+SUSPENDED = "delegation.suspended"
+
+
+@dataclass(frozen=True, slots=True)
+class SuspendDelegation:
+    """For the holder and operators. A second time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``; ``Conflict`` for a
+    delegation that is revoked, expired or exhausted."""
+
+    access: DelegationAccess
+    record: Record
+    clock: Clock
+
+    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
+        now = self.clock.now()
+        check_not_final(ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now))
+        suspended = await self.access.delegations.suspend(delegation_id, now)
+        chain = await self.access.find_own(delegation_id, context.caller)
+        if suspended:
+            await self.record(context, chain.leaf.event(SUSPENDED), now)
+        return ShownDelegation.of(chain, now)
+
+
+def check_not_final(shown: ShownDelegation) -> None:
+    """Raises ``Conflict`` for a state out of which no delegation comes."""
+    if shown.status in FINAL:
+        raise Conflict(f"The delegation is {shown.status.value}, for good.", details={"status": shown.status.value})
+
+
+RESUMED = "delegation.resumed"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeDelegation:
+    """For the holder and operators. After a suspension by the limit refusals and thresholds begin anew: the holder allows as many
+    questions again. One that is not suspended is not changed. Raises ``DelegationNotFound``, ``Forbidden``, ``Conflict``."""
+
+    access: DelegationAccess
+    record: Record
+    clock: Clock
+
+    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
+        now = self.clock.now()
+        check_not_final(ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now))
+        resumed = await self.access.delegations.resume(delegation_id, now)
+        chain = await self.access.find_own(delegation_id, context.caller)
+        if resumed:
+            await self.record(context, chain.leaf.event(RESUMED), now)
+        return ShownDelegation.of(chain, now)
+
+
+DELEGATION_REVOKED = "delegation.revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeDelegation:
+    """For every party: the holder, who granted it or anything above it, an operator; the agent itself may renounce. A second
+    time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``."""
+
+    access: DelegationAccess
+    record: Record
+    clock: Clock
+
+    async def __call__(
+        self, delegation_id: str, wish: RevokeDelegationRequest, context: RequestContext
+    ) -> ShownDelegation:
+        caller, now, reason = context.caller, self.clock.now(), given(wish.reason, None)
+        await self.access.find(delegation_id, caller, WRITE)
+        revoked = await self.access.delegations.revoke(delegation_id, caller.author, reason, now)
+        chain = await self.access.find(delegation_id, caller, WRITE)
+        if revoked:
+            await self.record(context, chain.leaf.event(DELEGATION_REVOKED), now)
+        return ShownDelegation.of(chain, now)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteDelegation:
+    """The same without a reason, for clients that know HTTP and no more."""
+
+    revoke: RevokeDelegation
+
+    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
+        return await self.revoke(delegation_id, RevokeDelegationRequest(), context)
+
+
+IBCT_REVOKED: Final = "ibct.revoked"
+MARGIN: Final = timedelta(seconds=120)
+
+
+@dataclass(frozen=True, slots=True)
+class IbctRevocation:
+    """When it was first revoked, and until when that is remembered at the least."""
+
+    revoked_at: datetime
+    keep_until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeIbct:
+    """For the invoker and its operators; the token need not have been seen. It is remembered until the token has expired on every
+    clock, or for the longest life that a token may have. Raises ``InvalidRequest`` unless it is named by exactly one of ``id`` and
+    ``nonce``, ``Forbidden``."""
+
+    reader: DidReader
+    delegations: Delegations
+    record: Record
+    clock: Clock
+    longest_life: timedelta
+    leeway: timedelta
+
+    async def __call__(self, wish: RevokeIbctRequest, context: RequestContext) -> IbctRevocation:
+        caller, now = context.caller, self.clock.now()
+        member, value = _named(wish)
+        invoker = self.reader.parse(wish.invoker)
+        end = times.optional(wish.expires_at, "expiresAt") or now + self.longest_life
+        caller.require_scope(WRITE)
+        if caller.api_key is not None:
+            caller.api_key.require_target(invoker)
+        elif caller.acting != invoker:
+            raise Forbidden("Only the invoker may revoke an IBCT.")
+        keep_until = end + self.leeway + MARGIN
+        revoked_at = await self.delegations.revoke_ibct(invoker, member, value, keep_until=keep_until, now=now)
+        if revoked_at == now:
+            # Neither id nor nonce is written: the token may still be on its way.
+            await self.record(context, Event(IBCT_REVOKED, wish.invoker, Parties(holder=wish.invoker)), now)
+        return IbctRevocation(revoked_at, keep_until)
+
+
+def _named(wish: RevokeIbctRequest) -> tuple[IbctMember, str]:
+    if isinstance(wish.id, str) and wish.nonce is UNSET:
+        return "id", wish.id
+    if isinstance(wish.nonce, str) and wish.id is UNSET:
+        return "nonce", wish.nonce
+    raise InvalidRequest("Name the IBCT by its id or by its nonce, one of the two.")

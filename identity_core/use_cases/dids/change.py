@@ -1,0 +1,167 @@
+"""updateDid: one or several named operations in one atomic version.
+
+rotateDidKey: a new key takes the place of an old one, which may stay for a grace period.
+
+recoverDid: a new authentication key under the recovery key, which is spent and replaced.
+
+deactivateDid: the end of a DID, for good. The reason goes to the audit log only: the public log cannot forget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from identity_core.codec import times
+from identity_core.codec.structs import given
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.dids import changes as possessions
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.changes import (
+    Authorization,
+    Deactivate,
+    NewKey,
+    Possession,
+    Recover,
+    Rotate,
+    Update,
+)
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import ConfirmationRequired, InvalidRequest
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.commit import DidWriter, KeepSecrets
+from identity_core.use_cases.dids.create import RECOVERY, IssuedKey
+from identity_core.use_cases.dids.operations import absolute_key_id, operations_of, possession_of
+from identity_core.wire import DeactivateDidRequest, RecoverDidRequest, RotateDidKeyRequest, UpdateDidRequest
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateDid:
+    """Raises ``InvalidDocument``, ``VersionConflict`` (``if_match``), and what every write raises."""
+
+    writer: DidWriter
+
+    async def __call__(
+        self,
+        did: Did,
+        wish: UpdateDidRequest,
+        authorization: Authorization,
+        context: RequestContext,
+        *,
+        if_match: int | None,
+    ) -> IndexedVersion:
+        change = Update(operations_of(wish, did), authorization)
+        return await self.writer.commit(did, lambda _: change, context, if_match=if_match)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """``grace_period_end`` is when the old key stops: the entry's own time when there is no grace."""
+
+    version: IndexedVersion
+    new_key: IssuedKey
+    grace_period_end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RotateDidKey:
+    """Raises ``InvalidDocument`` for unknown keys and types, a key in grace, a grace beyond the cap."""
+
+    writer: DidWriter
+    custodian: Custodian
+    random: Callable[[int], bytes]
+
+    async def __call__(
+        self,
+        did: Did,
+        wish: RotateDidKeyRequest,
+        authorization: Authorization,
+        context: RequestContext,
+        *,
+        if_match: int | None,
+    ) -> Rotated:
+        old_key_id, brought = absolute_key_id(wish.old_key_id, did), given(wish.new_public_key_multibase, None)
+        revoke_old_after = times.optional(wish.revoke_old_after, "revokeOldAfter")
+        possession: Possession | None = possession_of(wish.proof_of_possession)
+        returned, stored = given(wish.return_secrets, True), given(wish.store_secrets, False)
+        if not (returned or stored or brought):
+            raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the key would be lost.")
+        kind = keys.verification_method_type(wish.new_key_type)
+        if brought is not None:
+            public, secret = PublicKey.parse(wish.new_key_type, brought).multibase, None
+        else:
+            pair = keys.generate(wish.new_key_type, self.random)
+            public, secret, possession = pair.public, pair.secret, possessions.of_pair(pair)
+            if stored:
+                await KeepSecrets(self.custodian)(did, [("rotation", pair)])
+
+        def change(state: DidState) -> Rotate:
+            new_key = NewKey(kind, public, given(wish.purpose, ()), possession)
+            return Rotate(old_key_id, new_key, revoke_old_after, authorization)
+
+        version = await self.writer.commit(did, change, context, if_match=if_match)
+        old = version.state.document.method(old_key_id)
+        end = old.revoked if old is not None and old.revoked is not None else version.state.updated_at
+        purpose = version.state.document.purposes(f"{did}#{public}")[0]
+        shown = secret if returned else None
+        return Rotated(version, IssuedKey(purpose, f"{did}#{public}", public, shown), end)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The new version, and the recovery key that succeeds the spent one."""
+
+    version: IndexedVersion
+    recovery_key: IssuedKey
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverDid:
+    """Raises ``InvalidDocument`` for bad keys, a recovery key that is also an authentication key, or the spent one again."""
+
+    writer: DidWriter
+    random: Callable[[int], bytes]
+
+    async def __call__(
+        self, did: Did, wish: RecoverDidRequest, authorization: Authorization, context: RequestContext
+    ) -> Recovered:
+        new, successor = wish.new_authentication_key, given(wish.new_recovery_key, None)
+        possession = possession_of(new.proof_of_possession)
+        key = PublicKey.parse(new.type, new.public_key_multibase)
+        if successor is not None:
+            public, secret = PublicKey.parse(successor.type, successor.public_key_multibase).multibase, None
+        else:
+            pair = keys.generate("Ed25519", self.random)
+            public, secret = pair.public, pair.secret
+        purposes = keys.default_purposes(key.type, primary=True)
+        new_key = NewKey(key.type, key.multibase, purposes, possession)
+        change = Recover(new_key, given(wish.revoke_all_existing_keys, False), public, authorization)
+        version = await self.writer.commit(did, lambda _: change, context)
+        return Recovered(version, IssuedKey(RECOVERY, f"{did}#{public}", public, secret))
+
+
+@dataclass(frozen=True, slots=True)
+class DeactivateDid:
+    """Raises ``ConfirmationRequired`` unless ``confirm`` is true."""
+
+    writer: DidWriter
+
+    async def __call__(
+        self,
+        did: Did,
+        wish: DeactivateDidRequest,
+        authorization: Authorization,
+        context: RequestContext,
+        *,
+        if_match: int | None,
+    ) -> IndexedVersion:
+        if not wish.confirm:
+            raise ConfirmationRequired(details={"did": str(did)})
+        change = Deactivate(authorization)
+        return await self.writer.commit(
+            did, lambda _: change, replace(context, note=given(wish.reason, None)), if_match=if_match
+        )

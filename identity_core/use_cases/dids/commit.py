@@ -1,0 +1,198 @@
+"""``storeSecrets``: private keys that were made here go to the custodian, all of them or none.
+
+Not every custodian keeps every type (a key token has Ed25519 and nothing else), so it is asked before the first one goes.
+
+The one way to change a DID: read, draft, sign, check, append, index.
+
+An entry is drafted by the rules that every reader applies, and its signature is checked before it is appended, so
+nothing reaches the ledger that a stranger's fold would refuse. The index is written after the append and before the
+answer; a crash in between is repaired by ``CatchUp``. What the index says is held against the ledger first (``HeadCheck``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import ceil
+
+from identity_core.domain.activity import SERVICE, Event, RequestContext
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.changes import Change, Expire
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import (
+    InvalidDocument,
+    JsonValue,
+    Overloaded,
+    PluginUnavailable,
+    RateLimited,
+    VersionConflict,
+)
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian, KeyRefused
+from identity_core.ports.did_method import DidMethod, UnsignedEntry
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class KeepSecrets:
+    """Hands keys to the custodian under their absolute ids. Raises ``InvalidDocument`` for what it does not keep."""
+
+    custodian: Custodian
+
+    async def __call__(self, did: Did, pairs: Sequence[tuple[str, KeyPair]]) -> None:
+        """``pairs`` are (purpose, key)."""
+        capabilities = self.custodian.capabilities
+        refused = sorted({pair.type for _, pair in pairs} - capabilities)
+        if refused:
+            raise InvalidDocument(
+                "The service's custodian does not keep keys of this type: leave storeSecrets out.",
+                details={"types": [*refused], "supported": [*sorted(capabilities - {"sign_bbs"})]},
+            )
+        for purpose, pair in pairs:
+            try:
+                await self.custodian.import_key(
+                    f"{did}#{pair.public}", pair.type, pair.secret_raw, did=str(did), purpose=purpose
+                )
+            except KeyRefused as error:
+                raise InvalidDocument(str(error), details=error.details) from error
+
+
+LOST_RACES = 16
+TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSigner:
+    """The key that signs log entries: its name in the custodian and its multikey."""
+
+    custodian: Custodian
+    name: str
+    multikey: str
+
+    async def sign(self, draft: UnsignedEntry) -> bytes:
+        """The signature that ``draft`` waits for."""
+        return await self.custodian.sign(self.name, draft.signing_input)
+
+
+@dataclass(slots=True)
+class DidLocks:
+    """A lock for each DID that is being written in this process, dropped when no one waits."""
+
+    _locks: dict[str, tuple[asyncio.Lock, int]] = field(default_factory=dict)
+
+    @contextlib.asynccontextmanager
+    async def of(self, did: str) -> AsyncIterator[None]:
+        """Holds the DID's lock; writers of one DID queue in order of arrival."""
+        lock, users = self._locks.get(did, (asyncio.Lock(), 0))
+        self._locks[did] = (lock, users + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, users = self._locks[did]
+            if users == 1:
+                del self._locks[did]
+            else:
+                self._locks[did] = (lock, users - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DidWriter:
+    """Commits changes."""
+
+    reader: DidReader
+    methods: Mapping[str, DidMethod]
+    ledger: LedgerBackend
+    index: DocumentIndex
+    record: Record
+    signer: LogSigner
+    clock: Clock
+    writes_per_hour: int | None
+    locks: DidLocks = field(default_factory=DidLocks)
+
+    async def commit(
+        self, did: Did, change: Callable[[DidState], Change], context: RequestContext, *, if_match: int | None = None
+    ) -> IndexedVersion:
+        """Records ``change(state)`` as the next version of an existing DID and returns that version.
+
+        Raises what the rules raise, ``VersionConflict`` when ``if_match`` is not the current version, ``Overloaded`` after
+        sixteen lost races, ``LedgerUnavailable``.
+        """
+        method = self._mutable(did)
+        async with self.locks.of(str(did)):
+            await self._require_quota(did)
+            for _ in range(LOST_RACES):
+                standing = await self.reader.active(did)
+                version_id = standing.head.state.version_id
+                if if_match is not None and if_match != version_id:
+                    raise VersionConflict(details={"did": str(did), "versionId": version_id})
+                now = self.clock.now()
+                try:
+                    await self.reader.check.fold(did, standing.recorded)
+                    before = await self._write_due(method, standing.recorded, now)
+                    at = max(now, before.updated_at + TICK)
+                    draft = method.draft(before, change(before), at, signer=self.signer.multikey)
+                    return await self.append(before, draft, context)
+                except VersionConflict:
+                    await self.reader.check.bring_up(did)
+        raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
+
+    def _mutable(self, did: Did) -> DidMethod:
+        method = self.methods.get(did.method)
+        if method is None or not method.mutable:
+            raise InvalidDocument(
+                "DIDs of this method cannot be changed.", details={"did": str(did), "method": did.method}
+            )
+        return method
+
+    async def _require_quota(self, did: Did) -> None:
+        """Raises ``RateLimited`` when the DID was changed as often in the last hour as the setting allows."""
+        if self.writes_per_hour is None:
+            return
+        newest = await self.index.versions(str(did), after=0, limit=self.writes_per_hour, descending=True)
+        if len(newest) == self.writes_per_hour:
+            wait = newest[-1].state.updated_at + timedelta(hours=1) - self.clock.now()
+            if wait > timedelta(0):
+                raise RateLimited(details={"did": str(did), "retryAfter": ceil(wait.total_seconds())})
+
+    async def _write_due(self, method: DidMethod, recorded: IndexedVersion, now: datetime) -> DidState:
+        """Writes the grace periods that have ended, in order of time, each at the time that the rotation fixed."""
+        state = recorded.state
+        # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
+        while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
+            draft = method.draft(state, Expire(), due, signer=self.signer.multikey)
+            state = (await self.append(state, draft, RequestContext("expireKey", SERVICE, "-"))).state
+        return state
+
+    async def append(
+        self, state: DidState | None, draft: UnsignedEntry, context: RequestContext, *, owner: str | None = None
+    ) -> IndexedVersion:
+        """Signs the draft that follows ``state`` and records it; for the first entry of a DID ``owner`` is who created it. Raises
+        ``VersionConflict`` when the DID has another version by now, or exists."""
+        signature = await self.signer.sign(draft)
+        try:
+            after = draft.after(signature)
+        except history.LogInvalid as error:
+            raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
+        did = str(draft.did)
+        receipt = await self.ledger.append(did, draft.sealed(signature), expected_version=after.version_id - 1)
+        version = IndexedVersion(after, receipt, history.changes(state, after), after.key_id)
+        details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
+        if context.note is not None:
+            details["note"] = context.note
+        # The audit line is queued before the index is: both writes join one group of the store's writer.
+        audited = self.record(context, Event(target=did, details=details), receipt.recorded_at)
+        try:
+            await self.index.record((version,), owner=owner)
+        finally:
+            await audited
+        self.reader.check.keep(version, is_folded=True)
+        return version

@@ -1,0 +1,242 @@
+"""The one way from a DID to what is recorded about it.
+
+Versions that exist by definition (the end of a grace period, before anybody wrote it) are computed here for every
+reader alike, so that resolution, history and writers never disagree.
+
+Brings the document index up to the ledger: at every start, and while the service runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from identity_core.codec.times import printed
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import (
+    DidDeactivated,
+    DidNotFound,
+    DidQuarantined,
+    IdentityError,
+    InvalidDocument,
+    NotAcceptable,
+    PluginTimeout,
+    PluginUnavailable,
+)
+from identity_core.ports.clock import Clock
+from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.dids.head_check import HeadCheck
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentVersion:
+    """The newest written version, and those after it that exist by definition, oldest first."""
+
+    recorded: IndexedVersion
+    due: tuple[IndexedVersion, ...]
+
+    @property
+    def head(self) -> IndexedVersion:
+        """The version in force."""
+        return self.due[-1] if self.due else self.recorded
+
+
+@dataclass(frozen=True, slots=True)
+class DidReader:
+    """Reads recorded and due versions. ``registered_callers``: whether a DID must be recorded here to authenticate."""
+
+    methods: Mapping[str, DidMethod]
+    index: DocumentIndex
+    clock: Clock
+    check: HeadCheck
+    registered_callers: bool = True
+
+    def parse(self, text: str) -> Did:
+        """Raises ``InvalidDid`` for bad syntax, also that of the DID's own method; foreign methods are merely unknown."""
+        did = Did.parse(text)
+        method = self.methods.get(did.method)
+        if method is not None:
+            method.check(did)
+        return did
+
+    async def recorded(self, did: Did, *, decides: bool = False) -> IndexedVersion | None:
+        """The newest version that was written, or what the identifier alone tells, or None. ``decides`` as for ``HeadCheck.head``,
+        and raises what that does."""
+        method = self.methods.get(did.method)
+        if method is None:
+            # Of a plugin that is not loaded now: nothing is decided by what no one can check.
+            return None if decides else await self.index.head(str(did))
+        head = await self.check.head(did, decides=decides)
+        if head is not None:
+            return head
+        state = method.expand(did)
+        return None if state is None else IndexedVersion(state, None, (), None)
+
+    async def version(self, did: Did, version_id: int) -> IndexedVersion:
+        """A version that the recorded one follows. Raises ``DidQuarantined`` when it is not there."""
+        found = await self.index.version(str(did), version_id)
+        if found is None:
+            raise self.check.incomplete(did, version_id)
+        return found
+
+    async def standing(self, did: Did, *, decides: bool = False) -> CurrentVersion:
+        """What is recorded and what is due. Raises ``DidNotFound``, ``DidQuarantined``."""
+        recorded = await self.recorded(did, decides=decides)
+        if recorded is None:
+            raise DidNotFound(details={"did": str(did)})
+        return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
+
+    async def active(self, did: Did) -> CurrentVersion:
+        """The same for a DID that may be used, and is about to be: it is as the ledger has it now. Raises ``DidNotFound``,
+        ``DidDeactivated``, ``DidQuarantined``, and ``PluginUnavailable`` where the ledger would have to be asked and cannot."""
+        standing = await self.standing(did, decides=True)
+        state = standing.head.state
+        if state.deactivated:
+            raise DidDeactivated(
+                details={
+                    "did": str(did),
+                    "deactivatedAt": printed(state.updated_at),
+                    "versionId": state.version_id,
+                }
+            )
+        return standing
+
+    async def caller(self, did: Did) -> CurrentVersion:
+        """The same for a DID that signs in. Anybody can make a did:key, so one that is only expanded from its identifier is no one's
+        here. Raises ``DidNotFound`` for it too: that it is not recorded, its history tells anyway."""
+        standing = await self.active(did)
+        if self.registered_callers and standing.recorded.receipt is None:
+            raise DidNotFound(
+                "The DID is not registered here; the owner of an API key registers it with createDid.",
+                details={"did": str(did)},
+            )
+        return standing
+
+    async def elsewhere(self, did: Did) -> IndexedVersion | None:
+        """What the DID's own method finds of it in the network, for one that is not recorded here.
+
+        Raises ``PluginUnavailable`` when that could not be learnt, ``NotAcceptable`` for a document that no media type of
+        this service can show.
+        """
+        method = self.methods.get(did.method)
+        if not isinstance(method, ResolvingDidMethod):
+            return None
+        try:
+            state = await method.resolve(did)
+        except InvalidDocument as error:
+            raise NotAcceptable(str(error), details={"did": str(did), **error.details}) from error
+        except PluginTimeout as error:
+            raise PluginUnavailable(details=error.details) from error
+        return None if state is None else IndexedVersion(state, None, (), None)
+
+    def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
+        """The versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
+        before = recorded.state
+        versions = []
+        for state in history.expired(before, now):
+            versions.append(IndexedVersion(state, None, history.changes(before, state), None))
+            before = state
+        return tuple(versions)
+
+
+PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CatchUp:
+    """Folds every ledger entry behind the index's cursor. A DID whose entries no method accepts, because somebody wrote around the
+    service, or whose rows are not ours, is put under suspicion and passed over; all others go on."""
+
+    methods: Mapping[str, DidMethod]
+    ledger: LedgerBackend
+    index: DocumentIndex
+    check: HeadCheck
+
+    async def __call__(self) -> int:
+        """How many entries were indexed."""
+        done = 0
+        cursor = await self.index.cursor()
+        while lines := await self.ledger.entries_after(cursor, PAGE):
+            versions, withheld = await self._folded(lines)
+            await self.index.record(versions)
+            cursor = lines[-1].receipt.sequence
+            if withheld:
+                await self.index.pass_over(cursor)
+            done += len(versions)
+        return done
+
+    async def _folded(self, lines: Sequence[LedgerEntry]) -> tuple[list[IndexedVersion], set[str]]:
+        """The versions that the lines give, and the DIDs that are withheld."""
+        states: dict[str, DidState] = {}
+        versions: list[IndexedVersion] = []
+        withheld: set[str] = set()
+        for line in lines:
+            if line.did in withheld:
+                continue
+            try:
+                before = states.get(line.did) or await self._before(line)
+                after = self._applied(before, line)
+            except DidQuarantined:
+                withheld.add(line.did)
+                continue
+            versions.append(IndexedVersion(after, line.receipt, history.changes(before, after), after.key_id))
+            states[line.did] = after
+        return versions, withheld
+
+    def _applied(self, before: DidState | None, line: LedgerEntry) -> DidState:
+        did = Did.parse(line.did)
+        if did.method not in self.methods:
+            # Its plugin is not loaded now, which is no reason to suspect anybody; ``HeadCheck`` brings it up when it is.
+            raise DidQuarantined(details={"did": line.did})
+        try:
+            return self.methods[did.method].apply(before, line.entry)
+        except IdentityError as error:
+            reason = f"entry {line.version} of its log is not valid: {error}"
+            self.check.quarantine.suspect(line.did, reason)
+            raise DidQuarantined(details={"did": line.did}) from error
+
+    async def _before(self, line: LedgerEntry) -> DidState | None:
+        if line.version == 1:
+            return None
+        known = await self.index.version(line.did, line.version - 1)
+        if known is not None:
+            return known.state
+        # Somebody took away rows from before the cursor.
+        folded = await self.check.folded(Did.parse(line.did))
+        await self.index.record(folded)
+        if len(folded) < line.version:
+            self.check.quarantine.suspect(line.did, f"entry {line.version} of its log has none before it")
+            raise DidQuarantined(details={"did": line.did})
+        return folded[line.version - 2].state
+
+
+@dataclass(slots=True)
+class IndexRepair(Repeating):
+    """Catches up in the background with what stays on the ledger without a row in the index: a disk was full, a process died in
+    between, or an append whose outcome no one knew went through after all (a failover, a chain that took its time).
+
+    A writer's row follows its entry, so an entry counts as missing when it was there at one look and is still not in the
+    index at the next.
+    """
+
+    complaint = "the document index does not follow the ledger"
+
+    catch_up: CatchUp
+    _seen: int = field(default=0, init=False)
+
+    async def step(self) -> float:
+        await self.look()
+        return self.interval_seconds
+
+    async def look(self) -> int:
+        """One look; how many entries were indexed."""
+        is_behind = await self.catch_up.index.cursor() < self._seen
+        done = await self.catch_up() if is_behind else 0
+        self._seen = (await self.catch_up.ledger.head()).sequence
+        return done

@@ -1,0 +1,239 @@
+"""resolveDid: the document of a DID, now, at a version or at a time (DID Resolution §4).
+
+listDids: the DIDs that an API key created.
+
+listDidHistory: the versions of a DID, those included that exist by definition and are not written yet.
+
+getDidLog: the entries of a DID as they were recorded, for anybody who wants to check them alone.
+
+A log is as long as its DID is old, and its readers may be slow: it is read in pages, each when the reader has taken those
+before it. What is appended meanwhile is not of this answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from identity_core.codec.times import printed
+from identity_core.domain.callers import Caller
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.errors import DidDeactivated, DidNotFound, LedgerUnavailable
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.repositories import DocumentIndex, IndexedVersion
+from identity_core.use_cases.dids.index import CurrentVersion, DidReader
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """One version of a DID, and what its metadata needs.
+
+    ``deactivated`` is the DID's state now, whatever version was asked for. ``following`` is the version after this one.
+    ``stale_at`` is when the answer may change by itself (a grace period ends), or None.
+    """
+
+    version: IndexedVersion
+    deactivated: bool
+    deactivated_at: datetime | None
+    head_version_id: int
+    following: IndexedVersion | None
+    stale_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveDid:
+    """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
+    deactivated DID; ``PluginUnavailable`` and ``NotAcceptable`` as ``DidReader.elsewhere`` does."""
+
+    reader: DidReader
+
+    async def __call__(self, did: Did, *, version_id: int | None, version_time: datetime | None) -> Resolution:
+        try:
+            standing = await self.reader.standing(did)
+        except DidNotFound:
+            # Of a DID from elsewhere only the present document is known, none by version or time.
+            found = await self.reader.elsewhere(did) if version_id is None and version_time is None else None
+            if found is None:
+                raise
+            standing = CurrentVersion(found, ())
+        head = standing.head
+        version = await self._wanted(did, standing, version_id, version_time)
+        following = None
+        if version.state.version_id < head.state.version_id:
+            following = await self._by_id(did, standing, version.state.version_id + 1)
+        return Resolution(
+            version=version,
+            deactivated=head.state.deactivated,
+            deactivated_at=head.state.updated_at if head.state.deactivated else None,
+            head_version_id=head.state.version_id,
+            following=following,
+            stale_at=history.due(head.state),
+        )
+
+    async def _wanted(
+        self, did: Did, standing: CurrentVersion, version_id: int | None, version_time: datetime | None
+    ) -> IndexedVersion:
+        try:
+            if version_id is not None:
+                return await self._by_id(did, standing, version_id)
+            if version_time is not None:
+                # A future time is answered as of now: a pending expiry must not be predicted, and none is in ``standing``.
+                return await self._by_time(did, standing, version_time)
+        except DidNotFound:
+            # A deactivated DID is gone, whatever version was asked for (openapi/DECISIONS.md §2.8).
+            await self.reader.active(did)
+            raise
+        return standing.head
+
+    async def _by_id(self, did: Did, standing: CurrentVersion, version_id: int) -> IndexedVersion:
+        for version in (standing.recorded, *standing.due):
+            if version.state.version_id == version_id:
+                return version
+        if 0 < version_id < standing.recorded.state.version_id:
+            return await self.reader.version(did, version_id)
+        raise DidNotFound(
+            "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
+        )
+
+    async def _by_time(self, did: Did, standing: CurrentVersion, time: datetime) -> IndexedVersion:
+        second = time.astimezone(UTC).replace(microsecond=0)
+        for version in (*reversed(standing.due), standing.recorded):
+            if version.state.updated_at.replace(microsecond=0) <= second:
+                return version
+        found = await self.reader.index.version_at(str(did), second)
+        if found is None:
+            first = await self._by_id(did, standing, 1)
+            if first.state.updated_at.replace(microsecond=0) <= second:
+                raise self.reader.check.incomplete(did, 1)
+            raise DidNotFound(
+                "The DID did not exist at this time.", details={"did": str(did), "versionTime": printed(second)}
+            )
+        if found.state.version_id >= standing.recorded.state.version_id:
+            return found
+        # The next one is later, or the row that the time selects was taken away (and if the next is gone, that is said too).
+        following = await self._by_id(did, standing, found.state.version_id + 1)
+        if following.state.updated_at.replace(microsecond=0) <= second:
+            raise self.reader.check.incomplete(did, found.state.version_id + 1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ListDids:
+    """Heads in order of DID. Raises ``Forbidden`` when the caller is no API key, or the key lacks the scope."""
+
+    index: DocumentIndex
+
+    async def __call__(self, caller: Caller, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
+        caller.require_key("dids:list")
+        return await self.index.owned(caller.identity, after=after, limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """``after`` is the version id to continue behind, or None on the last page."""
+
+    total: int
+    items: tuple[IndexedVersion, ...]
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListDidHistory:
+    """Raises ``DidNotFound``; ``DidDeactivated`` only where the setting hides the history of a deactivated DID."""
+
+    reader: DidReader
+    visible_after_deactivation: bool
+
+    async def __call__(self, did: Did, *, after: int | None, limit: int, descending: bool) -> HistoryPage:
+        standing = await self.reader.standing(did)
+        recorded, due = standing.recorded, standing.due
+        if recorded.state.deactivated and not self.visible_after_deactivation:
+            raise DidDeactivated(details={"did": str(did)})
+        total = recorded.state.version_id + len(due)
+        first = after if after is not None else (total + 1 if descending else 0)
+        items = await self._slice(did, recorded, due, first, limit, descending)
+        last = items[-1].state.version_id if items else 0
+        more = bool(items) and (last > 1 if descending else last < total)
+        return HistoryPage(total, tuple(items), last if more else None)
+
+    async def _slice(
+        self,
+        did: Did,
+        recorded: IndexedVersion,
+        due: tuple[IndexedVersion, ...],
+        after: int,
+        limit: int,
+        descending: bool,
+    ) -> list[IndexedVersion]:
+        written = recorded.state.version_id
+        if descending:
+            unwritten = [version for version in reversed(due) if version.state.version_id < after][:limit]
+            rest = limit - len(unwritten)
+            below = min(after, written + 1)
+            return unwritten + await self._stored(did, recorded, below, rest, descending=True)
+        stored = await self._stored(did, recorded, after, limit, descending=False) if after < written else []
+        unwritten = [version for version in due if version.state.version_id > after]
+        return stored + unwritten[: limit - len(stored)]
+
+    async def _stored(
+        self, did: Did, recorded: IndexedVersion, after: int, limit: int, *, descending: bool
+    ) -> list[IndexedVersion]:
+        if limit <= 0:
+            return []
+        if recorded.receipt is None:
+            return [recorded]
+        found = await self.reader.index.versions(str(did), after=after, limit=limit, descending=descending)
+        written = recorded.state.version_id
+        numbers = (
+            range(after - 1, max(after - 1 - limit, 0), -1) if descending else range(after + 1, written + 1)[:limit]
+        )
+        by_number = {version.state.version_id: version for version in found}
+        missing = next((number for number in numbers if number not in by_number), None)
+        if missing is not None:
+            raise self.reader.check.incomplete(did, missing)
+        return [by_number[number] for number in numbers]
+
+
+# Of at most 16 KiB each (openapi/DECISIONS.md §2.12). A reader that has stopped makes the service hold two or three pages: those that
+# the transport has, and one that waits for it.
+ENTRIES_OF_A_PAGE: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class DidLog:
+    """A log as JSON lines, each closed by a newline: its length in octets, and its pages."""
+
+    octets: int
+    pages: AsyncIterator[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class GetDidLog:
+    """The log of a DID. Raises ``DidNotFound``; its pages raise ``LedgerUnavailable``."""
+
+    reader: DidReader
+    ledger: LedgerBackend
+    visible_after_deactivation: bool
+
+    async def __call__(self, did: Did) -> DidLog:
+        size = await self.ledger.log_size(str(did))
+        if not size.entries:
+            raise DidNotFound(details={"did": str(did)})
+        if not self.visible_after_deactivation:
+            await self.reader.active(did)
+        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries))
+
+    async def _pages(self, did: str, versions: int) -> AsyncIterator[bytes]:
+        for after in range(0, versions, ENTRIES_OF_A_PAGE):
+            count = min(ENTRIES_OF_A_PAGE, versions - after)
+            page = b"".join(await self._page(did, after, count))
+            yield page
+
+    async def _page(self, did: str, after: int, limit: int) -> list[bytes]:
+        entries = await self.ledger.entries(did, after=after, limit=limit)
+        if [line.version for line in entries] != list(range(after + 1, after + 1 + len(entries))):
+            raise LedgerUnavailable(details={"did": did})
+        return [line.entry + b"\n" for line in entries]

@@ -1,1 +1,0 @@
-"""The public feed of changes."""

@@ -1,0 +1,212 @@
+"""getLedgerTransaction and getLedgerBlock: what the ledger recorded, by hash and by block.
+
+A ledger finds entries by DID and by sequence. A transaction's sequence stands in the transparency log, a block's is searched for,
+since block numbers never go down: so both work over every ledger, and no ledger pays for an index.
+
+getLedgerTile: tiles of hashes and bundles of entries, as C2SP tlog-tiles has them.
+
+getLedgerInclusionProof and getLedgerConsistencyProof, made from tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from identity_core.codec import multikey
+from identity_core.domain.ledger.note import VerifierKey
+from identity_core.domain.ledger.proofs import Span, consistency_spans, inclusion_spans, span_hash
+from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, needed, node_from
+from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, leaf_hash
+from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
+from identity_core.ports.anchoring import StoredTree
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
+from identity_core.wire import LedgerKey
+
+
+@dataclass(frozen=True, slots=True)
+class GetLedgerTransaction:
+    """The entry with this transaction hash (64 hex digits). Raises ``TransactionNotFound``."""
+
+    ledger: LedgerBackend
+    tree: StoredTree
+    follower: LedgerFollower
+
+    async def __call__(self, transaction_hash: str) -> LogLeaf:
+        found = await self._find(transaction_hash)
+        if found is None:
+            await self.follower.now()
+            found = await self._find(transaction_hash)
+        if found is None:
+            raise TransactionNotFound(details={"transactionHash": transaction_hash})
+        return leaf_of(found)
+
+    async def _find(self, transaction_hash: str) -> LedgerEntry | None:
+        for sequence in await self.tree.places(bytes.fromhex(transaction_hash)):
+            lines = await self.ledger.entries_after(sequence - 1, 1)
+            if lines and lines[0].receipt.transaction_hash == transaction_hash:
+                return lines[0]
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The entries of one block, of which ``entries`` is a page."""
+
+    number: int
+    first: int
+    last: int
+    entries: Sequence[LogLeaf]
+
+
+@dataclass(frozen=True, slots=True)
+class GetLedgerBlock:
+    """A block and its entries after the sequence ``after``. Raises ``BlockNotFound`` for one that is not there or that holds no
+    entry."""
+
+    ledger: LedgerBackend
+
+    async def __call__(self, number: int, *, after: int, limit: int) -> Block:
+        head = await self.ledger.head()
+        first = await self._first_from(number, head.sequence)
+        if first > head.sequence or (await self._at(first)).receipt.block_number != number:
+            raise BlockNotFound(details={"blockNumber": number})
+        last = await self._first_from(number + 1, head.sequence) - 1
+        start = max(first - 1, after)
+        lines = await self.ledger.entries_after(start, limit) if start < last else ()
+        page = [leaf_of(line) for line in lines if line.receipt.sequence <= last]
+        return Block(number, first, last, page)
+
+    async def _first_from(self, number: int, end: int) -> int:
+        """The first sequence in this block or a later one; ``end`` + 1 when there is none."""
+        low, high = 1, end + 1
+        while low < high:
+            middle = (low + high) // 2
+            if (await self._at(middle)).receipt.block_number < number:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    async def _at(self, sequence: int) -> LedgerEntry:
+        lines = await self.ledger.entries_after(sequence - 1, 1)
+        if not lines:
+            raise LedgerUnavailable("The ledger does not give an entry that it has.", details={"sequence": sequence})
+        return lines[0]
+
+
+@dataclass(frozen=True, slots=True)
+class GetLedgerTile:
+    """The octets of a tile or of a bundle. A partial tile is there as long as the log has that many entries, also when it is
+    full by now. ``bundles`` False keeps entries back: those of deactivated DIDs would show in them.
+
+    Raises ``TileNotFound``.
+    """
+
+    ledger: LedgerBackend
+    tree: StoredTree
+    follower: LedgerFollower
+    bundles: bool
+
+    async def __call__(self, tile: Tile) -> bytes:
+        if tile.level is None:
+            return await self._bundle(tile)
+        hashes = await self._hashes(tile.level, tile)
+        if len(hashes) < tile.width * HASH_BYTES:
+            await self.follower.now()
+            hashes = await self._hashes(tile.level, tile)
+        if len(hashes) < tile.width * HASH_BYTES:
+            raise TileNotFound(details={"tile": tile.path})
+        return hashes[: tile.width * HASH_BYTES]
+
+    async def _hashes(self, level: int, tile: Tile) -> bytes:
+        return (await self.tree.tiles([(level, tile.number)])).get((level, tile.number), b"")
+
+    async def _bundle(self, tile: Tile) -> bytes:
+        if not self.bundles:
+            raise TileNotFound("This log shows no entries.", details={"tile": tile.path})
+        lines = await self.ledger.entries_after(tile.number * WIDTH, tile.width)
+        if len(lines) < tile.width:
+            raise TileNotFound(details={"tile": tile.path})
+        return bundled([leaf_of(line).encode() for line in lines])
+
+
+@dataclass(frozen=True, slots=True)
+class InclusionProof:
+    """That ``leaf`` is in the tree of ``size`` with ``root``. ``checkpoint`` is the signed note over that tree, None for a tree
+    that was asked for by its size."""
+
+    leaf: LogLeaf
+    leaf_hash: bytes
+    size: int
+    root: bytes
+    hashes: tuple[bytes, ...]
+    checkpoint: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsistencyProof:
+    """That the tree of ``second`` leaves begins with that of ``first``."""
+
+    first: int
+    second: int
+    first_root: bytes
+    second_root: bytes
+    hashes: tuple[bytes, ...]
+
+
+async def _hashes(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
+    node = node_from(await tree.tiles(needed(spans)))
+    return tuple(span_hash(span, node) for span in spans)
+
+
+@dataclass(frozen=True, slots=True)
+class GetLedgerInclusionProof:
+    """For the entry with a transaction hash, in the tree of ``size`` or, with None, in the whole.
+
+    Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than ``size``, or was when the entry came.
+    """
+
+    tree: StoredTree
+    follower: LedgerFollower
+    signer: CheckpointSigner
+    transaction: GetLedgerTransaction
+
+    async def __call__(self, transaction_hash: str, size: int | None) -> InclusionProof:
+        leaf = await self.transaction(transaction_hash)
+        frontier = await self.follower.now()
+        if size is not None and not leaf.index < size <= frontier.size:
+            raise LogRangeInvalid(details={"sequence": leaf.sequence, "treeSize": frontier.size})
+        checkpoint = await self.signer.signed(frontier) if size is None else None
+        size = frontier.size if size is None else size
+        *hashes, root = await _hashes(self.tree, [*inclusion_spans(leaf.index, size), (0, size)])
+        return InclusionProof(leaf, leaf_hash(leaf.encode()), size, root, tuple(hashes), checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class GetLedgerConsistencyProof:
+    """Between two sizes; ``second`` None is the whole. Raises ``LogRangeInvalid``."""
+
+    tree: StoredTree
+    follower: LedgerFollower
+
+    async def __call__(self, first: int, second: int | None) -> ConsistencyProof:
+        frontier = await self.follower.now()
+        second = frontier.size if second is None else second
+        if not first <= second <= frontier.size:
+            raise LogRangeInvalid(details={"first": first, "second": second, "treeSize": frontier.size})
+        spans = consistency_spans(first, second)
+        *hashes, old_root, new_root = await _hashes(self.tree, [*spans, (0, first), (0, second)])
+        return ConsistencyProof(first, second, old_root, new_root, tuple(hashes))
+
+
+@dataclass(frozen=True, slots=True)
+class GetLedgerKey:
+    """The name of the log and the key that signs its checkpoints."""
+
+    key: VerifierKey
+
+    async def __call__(self) -> LedgerKey:
+        public = multikey.encode_public(multikey.ED25519, self.key.public)
+        return LedgerKey(origin=self.key.name, verifier_key=str(self.key), public_key_multibase=public)

@@ -1,0 +1,222 @@
+"""Whether ledger, index, tree and audit log are those that were written: at a start, while the service runs, and for the doctor.
+
+The ledger is the record, and index and tree follow from it, so neither may know an entry that the ledger does not have. Databases that
+were all put back together agree with each other; what is remembered apart tells. Ahead is fine, behind is not: whatever is
+compared with was durable before it was noted.
+
+Watches the databases while the service runs, and remembers the last checkpoint apart from them.
+
+Once a second it looks whether the files are still in place, whether ledger, index and tree agree, and whether they and the audit
+log go on from where the look before saw them. Anything else is a mismatch: whatever would change something is refused
+(``api/storage_gate.py``) until a look finds everything as it was.
+
+What is remembered is written at most every ``every_seconds``, only when there is something new, and at an orderly stop. So after a
+crash a rollback by less than that time goes unseen, and no other. Everything in it is on the disk before it is written: a crash leaves
+databases that are ahead of it, never behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from identity_core.domain.activity import GENESIS
+from identity_core.domain.ledger.note import VerifierKey, open_checkpoint
+from identity_core.domain.ledger.proofs import span_hash
+from identity_core.domain.ledger.tiles import needed, node_from
+from identity_core.domain.ledger.tree import Frontier, Malformed, Refuted, leaf_hash
+from identity_core.domain.ledger.witness import Remembered
+from identity_core.errors import IdentityError, StorageMismatch
+from identity_core.ports.anchoring import StoredTree
+from identity_core.ports.checkpoint_memory import AuditEnd, CheckpointMemory
+from identity_core.ports.ledger import LedgerBackend, LedgerEntry
+from identity_core.ports.repositories import AuditLog, DocumentIndex
+from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
+
+PATIENCE_SECONDS = 2.0
+LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStorage:
+    """Every method raises ``StorageMismatch``, whose message says what was found; and what the ports raise."""
+
+    ledger: LedgerBackend
+    index: DocumentIndex
+    tree: StoredTree
+    audit: AuditLog
+
+    async def projections(self) -> None:
+        """The newest entry that the index knows, and the newest in the tree, are entries of the ledger. Index and tree are read first,
+        so that what is written meanwhile does no harm. Rows that are not ours are withheld by others and say nothing here."""
+        cursor = await self.index.cursor()
+        indexed = await self.index.events(after=cursor - 1, limit=1) if cursor else ()
+        size = (await self.tree.frontier()).size
+        end = (await self.ledger.head()).sequence
+        if end < max(cursor, size):
+            raise StorageMismatch(
+                f"The ledger ends at entry {end}, and entry {max(cursor, size)} was known: it is older, or empty."
+            )
+        for known in (version.receipt for version in indexed):
+            hash_ = (await self._entry(cursor)).receipt.transaction_hash
+            if known is not None and known.sequence == cursor and known.transaction_hash != hash_:
+                raise StorageMismatch(
+                    f"Entry {cursor} of the ledger is not the one in the index: the two are of different origin."
+                )
+        await self.entry(size)
+
+    async def entry(self, number: int) -> None:
+        """This entry of the ledger, which both have, is the one in the tree."""
+        if number and leaf_hash(leaf_of(await self._entry(number)).encode()) != await self._root(number - 1, number):
+            raise StorageMismatch(
+                f"Entry {number} of the ledger is not the one that was logged: the ledger is another one."
+            )
+
+    async def caught_up(self) -> None:
+        """Waits for a ledger that reads its entries from elsewhere, such as a chain, until it has those that are known here, or has
+        got no further for a while."""
+        known = max(await self.index.cursor(), (await self.tree.frontier()).size)
+        end, rested = (await self.ledger.head()).sequence, 0.0
+        while end < known and rested < PATIENCE_SECONDS:
+            await asyncio.sleep(LOOK_SECONDS)
+            before, end = end, (await self.ledger.head()).sequence
+            rested = 0.0 if end > before else rested + LOOK_SECONDS
+
+    async def remembered(self, kept: Remembered, public_key: bytes) -> None:
+        """The log holds the tree of the checkpoint that is remembered, the audit log its line, and both are this log's own."""
+        require_signed(kept, public_key)
+        checkpoint = kept.checkpoint
+        await self.tree_of(checkpoint.size, checkpoint.root)
+        await self.audit_line(kept.audit_lines, kept.audit_link)
+
+    async def tree_of(self, size: int, root: bytes) -> None:
+        """The log began with the tree of ``size`` with this root. A tree that has yet to grow to it is looked at no further."""
+        end = (await self.ledger.head()).sequence
+        if end < size:
+            raise StorageMismatch(
+                f"The ledger ends at entry {end}, and {size} entries are remembered: {size - end} are lost."
+            )
+        if (await self.tree.frontier()).size >= size and await self._root(0, size) != root:
+            raise StorageMismatch(
+                f"The first {size} entries of the ledger are not those that are remembered: it is another ledger."
+            )
+
+    async def audit_line(self, number: int, link: bytes) -> None:
+        """The audit log has this line."""
+        if number == 0:
+            return
+        found = await self.audit.chain(after=number - 1, limit=1)
+        if not found:
+            raise StorageMismatch(
+                f"Line {number} of the audit log is remembered and not there: the store is older, or empty."
+            )
+        if found[0].sequence != number or found[0].link != link:
+            raise StorageMismatch(
+                f"Line {number} of the audit log is not the one that is remembered: the store is another one."
+            )
+
+    async def _entry(self, sequence: int) -> LedgerEntry:
+        lines = await self.ledger.entries_after(sequence - 1, 1)
+        if not lines or lines[0].receipt.sequence != sequence:
+            raise StorageMismatch(f"The ledger has no entry {sequence}, and later ones.")
+        return lines[0]
+
+    async def _root(self, start: int, end: int) -> bytes:
+        """The root over the leaves from ``start`` to before ``end``."""
+        try:
+            return span_hash((start, end), node_from(await self.tree.tiles(needed([(start, end)]))))
+        except Malformed as error:
+            raise StorageMismatch(f"The tree of the log has a hole: {error}.") from error
+
+
+def require_signed(kept: Remembered, public_key: bytes) -> None:
+    """Raises ``StorageMismatch`` where what is remembered was signed with another key than this."""
+    try:
+        open_checkpoint(kept.note, VerifierKey(kept.checkpoint.origin, public_key))
+    except (Malformed, Refuted) as error:
+        raise StorageMismatch(
+            "The checkpoint that is remembered was signed with another key than the custodian has."
+        ) from error
+
+
+log = logging.getLogger("identity")
+
+
+@dataclass(slots=True)
+class WatchStorage(Repeating):
+    """``mismatch`` is what the last look found, None when all was well. ``unremembered`` is why the last checkpoint could not be
+    remembered, empty when it could."""
+
+    complaint: ClassVar[str] = "ALARM: nothing vouches for the databases"
+
+    check: CheckStorage
+    follower: LedgerFollower
+    signer: CheckpointSigner
+    audit_end: AuditEnd
+    memory: CheckpointMemory
+    every_seconds: float
+    monotonic: Callable[[], float]
+    mismatch: StorageMismatch | None = field(default=None, init=False)
+    unremembered: str = field(default="", init=False)
+    _tree: Frontier = field(default=Frontier(), init=False)
+    _audit: tuple[int, bytes] = field(default=(0, GENESIS), init=False)
+    _written: tuple[int, int] = field(default=(-1, -1), init=False)
+    _next: float = field(default=0.0, init=False)
+
+    async def step(self) -> float:
+        try:
+            await self.look()
+        except StorageMismatch as error:
+            self.mismatch = error
+            raise
+        self.mismatch = None
+        if self.monotonic() >= self._next:
+            self._next = self.monotonic() + self.every_seconds
+            await self.remember()
+        return self.interval_seconds
+
+    def hold_up(self, *others: Repeating | None) -> None:
+        """Keeps the others, who write too, from their steps while there is a mismatch."""
+        for other in others:
+            if other is not None:
+                other.hindrance = lambda: self.mismatch
+
+    async def look(self) -> None:
+        """Raises ``StorageMismatch``, and what the ports raise."""
+        self.audit_end.require_in_place()
+        await self.check.projections()
+        tree = await self.follower.now()
+        if tree != self._tree:
+            await self.check.tree_of(self._tree.size, self._tree.root)
+        await self.check.audit_line(*self._audit)
+        self._tree = tree
+
+    async def remember(self) -> None:
+        """Writes down how far ledger and audit log are, if that is news."""
+        news = await self.check.audit.chain(after=self._audit[0], limit=1)
+        if (self._tree.size, self._audit[0]) == self._written and not news:
+            return
+        self._audit = await self.audit_end.settled()
+        remembered = Remembered(await self.signer.signed(self._tree), *self._audit)
+        try:
+            await asyncio.to_thread(self.memory.save, remembered)
+        except OSError as error:
+            if not self.unremembered:
+                log.error("the last checkpoint cannot be remembered, and a rollback would go unseen: %s", error)
+            self.unremembered = str(error)
+            return
+        self.unremembered = ""
+        self._written = (self._tree.size, self._audit[0])
+
+    async def close(self) -> None:
+        """Remembers the end, unless there is something wrong with it."""
+        await Repeating.close(self)
+        try:
+            await self.look()
+            await self.remember()
+        except IdentityError as error:
+            log.error("the last checkpoint is not remembered: %s", error)

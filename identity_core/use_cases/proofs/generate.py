@@ -1,0 +1,213 @@
+"""generateDelegatedProof: the checks in the order that the document promises, then one use, then the proof.
+
+The order is public (openapi/paths/proofs.yaml): 4 anchoring, 5–9 the capability, 10 earlier requests, 11–13 the delegation, 14–16
+the credential, 17–18 the transaction that consumes, 19 the transaction that keeps. Whatever refuses a token from 10 on spends it, and is
+what the identical request gets again; what fails (503, 504, 500) says nothing of the request and spends nothing. No transaction is held
+while a proof is made. What was spent is finished and stored even when the client goes away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from identity_core.domain.activity import DONE, REFUSED, Event, Parties, RequestContext
+from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, ProofRequest, StoredProof
+from identity_core.errors import (
+    AnchoringDisabled,
+    IdentityError,
+    InternalError,
+    JsonValue,
+    LedgerUnavailable,
+    Overloaded,
+    PluginTimeout,
+    PluginUnavailable,
+    RequestInProgress,
+)
+from identity_core.ports.anchoring import AnchoringPort
+from identity_core.ports.clock import Clock
+from identity_core.ports.delegations import Delegations
+from identity_core.ports.proofs import Earlier, Invocations, Lease, Outcome, RefusedInvocation
+from identity_core.ports.prover import ProofWorkers
+from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.steps import (
+    ProofAttempt,
+    ProofPolicy,
+    check_capability,
+    check_scope,
+    consumption,
+    context_of,
+    find_credential,
+    find_delegation,
+    prepare,
+    prove,
+    to_keep,
+)
+from identity_core.use_cases.record import Record
+
+# Nothing was found out about the request: the same token serves when whatever failed works again.
+_FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
+MAX_TARGET: Final = 256
+"""Characters of a credential id that records repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class FairQueue:
+    """Lets one caller after another go on, in the order in which they came: one step of one proof a round of the event loop.
+
+    A request for a proof is ten times the work of a look-up, and many of them become ready at once: a commit wakes all whose rows it
+    holds. Stepping one at a time lets whatever else has arrived go in between, which then waits for one step and not for all.
+    """
+
+    _waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+
+    def __call__(self) -> asyncio.Future[None]:
+        """Resolves when it is the caller's turn."""
+        loop = asyncio.get_running_loop()
+        turn = loop.create_future()
+        self._waiting.append(turn)
+        if len(self._waiting) == 1:
+            loop.call_soon(self._next, loop)
+        return turn
+
+    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
+        turn = self._waiting.popleft()
+        if not turn.done():
+            turn.set_result(None)
+        if self._waiting:
+            loop.call_soon(self._next, loop)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How the request ended; ``is_replay`` when an identical one had that outcome before."""
+
+    outcome: Outcome
+    is_replay: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateDelegatedProof:
+    """``anchoring`` is None where this installation has none; ``random`` gives octets of the operating system's random source."""
+
+    reader: DidReader
+    delegations: Delegations
+    sealed_credentials: SealedCredentials
+    provers: ProofWorkers
+    invocations: Invocations
+    anchoring: AnchoringPort | None
+    autonomy: AutonomyTable
+    record: Record
+    clock: Clock
+    random: Callable[[int], bytes]
+    policy: ProofPolicy
+    turns: FairQueue = field(default_factory=FairQueue)
+
+    async def __call__(self, request: ProofRequest, context: RequestContext) -> Answered:
+        """The outcome; a refusal that spent the token is one. Raises the refusals of steps 4 to 10 and 19, those that an earlier proof
+        meets at 11, and what ``ProofWorkers.prove`` raises."""
+        attempt = ProofAttempt(request, self.clock.now())
+        try:
+            if request.anchor and (self.anchoring is None or not self.anchoring.enabled):
+                raise AnchoringDisabled
+            await self.turns()
+            attempt = await check_capability(attempt, context.caller, self.reader, self.policy)
+            earlier = await self.invocations.find(attempt.invocation, attempt.now)
+            if isinstance(earlier, RefusedInvocation):
+                return await self._answered(attempt, context, Earlier(earlier))
+            try:
+                attempt = await find_delegation(attempt, self.delegations)
+                if earlier is not None:
+                    return await self._answered(attempt, context, Earlier(earlier))
+                attempt = await self._prepared(attempt)
+            except IdentityError as error:
+                if earlier is not None or isinstance(error, _FAILURES):
+                    raise
+                refused = RefusedInvocation.of(error)
+                ended = await self.invocations.refuse(attempt.invocation, refused, self.clock.now())
+                return await self._answered(attempt, context, ended)
+            # A client that goes away must not leave a use without its proof: what has begun is done and kept.
+            return await self._answered(attempt, context, await asyncio.shield(self._consumed(attempt, context)))
+        except IdentityError as error:
+            await self._refused(attempt, context, error.code)
+            raise
+
+    async def _answered(self, attempt: ProofAttempt, context: RequestContext, ended: Outcome | Earlier) -> Answered:
+        if isinstance(ended, Earlier):
+            await self.record(context, _event(attempt, "replayed"), attempt.now)
+            return Answered(ended.outcome, is_replay=True)
+        if isinstance(ended, RefusedInvocation):
+            await self._refused(attempt, context, ended.code)
+        return Answered(ended, is_replay=False)
+
+    async def _refused(self, attempt: ProofAttempt, context: RequestContext, code: str) -> None:
+        await self.record(context, _event(attempt, REFUSED, code), attempt.now)
+
+    async def _prepared(self, attempt: ProofAttempt) -> ProofAttempt:
+        """Steps 12 to 16."""
+        attempt = check_scope(await find_credential(attempt, self.sealed_credentials))
+        level, anchor = attempt.chain.effective_autonomy, attempt.request.anchor
+        self.autonomy.check_proof(level, pinned=attempt.is_pinned, anchor=anchor)
+        return await prepare(attempt, self.sealed_credentials, self.provers)
+
+    async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
+        """Steps 17 to 19, and the receipt of the anchor."""
+        spending = consumption(attempt, self.policy)
+        lease = await self.invocations.consume(attempt.invocation, spending, attempt.prepared.holds, self.clock.now())
+        if not isinstance(lease, Lease):
+            return lease
+        await self.turns()
+        proof = await self._kept(attempt, context, lease)
+        await self.turns()
+        await self.record(context, _event(attempt, DONE, proof=proof), proof.created_at)
+        anchor = proof.anchor
+        if anchor is not None and self.anchoring is not None:
+            anchor = await self.anchoring.request(proof.id, attempt.request.sync_wait_ms)
+            if anchor != proof.anchor:
+                await self.invocations.amend(lease, anchor)
+        return DelegatedProof(proof.delegation_id, proof.proof, anchor)
+
+    async def _kept(self, attempt: ProofAttempt, context: RequestContext, lease: Lease) -> StoredProof:
+        is_kept = False
+        try:
+            now = self.clock.now()
+            bound = context_of(attempt, now, self.random, self.policy)
+            made = await prove(attempt, self.sealed_credentials, self.provers, bound)
+            salt, caller = self.random(SALT_OCTETS), context.caller
+            proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
+            await self.turns()
+            await self.invocations.finish(lease, proof)
+            is_kept = True
+            return proof
+        finally:
+            if not is_kept:
+                # The identical request may try again at once; the use stays counted.
+                await self.invocations.release(lease)
+
+
+def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
+    """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
+    holder's signature was checked, so that no one writes into it who holds no token."""
+    request = attempt.request
+    holder, agent, credential_id = str(request.holder), str(request.agent), request.credential_id[:MAX_TARGET]
+    details: dict[str, JsonValue] = {
+        "agent": agent,
+        "credentialId": credential_id,
+        "attributeName": request.asked.attribute,
+        "type": request.asked.type,
+        "anchor": request.anchor,
+    }
+    if proof is not None:
+        details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
+        return Event("proof.generated", holder, proof.parties, outcome, details=details)
+    parties = None
+    # That the first of two identical requests still runs is no event of anyone's.
+    if outcome == REFUSED and attempt.capability is not None and code != RequestInProgress.code:
+        delegation_id = None if attempt.chain is None else attempt.chain.leaf.id
+        parties = Parties(holder, agent, delegation_id=delegation_id, credential_id=credential_id)
+    return Event("proof.refused", holder, parties, outcome, code, details)

@@ -1,0 +1,278 @@
+"""The checks of generateDelegatedProof, and the proof itself: each a function that takes an attempt and gives it further on.
+
+Identity before content, and the signature before any look-up that could tell something: anyone who holds no token that the holder signed
+learns nothing about delegations and credentials. Everything here but ``PreparedProof.holds`` is decided by what is public of the
+credential. Whether the predicate holds is a comparison: it opens the values only in the transaction that counts the answer, after every
+limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from identity_core.codec import jcs, multikey
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.delegations.action import Action
+from identity_core.domain.delegations.chain import DelegationChain
+from identity_core.domain.delegations.ibct import Capability, invalid
+from identity_core.domain.dids import state as history
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, ZkProof, capability_digest
+from identity_core.domain.proofs.stored import ProofRequest, StoredProof
+from identity_core.errors import (
+    CredentialNotFound,
+    DelegationInvalid,
+    DidNotFound,
+    Forbidden,
+    IbctRevoked,
+    JsonValue,
+    PluginUnavailable,
+    PredicateNotSatisfied,
+    PredicateUnsupported,
+    ScopeMismatch,
+)
+from identity_core.ports.delegations import Delegations
+from identity_core.ports.proofs import Consumption, Disclosure, Invocation
+from identity_core.ports.prover import ProofWorkers
+from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
+from identity_core.use_cases.dids.index import DidReader
+
+PROVE_SCOPE: Final = "zkp:prove"
+MARGIN: Final = timedelta(seconds=120)
+"""An invocation is remembered past the expiry of its token: longer than any clock here may be behind."""
+_LATER: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProofPolicy:
+    """The installation's choices. ``audience`` is whom a proof is for when the request names no ``domain``; ``lifetime`` how long a
+    proof is good; ``shows_agent`` whether proofs name the agent, which links all of its proofs. At most ``disclosures``
+    different questions about one attribute of a credential, ever or within ``disclosure_window``; ``leeway`` is how far ahead a holder's
+    clock may be, ``longest`` how long a token may be good; ``places`` are the URLs below which this service has its delegations."""
+
+    audience: str
+    lifetime: timedelta
+    shows_agent: bool
+    disclosures: int
+    disclosure_window: timedelta | None
+    leeway: timedelta
+    longest: timedelta
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedProof:
+    """A predicate of a usable credential, which has not been opened."""
+
+    credential: Credential
+    predicate: Predicate
+    seal: CredentialSeal
+
+    def holds(self, sealed: bytes) -> bool:
+        """The port's ``Holds``. Raises ``InternalError`` for a box that is not this credential's."""
+        values = self.seal.open(self.credential, sealed).attributes
+        return self.predicate.holds(self.credential.schema.read(self.predicate.attribute, values))
+
+    @property
+    def digest(self) -> bytes:
+        """By what the question is remembered: two ways to write one value are one question."""
+        return hashlib.sha256(jcs.canonicalize(self.predicate.json)).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofAttempt:
+    """A request on its way. Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine
+    token, ``chain`` its delegation, ``credential`` the holder's or None, ``value`` the request's or the pin's, and ``is_pinned`` whether
+    the holder fixed it."""
+
+    request: ProofRequest
+    now: datetime
+    capability: Capability = _LATER
+    invocation: Invocation = _LATER
+    chain: DelegationChain = _LATER
+    credential: Credential | None = None
+    value: JsonValue = None
+    is_pinned: bool = False
+    prepared: PreparedProof = _LATER
+
+
+async def check_capability(
+    attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy
+) -> ProofAttempt:
+    """Steps 5 to 9: a genuine, unexpired token. Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``; in this
+    order."""
+    request, now = attempt.request, attempt.now
+    _check_caller(caller, request)
+    capability = Capability.parse(request.ibct, places=policy.places)
+    capability.check_parties(str(request.holder), str(request.agent))
+    capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
+    holder = await _active(reader, request.holder, "invoker")
+    await _active(reader, request.agent, "target")
+    capability.check_signature(_signing_keys(holder, now))
+    capability.check_unexpired(now)
+    invocation = Invocation(
+        capability.invoker,
+        capability.nonce_digest,
+        capability.id_digest,
+        request.digest,
+        capability.expires_at + policy.leeway + MARGIN,
+    )
+    return replace(attempt, capability=capability, invocation=invocation)
+
+
+def _check_caller(caller: Caller, request: ProofRequest) -> None:
+    """Raises ``Forbidden`` unless the caller is the agent, or an operator who may act for the holder.
+
+    A token that an operator obtained for the agent counts as the agent's, as long as the operator may act for the agent.
+    """
+    caller.require_scope(PROVE_SCOPE)
+    if caller.api_key is not None:
+        caller.api_key.require_target(request.holder)
+        return
+    if request.agent not in (caller.did, caller.subject):
+        raise Forbidden("The caller is not the agent of the request.")
+    if caller.operator is not None:
+        caller.operator.require_target(request.agent)
+
+
+async def _active(reader: DidReader, did: Did, member: str) -> DidState:
+    try:
+        return (await reader.active(did)).head.state
+    except DidNotFound:
+        raise invalid(f"the DID of {member} does not resolve") from None
+
+
+def _signing_keys(holder: DidState, now: datetime) -> list[bytes]:
+    """The raw Ed25519 keys that may sign in the holder's name now; a key in its grace is one of them."""
+    decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
+    return [raw for kind, raw in decoded if kind == multikey.ED25519]
+
+
+async def find_delegation(attempt: ProofAttempt, delegations: Delegations) -> ProofAttempt:
+    """Step 11, which an identical repetition of a request that was proven passes anew. Raises ``IbctRevoked``; ``DelegationInvalid``,
+    the same for every reason; then ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
+    request, capability = attempt.request, attempt.capability
+    if await delegations.ibct_revoked(request.holder, capability.id, capability.nonce):
+        raise IbctRevoked
+    delegation_id = capability.delegation_id
+    chain = None if delegation_id is None else await delegations.chain(delegation_id)
+    if chain is None:
+        raise DelegationInvalid
+    chain.check_sound(request.holder, request.agent)
+    chain.check_state(attempt.now)
+    return replace(attempt, chain=chain)
+
+
+async def find_credential(attempt: ProofAttempt, sealed_credentials: SealedCredentials) -> ProofAttempt:
+    """The credential of the holder; None for one that does not exist and for another holder's."""
+    credential = await sealed_credentials.find(attempt.request.credential_id, attempt.request.holder)
+    return replace(attempt, credential=credential)
+
+
+def check_scope(attempt: ProofAttempt) -> ProofAttempt:
+    """Step 12: the action is this predicate, every grant covers it, credential and verifier are allowed. Raises ``ScopeMismatch``, and
+    ``InvalidRequest`` where the value is left out and no pin supplies it. That there is no credential is for a later step to say."""
+    request, chain, asked = attempt.request, attempt.chain, attempt.request.asked
+    try:
+        action = Action.parse(attempt.capability.action)
+    except ValueError as error:
+        raise ScopeMismatch(details={"reason": str(error)}) from error
+    value = asked.value if asked.has_value else chain.only_value(action)
+    action.check_names(asked.attribute, asked.type, value)
+    chain.check_covers(action, value, request.credential_id)
+    if attempt.credential is not None:
+        chain.check_schema(attempt.credential.schema.id)
+    chain.check_verifier(request.domain)
+    return replace(attempt, value=value, is_pinned=chain.is_pinned(action))
+
+
+async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, provers: ProofWorkers) -> ProofAttempt:
+    """Steps 14 to 16. Raises ``CredentialNotFound``; ``CredentialRevoked``, ``CredentialExpired``; ``PredicateUnsupported``,
+    ``PluginUnavailable``."""
+    credential, asked = attempt.credential, attempt.request.asked
+    if credential is None:
+        raise CredentialNotFound
+    credential.check_usable(attempt.now)
+    predicate = Predicate.parse(credential.schema, asked.attribute, asked.type, attempt.value)
+    (await sealed_credentials.policy(credential)).check_predicate(predicate)
+    supported = provers.predicate_types
+    if not supported:
+        # Before anything is spent on a prover that is not there.
+        raise PluginUnavailable("No prover is available.")
+    if predicate.type.value not in supported:
+        raise PredicateUnsupported(details={"reason": "the prover does not know this predicate"})
+    return replace(attempt, prepared=PreparedProof(credential, predicate, sealed_credentials.seal))
+
+
+def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
+    """What will be counted for the answer."""
+    prepared, question = attempt.prepared, None
+    if not attempt.is_pinned:
+        since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
+        question = Disclosure(prepared.predicate.attribute, prepared.digest, policy.disclosures, since)
+    return Consumption(tuple(record.id for record in attempt.chain.records), prepared.credential.id, question)
+
+
+async def prove(
+    attempt: ProofAttempt, sealed_credentials: SealedCredentials, provers: ProofWorkers, context: Context
+) -> ZkProof:
+    """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
+    credential = attempt.prepared.credential
+    issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
+    statement = Statement(issuer, credential.schema, (attempt.prepared.predicate,))
+    try:
+        return await provers.prove(statement, await sealed_credentials.witness(credential), context=context)
+    except PredicateNotSatisfied as error:
+        # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
+        raise PluginUnavailable("The prover disagrees about the predicate.") from error
+
+
+def context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
+    """What the proof is bound to: the verifier's own challenge where the request carries it, else the nonce that the holder picked."""
+    request, capability = attempt.request, attempt.capability
+    nonce = (capability.nonce if request.challenge is None else request.challenge).encode()
+    issued_at = now.replace(microsecond=0)
+    return Context(
+        audience=policy.audience if request.domain is None else request.domain,
+        nonce=nonce,
+        issued_at=issued_at,
+        expires_at=issued_at + policy.lifetime,
+        proof_id=str(uuid.UUID(bytes=random(16), version=4)),
+        capability=capability_digest(nonce, capability.octets),
+        agent=str(request.agent) if policy.shows_agent else None,
+    )
+
+
+def to_keep(
+    attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
+) -> StoredProof:
+    """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
+    request, capability, credential = attempt.request, attempt.capability, attempt.prepared.credential
+    return StoredProof(
+        proof=proof,
+        delegation_id=attempt.chain.leaf.id,
+        holder=str(request.holder),
+        agent=str(request.agent),
+        credential_id=credential.id,
+        issuer=str(credential.issuer),
+        schema_id=credential.schema.id,
+        predicate=attempt.prepared.predicate.json,
+        salt=salt,
+        ibct_id=capability.id,
+        nonce=capability.nonce,
+        created_at=created_at,
+        expires_at=expires_at,
+        caller=caller.identity,
+        challenge=request.challenge,
+        domain=request.domain,
+        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if request.anchor else None,
+    )

@@ -1,0 +1,90 @@
+"""What is kept of an event: a line of the audit log, an event of the timeline for its parties, a row of the verification history.
+
+All of them are one job of the store's writer and stand in one transaction. The audit log is the operator's and complete, refusals
+included; the timeline is what holder, agent and issuer may see. In none of them stands an attribute value, a predicate value or a
+secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Final
+
+from identity_core.domain.activity import REFUSED, SERVICE, Event, Parties, RequestContext
+from identity_core.domain.callers import Caller
+from identity_core.domain.proofs.verification import ProofVerification, issuer_of
+from identity_core.ports.activity import ActivityLog, TimelineEntry, Verification
+from identity_core.ports.repositories import AuditRow
+
+# In the order in which ``TimelineEntry`` has them.
+_OF_PARTIES: Final = attrgetter(*(field.name for field in fields(Parties)))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Derives from the caller what the rows say of who it was. What is queued at once is stored when the awaitable resolves; it then
+    outlives the process, and a loss of power only when ``durable``."""
+
+    activity: ActivityLog
+
+    def __call__(
+        self, context: RequestContext, event: Event, at: datetime, *, durable: bool = False
+    ) -> Awaitable[None]:
+        """The rows of an event of a request. Verifications are in the audit log only where an API key asked for them."""
+        caller, rows = context.caller, list[AuditRow | TimelineEntry | Verification]()
+        if event.verification is None or caller.key is not None:
+            rows.append(_line(context, event, at))
+        if event.parties is not None:
+            outcome = "done" if event.code is None else REFUSED
+            rows.append(
+                TimelineEntry(at, event.kind, outcome, caller.identity, event.code, *_OF_PARTIES(event.parties)),
+            )
+        if event.verification is not None:
+            rows.append(_verification(caller, event, event.verification, at))
+        return self.activity.write(rows, durable=durable)
+
+    def own(
+        self, operation: str, event: Event, at: datetime, *, by: str = "service", durable: bool = False
+    ) -> Awaitable[None]:
+        """The audit line of what the service did by itself, without a request."""
+        line = AuditRow(at, "-", operation, by, None, event.target, event.outcome, event.details)
+        return self.activity.write((line,), durable=durable)
+
+
+def _line(context: RequestContext, event: Event, at: datetime) -> AuditRow:
+    caller = context.caller
+    details = dict(event.details)
+    if event.outcome == REFUSED:
+        details["code"] = event.code
+    return AuditRow(
+        at=at,
+        request_id=context.request_id,
+        operation=context.operation,
+        caller=None if caller is SERVICE else caller.identity,
+        fingerprint=None if caller.key is None else caller.key.fingerprint,
+        target=event.target,
+        outcome=event.outcome,
+        details=details,
+    )
+
+
+def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: datetime) -> Verification:
+    presented = verdict.presented
+    only = presented.predicates[0] if presented is not None and len(presented.predicates) == 1 else None
+    return Verification(
+        at=at,
+        verified=verdict.verified,
+        caller=caller.identity,
+        verifier=None if caller.acting is None else str(caller.acting),
+        fingerprint=None if caller.key is None else caller.key.fingerprint,
+        holder=None if event.parties is None else event.parties.holder,
+        issuer=None if presented is None else issuer_of(presented),
+        schema_id=None if presented is None else presented.schema.id,
+        proof_id=event.target,
+        attribute=None if only is None else only.attribute,
+        predicate_type=None if only is None else only.type.value,
+        codes=tuple(map(str, verdict.errors)),
+    )

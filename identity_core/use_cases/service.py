@@ -1,0 +1,94 @@
+"""getHealth: the process turns; nothing is asked.
+
+getReadiness: every dependency answered its probe. A balancer takes a replica out that is not ready, and restarts one that is not
+alive: that is why the two differ.
+
+getMetrics: what the service has done. getVersion: which version it is.
+
+Unless they are public, states and measurements are for API keys with the scope ``service:read``: they tell an attacker what is
+installed, how loaded it is, and whether an attack works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from identity_core.codec.structs import UNSET
+from identity_core.domain.callers import Caller
+from identity_core.errors import AuthRequired
+from identity_core.wire import Health, PluginCondition, Readiness
+
+OK: Final = "ok"
+SCOPE: Final = "service:read"
+
+Probe = Callable[[], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """``probes``: name of a dependency → its state in one word: ``ok``, ``degraded`` (it still answers), or anything else for one that
+    must be up before requests can be served. They raise nothing and end in time."""
+
+    probes: Mapping[str, Probe]
+
+    async def states(self) -> dict[str, str]:
+        """The state of each."""
+        states = await asyncio.gather(*(probe() for probe in self.probes.values()))
+        return dict(zip(self.probes, states, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class GetHealth:
+    """An answer is all that it says."""
+
+    async def __call__(self) -> Health:
+        return Health(status="ok")
+
+
+@dataclass(frozen=True, slots=True)
+class GetReadiness:
+    """``plugins`` tells how everything does that the core calls."""
+
+    dependencies: Dependencies
+    plugins: Callable[[], dict[str, PluginCondition]]
+    is_public: bool
+
+    async def __call__(self, caller: Caller | None) -> Readiness:
+        """The states only for who may see them."""
+        states = await self.dependencies.states()
+        key = None if caller is None else caller.api_key
+        sees = self.is_public or (key is not None and (key.scopes is None or SCOPE in key.scopes))
+        return Readiness(
+            status="ready" if all(state in (OK, "degraded") for state in states.values()) else "unavailable",
+            dependencies=states if sees else UNSET,
+            plugins=self.plugins() if sees else UNSET,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GetMetrics:
+    """The text exposition of Prometheus, of all workers. Raises ``AuthRequired`` and ``Forbidden`` where it is not public."""
+
+    dependencies: Dependencies
+    render: Callable[[Mapping[str, str]], bytes]
+    is_public: bool
+
+    async def __call__(self, caller: Caller | None) -> bytes:
+        if not self.is_public:
+            if caller is None:
+                raise AuthRequired
+            caller.require_key(SCOPE)
+        return self.render(await self.dependencies.states())
+
+
+@dataclass(frozen=True, slots=True)
+class GetVersion:
+    """Versions of the service and its parts."""
+
+    version: dict[str, str]
+
+    async def __call__(self) -> dict[str, str]:
+        return self.version

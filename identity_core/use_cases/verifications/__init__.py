@@ -1,1 +1,0 @@
-"""What is done with verifications, one file a verb."""

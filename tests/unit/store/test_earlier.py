@@ -1,0 +1,104 @@
+"""An installation of an earlier version, with 1,000 DIDs and every kind of record, opens, loses no row, and answers; doctor is content."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from identity_core.domain.dids.did import Did
+from identity_core.ports.activity import TimelineQuery, VerificationQuery
+from identity_core.ports.credentials import CredentialFilter
+from identity_core.ports.delegations import DelegationFilter
+from identity_core.store import Store
+from tests import servers
+from tests.fault import service_process
+from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
+
+ALL = 10_000
+NOT_COUNTED = {"store_migrations"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "data"
+    made.mkdir(mode=0o700)
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(made, filter="data")
+    return made
+
+
+def test_every_row_is_there_after_it_was_opened(folder: Path) -> None:
+    expected = {name: rows for name, rows in json.loads(COUNTS.read_text()).items() if name not in NOT_COUNTED}
+    for _ in range(2):
+        asyncio.run(Store.open(folder).close())
+        found = rows_of(folder)
+        assert {name: found[name] for name in expected} == expected
+
+
+def test_every_kind_of_record_is_read(folder: Path) -> None:
+    async def read() -> dict[str, Any]:
+        store = Store.open(folder)
+        delegations = await store.delegations.list(DelegationFilter(), after=None, limit=ALL)
+        credentials = await store.credentials.list(CredentialFilter(), after=None, limit=ALL)
+        proofs = await store.proofs.list(limit=ALL)
+        found = {
+            "delegations": len(delegations),
+            "credentials": len([await store.credentials.sealed(one.id) for one in credentials]),
+            "proofs": len(proofs),
+            "receipts": [(await store.outbox.receipt(proof.id)) == proof.anchor for proof in proofs],
+            "schemas": len((await store.credential_schemas.list(after=None, limit=ALL, octets=10**9)).items),
+            "timeline": len(await store.timeline.list(TimelineQuery(None, limit=ALL))),
+            "verifications": len(await store.verifications.list(VerificationQuery(None, None, limit=ALL))),
+            "audit": len(await store.audit.read(after=0, limit=ALL)),
+            "dids": len(await store.index_rows.dids(after="", limit=ALL)),
+            "keys": len(await store.api_key_tags.known()),
+        }
+        (withheld,) = await store.quarantine.list(after="", limit=ALL)
+        found["revoked"] = await store.delegations.ibct_revoked(Did.parse(withheld.did), "an-ibct", "another")
+        found["tree"] = (await store.transparency.frontier()).size
+        await store.close()
+        return found
+
+    rows = json.loads(COUNTS.read_text())
+    assert asyncio.run(read()) == {
+        "delegations": rows["delegations"],
+        "credentials": rows["credentials"],
+        "proofs": rows["proofs"],
+        "receipts": [True] * rows["proofs"],
+        "schemas": rows["credential_schemas"],
+        "timeline": rows["timeline"],
+        "verifications": rows["verifications"],
+        "audit": rows["audit_lines"],
+        "dids": 1000,
+        "keys": rows["api_key_tags"],
+        "revoked": True,
+        "tree": rows["did_versions"],
+    }
+
+
+def test_it_is_served_and_the_doctor_is_content(folder: Path) -> None:
+    asyncio.run(Store.open(folder).close())
+    findings = json.loads(servers.run("doctor", "--data-dir", folder, "--json").stdout)["findings"]
+    of = {one["check"]: one for one in findings}
+    assert of["storage"]["state"] == "ok", findings
+    # One DID was withheld when the installation was made, and still is.
+    assert {one["check"] for one in findings if one["state"] == "fail"} == {"index"}, findings
+    assert "made so on purpose" in of["index"]["says"]
+    running = service_process.start(folder)
+    try:
+        store = Store.open(folder, read_only=True)
+        dids = asyncio.run(store.index_rows.dids(after="", limit=ALL))
+        answers = [running.wire.call("GET", f"/api/v1/dids/{quote(did, safe='')}").status for did in dids]
+        # Some were deactivated in the story.
+        assert set(answers) == {200, 410}
+        assert answers.count(200) > 990
+        made = running.stranger.create({"method": "ids", "keyType": "Ed25519"})
+        assert made.status == 201
+    finally:
+        running.kill()
