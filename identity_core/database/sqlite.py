@@ -26,6 +26,27 @@ from identity_core.database.sqlite_jobs import run_jobs
 PATIENCE_SECONDS = 5.0
 # About 1,000 pages of 4 KiB in the write-ahead log, which is SQLite's own default between two checkpoints.
 ROWS_BETWEEN_CHECKPOINTS = 400
+# How long a process may have the write lock before its event loop begins to use it.
+TURN_SECONDS = 0.5
+
+
+class Turn:
+    """The write lock that the thread holds for the loop, until the loop takes it or the thread takes it back: who decides
+    first has decided. A loop that hangs would keep every other process from writing."""
+
+    def __init__(self) -> None:
+        self._decided = threading.Lock()
+        self.noticed = threading.Event()
+
+    def take(self) -> bool:
+        """On the loop. False when the thread has given the lock away."""
+        taken = self._decided.acquire(blocking=False)
+        self.noticed.set()
+        return taken
+
+    def withdraw(self, seconds: float) -> bool:
+        """On the thread: whether the loop has not taken the turn in time, and will not."""
+        return not self.noticed.wait(seconds) and self._decided.acquire(blocking=False)
 
 
 class SqliteDatabase:
@@ -127,18 +148,29 @@ class SqliteDatabase:
 
     def _wait_for_turn(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         """On the thread: the lock file is the queue of our own processes; other programs know SQLite's lock only."""
-        error: DatabaseError | None = None
-        try:
-            self._lock.acquire()
-            self._set_synchronous(any(pending.durable for pending in group))
-            self._begin_patiently()
-        except (sqlite3.Error, OSError) as failure:
-            error = translated(failure)
-        hop(loop, self._have_turn, loop, group, error)
+        while not loop.is_closed():
+            error: DatabaseError | None = None
+            try:
+                self._lock.acquire()
+                self._set_synchronous(any(pending.durable for pending in group))
+                self._begin_patiently()
+            except (sqlite3.Error, OSError) as failure:
+                error = translated(failure)
+            turn = Turn()
+            hop(loop, self._have_turn, loop, group, error, turn)
+            if not turn.withdraw(TURN_SECONDS):
+                return
+            self._release()
+            # Asking for the lock again before the loop goes on would hold up the other processes for nothing.
+            while not turn.noticed.wait(TURN_SECONDS) and not loop.is_closed():
+                pass
 
     def _have_turn(
-        self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending], error: DatabaseError | None
+        self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending], error: DatabaseError | None, turn: Turn
     ) -> None:
+        """On the loop. A turn that came too late is nothing: the thread asks again."""
+        if not turn.take():
+            return
         if self._deadline is not None:
             self._deadline.cancel()
         if error is None:
@@ -209,6 +241,7 @@ class SqliteDatabase:
 
     def _checkpoint_on_thread(self, loop: asyncio.AbstractEventLoop) -> None:
         self._checkpoint()
+        self._release()
         hop(loop, self._finish, loop, (), None)
 
     def _checkpoint_is_due(self) -> bool:

@@ -332,8 +332,6 @@ def test_plain_code_that_hangs_holds_its_server_process_and_no_other(tmp_path: P
         held = Stage(running, fault, [running.stranger.holder()])
         parts = running.wire.address
         hung = http.client.HTTPConnection(*parts, timeout=60)
-        # A process that hangs while a job of its own has the file's write lock keeps it; what a start writes is over by then.
-        time.sleep(3)
         fault.write_text(f"{kind}:block")
         credential = {"Authorization": "Bearer not.of.ours"} if kind == "verify_bearer" else {}
         headers = {"Content-Type": "application/json", "X-API-Key": running.stranger.api_key} | credential

@@ -18,7 +18,7 @@ LIMITS = {
     "codec": (410, 7),
     "conformance": (1_930, 18),
     "crypto": (1_040, 18),
-    "database": (860, 13),
+    "database": (880, 13),
     "domain": (4_820, 49),
     "plugin": (1_790, 19),
     "ports": (660, 16),

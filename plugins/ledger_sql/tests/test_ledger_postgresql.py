@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -176,6 +177,28 @@ def waiting_for(server: PostgresServer, event: str) -> int:
     raise AssertionError(f"nothing waits for {event}")
 
 
+def commits_wait(server: PostgresServer) -> None:
+    """Returns when commits wait for a standby: the server reads its settings again in its own time."""
+
+    def commit() -> None:
+        with psycopg.connect(server.url(), autocommit=True, application_name="commits_wait") as connection:
+            connection.execute("SELECT pg_logical_emit_message(true, 'trial', '')")
+
+    asked = "SELECT pid FROM pg_stat_activity WHERE application_name = 'commits_wait' AND wait_event = 'SyncRep'"
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            trial = threading.Thread(target=commit)
+            trial.start()
+            while trial.is_alive():
+                row = connection.execute(asked).fetchone()
+                if row is not None:
+                    connection.execute("SELECT pg_cancel_backend(%s)", row)
+                    trial.join()
+                    return
+    raise AssertionError("commits do not wait for the standby")
+
+
 @contextlib.contextmanager
 def standby_that_is_away(server: PostgresServer) -> Iterator[Callable[[], None]]:
     """Commits wait for a standby that does not exist; the function that is handed out ends that."""
@@ -185,8 +208,9 @@ def standby_that_is_away(server: PostgresServer) -> Iterator[Callable[[], None]]
             connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{standby}'")  # type: ignore[call-overload]
             connection.execute("SELECT pg_reload_conf()")
 
-    name("ghost")
     try:
+        name("ghost")
+        commits_wait(server)
         yield lambda: name("")
     finally:
         name("")

@@ -393,6 +393,34 @@ def test_two_open_databases_take_turns(database: Database, path: Path) -> None:
     asyncio.run(second.close())
 
 
+def test_a_loop_that_hangs_with_its_turn_does_not_hold_up_another_process(database: Database, path: Path) -> None:
+    """The thread that waited for the lock takes it back from a loop that does not come, and asks again when the loop does."""
+    hanging, other = open_sqlite(path, processes=2), open_sqlite(path, processes=2)
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    async def hang() -> None:
+        late = hanging.write(put("late"))
+        asyncio.get_running_loop().call_soon(lambda: (hangs.set(), goes_on.wait(60)))
+        await late
+
+    async def write() -> None:
+        for number in range(20):
+            await other.write(put(f"beside {number}"))
+
+    thread = threading.Thread(target=asyncio.run, args=(hang(),))
+    thread.start()
+    try:
+        hangs.wait(60)
+        asyncio.run(asyncio.wait_for(write(), 30))
+        assert "late" not in names(database)
+    finally:
+        goes_on.set()
+        thread.join()
+    assert names(database) == [*sorted(f"beside {number}" for number in range(20)), "late"]
+    for opened in (hanging, other):
+        asyncio.run(opened.close())
+
+
 def test_what_a_client_sees_of_a_failure_names_no_path(tmp_path: Path) -> None:
     with pytest.raises(PluginUnavailable) as caught:
         open_sqlite(tmp_path / "nowhere" / "a.sqlite")
