@@ -15,8 +15,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from identity_core.api import credential_render
-from identity_core.api.request import Answer
+from identity_core.api.credentials import credentials, record, schema, schemas, shown, verdict
 from identity_core.codec import multibase, times
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
@@ -115,20 +114,18 @@ class CredentialTelling:
         }
         validity = {"validFrom": times.printed(START), "validUntil": times.printed(START + timedelta(days=365))}
         signed = {"verificationMethod": self.method, "signature": multibase.base64url_encode(_secret(issued).signature)}
-        shown = _body(credential_render.found(issued, BASE_URL, ADMIN))
-        unsigned = _body(credential_render.found(dataclasses.replace(issued, to_holder=False), BASE_URL, ADMIN))
-        hidden = _body(credential_render.found(ShownCredential(issued.credential, None, False), BASE_URL, ADMIN))
-        page = _body(credential_render.credentials([suspended], 50, ADMIN))
-        schema = _body(credential_render.created_schema(self.schema, ADMIN))
+        whole = plain(shown(issued, BASE_URL, ADMIN))
+        unsigned = plain(shown(dataclasses.replace(issued, to_holder=False), BASE_URL, ADMIN))
+        hidden = plain(shown(ShownCredential(issued.credential, None, False), BASE_URL, ADMIN))
+        page = plain(credentials([suspended], 50, ADMIN))
+        registered = plain(schema(self.schema, ADMIN))
         return {
             "createCredentialSchema": {
-                "request": {"person": {"id": schema["id"], "attributes": ATTRIBUTES}},
-                "201": {"person": schema},
+                "request": {"person": {"id": registered["id"], "attributes": ATTRIBUTES}},
+                "201": {"person": registered},
             },
-            "listCredentialSchemas": {
-                "200": {"onePage": _body(credential_render.schemas(SchemaPage([self.schema], is_last=True)))}
-            },
-            "getCredentialSchema": {"200": {"person": _body(credential_render.shown_schema(self.schema))}},
+            "listCredentialSchemas": {"200": {"onePage": plain(schemas(SchemaPage([self.schema], is_last=True)))}},
+            "getCredentialSchema": {"200": {"person": plain(schema(self.schema, None))}},
             "issueCredential": {
                 "request": {
                     "person": {**claims, **validity},
@@ -142,16 +139,16 @@ class CredentialTelling:
                 "201": {"imported": unsigned},
             },
             "listCredentials": {"200": {"onePage": page}},
-            "getCredential": {"200": {"forTheHolder": shown, "forTheIssuer": unsigned, "forOthers": hidden}},
+            "getCredential": {"200": {"forTheHolder": whole, "forTheIssuer": unsigned, "forOthers": hidden}},
             "setCredentialStatus": {
                 "request": {
                     "suspend": {"purpose": "suspension", "value": True, "reason": "lost card"},
                     "resume": {"purpose": "suspension", "value": False},
                     "revoke": {"purpose": "revocation", "value": True, "reason": "moved away"},
                 },
-                "200": {"suspended": _body(credential_render.changed(suspended, ADMIN))},
+                "200": {"suspended": plain(record(suspended, None, ADMIN))},
             },
-            "verifyCredential": {"request": {"shown": {"credential": shown["credential"]}}, "200": _verdicts()},
+            "verifyCredential": {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
             "getStatusList": {"200": {"revocation": self.status_list(issued.credential)}},
         }
 
@@ -217,14 +214,9 @@ def _verdicts() -> Json:
     reason = "the signature is not the issuer's on these values"
     wrong = (*right[:3], CredentialCheck("signature", False, "SIGNATURE_INVALID", reason))
     return {
-        "good": _body(credential_render.verdict(CredentialVerification(right))),
-        "changed": _body(credential_render.verdict(CredentialVerification(wrong))),
+        "good": plain(verdict(CredentialVerification(right))),
+        "changed": plain(verdict(CredentialVerification(wrong))),
     }
-
-
-def _body(answer: Answer) -> Any:
-    """As it travels."""
-    return plain(answer.body)
 
 
 def main() -> None:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from identity_core.api.credentials import verifiable_credential
+from identity_core.codec.structs import plain
 from identity_core.crypto.bbs import core, octets
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
@@ -19,6 +21,7 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import KeyPair, PublicKey
+from identity_core.domain.proofs.proof import Witness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ISSUER = Did.parse("did:example:ivo")
@@ -55,6 +58,13 @@ def a_key(name: str = "ivo") -> KeyPair:
 def raw(pair: KeyPair) -> bytes:
     """The 96 octets of a public key."""
     return PublicKey.parse(pair.type, pair.public).raw
+
+
+def shown_to_holder(credential: Credential, witness: Witness | None, base_url: str) -> dict[str, Any]:
+    """The credential as its holder gets it."""
+    assert witness is not None
+    value: dict[str, Any] = plain(verifiable_credential(credential, witness, base_url, with_signature=True))
+    return value
 
 
 def sign(schema: Schema, values: Mapping[str, Any], pair: KeyPair | None = None) -> bytes:

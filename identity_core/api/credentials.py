@@ -1,16 +1,29 @@
-"""The handlers of the tag ``credentials``: parse, call, render."""
+"""The handlers of the tag ``credentials``, and schemas and credentials as they answer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
 
 from identity_core import wire
-from identity_core.api import credential_render
+from identity_core.api.authors import author
 from identity_core.api.caching import etag_matches
-from identity_core.api.request import Answer, Request, position
+from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
 from identity_core.codec import times
+from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import UNSET, convert
+from identity_core.codec.times import printed, printed_exactly, printed_or_none
+from identity_core.domain.callers import Caller
+from identity_core.domain.credentials import credential_schema as schema_json
+from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.credential import Credential
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.credentials.verifiable_credential import CONTEXTS, CRYPTOSUITE, SCHEMA_TYPE, TYPES
+from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidRequest
-from identity_core.ports.credentials import CredentialPosition
+from identity_core.ports.credentials import CredentialPosition, RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.issue import ImportCredential, IssueCredential
 from identity_core.use_cases.credentials.read import GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
@@ -18,8 +31,16 @@ from identity_core.use_cases.credentials.schemas import (
     GetCredentialSchema,
     ListCredentialSchemas,
 )
+from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import VerifyCredential
+from identity_core.use_cases.credentials.verify import CredentialVerification, VerifyCredential
+
+_PREFIX: Final = "/api/v1"
+LIST_SECONDS: Final = 60
+"""How long a cache may show a status list: what is revoked is seen everywhere a minute later."""
+
+_FOR_GOOD: Final = ("Cache-Control", "public, max-age=86400, immutable")
+_FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,45 +62,152 @@ class CredentialHandlers:
 
     async def create_credential_schema(self, request: Request) -> Answer:
         registered = await self.create_schema(request.body, request.context)
-        return credential_render.created_schema(registered, request.authenticated)
+        location = f"{_PREFIX}/credential-schemas/{quote(registered.definition.schema.id, safe=':')}"
+        return Answer(201, schema(registered, request.authenticated), headers=[("Location", location)])
 
     async def list_credential_schemas(self, request: Request) -> Answer:
         query: wire.ListCredentialSchemasQuery = request.query
-        page = await self.list_schemas(after=position(query.cursor), limit=query.limit)
-        return credential_render.schemas(page)
+        page = await self.list_schemas(query, after=position(query.cursor))
+        return Answer(200, schemas(page), headers=[_FOR_A_WHILE])
 
     async def get_credential_schema(self, request: Request) -> Answer:
-        return credential_render.shown_schema(await self.get_schema(request.path["schemaId"]))
+        registered = await self.get_schema(request.path["schemaId"])
+        return Answer(200, schema(registered, None), headers=[_FOR_GOOD])
 
     async def issue_credential(self, request: Request) -> Answer:
-        shown = await self.issue(request.body, request.context)
-        return credential_render.stored(shown, self.base_url, request.authenticated)
+        return self._stored(await self.issue(request.body, request.context), request)
 
     async def import_credential(self, request: Request) -> Answer:
-        shown = await self.import_signed(request.body, request.context)
-        return credential_render.stored(shown, self.base_url, request.authenticated)
+        return self._stored(await self.import_signed(request.body, request.context), request)
 
     async def list_credentials(self, request: Request) -> Answer:
         query: wire.ListCredentialsQuery = request.query
         rows = await self.list(query, request.context, after=credential_position(query.cursor))
-        return credential_render.credentials(rows, query.limit, request.authenticated)
+        return Answer(200, credentials(rows, query.limit, request.authenticated), headers=[NO_STORE])
 
     async def get_credential(self, request: Request) -> Answer:
         seen = await self.get(request.path["credentialId"], request.context)
-        return credential_render.found(seen, self.base_url, request.authenticated)
+        return Answer(200, shown(seen, self.base_url, request.authenticated), headers=[NO_STORE])
 
     async def set_credential_status(self, request: Request) -> Answer:
         changed = await self.set_status(request.path["credentialId"], request.body, request.context)
-        return credential_render.changed(changed, request.authenticated)
+        return Answer(200, record(changed, None, request.authenticated), headers=[NO_STORE])
 
     async def verify_credential(self, request: Request) -> Answer:
-        return credential_render.verdict(await self.verify(request.body))
+        return Answer(200, verdict(await self.verify(request.body)), headers=[NO_STORE])
 
     async def get_status_list(self, request: Request) -> Answer:
         made = await self.status_list(request.path["statusListId"])
-        if etag_matches(request.header("if-none-match"), credential_render.etag(made)):
-            return credential_render.status_list_holds(made)
-        return credential_render.status_list(made)
+        etag = f'"{made.version}"'
+        headers = [("ETag", etag), ("Cache-Control", f"public, max-age={LIST_SECONDS}")]
+        if etag_matches(request.header("if-none-match"), etag):
+            return Answer(304, headers=headers)
+        return Answer(200, made.octets, headers=headers)
+
+    def _stored(self, found: ShownCredential, request: Request) -> Answer:
+        location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"
+        body = shown(found, self.base_url, request.authenticated)
+        return Answer(201, body, headers=[NO_STORE, ("Location", location)])
+
+
+def schema(registered: RegisteredSchema, reader: Caller | None) -> wire.CredentialSchema:
+    """A registered schema, for ``reader`` (None for everybody)."""
+    signed = registered.definition.schema
+    # They have one JSON form, here and in the store.
+    attributes = convert(schema_json.attributes_json(registered.definition), tuple[wire.CredentialAttribute, ...])
+    return wire.CredentialSchema(
+        id=signed.id,
+        attributes=attributes,
+        header=base64url_encode(signed.header),
+        messages=_messages(signed),
+        created_at=printed(registered.created_at),
+        created_by=author(registered.created_by, reader),
+    )
+
+
+def _messages(signed: Schema) -> tuple[wire.CredentialMessage, ...]:
+    """What stands in each slot, in their order: the octets of every attribute, then the numbers of the ordered ones."""
+    slots = [("hashed", attribute.name) for attribute in signed.attributes]
+    slots += [("numeric", attribute.name) for attribute in signed.attributes if attribute.type.ordered]
+    return tuple(wire.CredentialMessage(attribute_name=name, kind=kind) for kind, name in slots)
+
+
+def schemas(page: SchemaPage) -> wire.CredentialSchemaList:
+    """A page of schemas."""
+    following = None if page.is_last else cursor(page.items[-1].definition.schema.id)
+    return wire.CredentialSchemaList(items=tuple(schema(one, None) for one in page.items), next_cursor=following)
+
+
+def record(credential: Credential, signed: wire.VerifiableCredential | None, reader: Caller) -> wire.CredentialRecord:
+    """A record, for ``reader``; ``signed`` is the credential itself, or None."""
+    return wire.CredentialRecord(
+        id=credential.id,
+        issuer_did=str(credential.issuer),
+        holder_did=str(credential.holder),
+        schema_id=credential.schema.id,
+        attribute_names=tuple(attribute.name for attribute in credential.schema.attributes),
+        verification_method=credential.verification_method,
+        valid_from=printed(credential.valid_from),
+        valid_until=printed_or_none(credential.valid_until),
+        status=credential.status.value,
+        status_reason=credential.status_reason,
+        version=credential.version,
+        created_at=printed(credential.created_at),
+        created_by=author(credential.created_by, reader),
+        credential=signed,
+    )
+
+
+def shown(seen: ShownCredential, base_url: str, reader: Caller) -> wire.CredentialRecord:
+    """A record, with the values for those who see them."""
+    signed = None
+    if seen.witness is not None:
+        signed = verifiable_credential(seen.credential, seen.witness, base_url, with_signature=seen.to_holder)
+    return record(seen.credential, signed, reader)
+
+
+def verifiable_credential(
+    credential: Credential, witness: Witness, base_url: str, *, with_signature: bool
+) -> wire.VerifiableCredential:
+    """What ``domain/credentials/verifiable_credential.py`` reads."""
+    return wire.VerifiableCredential(
+        context=CONTEXTS,
+        id=credential.id,
+        type=TYPES,
+        issuer=str(credential.issuer),
+        valid_from=printed(credential.valid_from),
+        valid_until=UNSET if credential.valid_until is None else printed(credential.valid_until),
+        credential_schema=wire.CredentialSchemaReference(id=credential.schema.id, type=SCHEMA_TYPE),
+        credential_subject={"id": str(credential.holder), **witness.attributes},
+        credential_status=convert(
+            status_list.entries(credential.issuer, credential.status_index, base_url),
+            tuple[wire.CredentialStatusEntry, ...],
+        ),
+        proof=wire.CredentialProof(
+            type="DataIntegrityProof",
+            cryptosuite=CRYPTOSUITE,
+            verification_method=credential.verification_method,
+            created=printed(credential.created_at),
+            proof_purpose="assertionMethod",
+            proof_value="u" + base64url_encode(witness.signature) if with_signature else UNSET,
+        ),
+    )
+
+
+def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> wire.CredentialList:
+    """A page of records, of ``limit`` + 1 rows that were asked for."""
+    page, end = page_of(rows, limit)
+    following = None if end is None else cursor(f"{printed_exactly(end.created_at)} {end.id}")
+    return wire.CredentialList(items=tuple(record(one, None, reader) for one in page), next_cursor=following)
+
+
+def verdict(found: CredentialVerification) -> wire.CredentialVerdict:
+    """What was found, check by check."""
+    checks = tuple(
+        wire.CredentialCheck(check=check.name, ok=check.ok, code=check.code, reason=check.reason)
+        for check in found.checks
+    )
+    return wire.CredentialVerdict(verified=found.verified, checks=checks)
 
 
 def credential_position(cursor: str | None) -> CredentialPosition | None:

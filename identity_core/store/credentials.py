@@ -61,7 +61,7 @@ class StoredCredentialSchemas:
         return None if row is None else self._known.put(schema_id, _registered(row))
 
     async def add(self, schema: RegisteredSchema) -> bool:
-        attributes = orjson.dumps(schema_json.to_json(schema.definition)["attributes"])
+        attributes = orjson.dumps(schema_json.attributes_json(schema.definition))
         parameters = _SCHEMAS.write(schema, id=schema.definition.schema.id, attributes=attributes)
         return await self._database.write(lambda transaction: transaction.execute(_ADD_SCHEMA, parameters).rowcount) > 0
 

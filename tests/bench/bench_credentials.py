@@ -61,7 +61,7 @@ def service(seconds: float) -> None:
     with local_server(environment=GENEROUS) as server, Client(server.url, api_key=server.api_key) as session:
         ivo = session.create({"method": "ids", "options": {"additionalKeys": [BLS], "storeSecrets": True}})
         hana = session.create({"method": "ids"})
-        attributes = schema_json.to_json(a_schema())["attributes"]
+        attributes = schema_json.attributes_json(a_schema())
         schema_id = session.call("POST", "/credential-schemas", body={"attributes": attributes})["id"]
         claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": schema_id, "attributes": VALUES}
         made = session.call("POST", "/credentials", body=claims)

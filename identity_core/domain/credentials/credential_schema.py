@@ -91,13 +91,9 @@ MAX_THRESHOLDS_IN_ALL: Final = 512
 RESERVED: Final = frozenset({"id", "type"})
 
 
-def to_json(definition: CredentialSchema) -> dict[str, JsonValue]:
-    """``{id, attributes}``."""
-    schema = definition.schema
-    return {
-        "id": schema.id,
-        "attributes": [_attribute_json(one, definition.policy(one.name)) for one in schema.attributes],
-    }
+def attributes_json(definition: CredentialSchema) -> list[dict[str, JsonValue]]:
+    """The attributes that ``read`` reads."""
+    return [_attribute_json(one, definition.policy(one.name)) for one in definition.schema.attributes]
 
 
 def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialSchema:

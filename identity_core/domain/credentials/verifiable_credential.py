@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.codec import multibase, times
+from identity_core.codec import times
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import Credential, parse_signature
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidCredential, InvalidDid
 
 CONTEXTS: Final = (status_list.VC_CONTEXT, "https://www.w3.org/ns/credentials/undefined-terms/v2")
+TYPES: Final = ("VerifiableCredential",)
 SCHEMA_TYPE: Final = "IdentityCredentialSchema"
 CRYPTOSUITE: Final = "identity-bbs-credential-1"
 
@@ -27,31 +27,6 @@ _MEMBERS: Final = frozenset(
     {"@context", "id", "type", "issuer", "validFrom", "credentialSchema", "credentialSubject", "proof"}
 )
 _OPTIONAL: Final = frozenset({"validUntil", "credentialStatus"})
-
-
-def to_json(credential: Credential, witness: Witness, base_url: str) -> dict[str, Any]:
-    """The credential with its values, for those who may see them."""
-    shown: dict[str, Any] = {
-        "@context": list(CONTEXTS),
-        "id": credential.id,
-        "type": ["VerifiableCredential"],
-        "issuer": str(credential.issuer),
-        "validFrom": times.printed(credential.valid_from),
-        "credentialSchema": {"id": credential.schema.id, "type": SCHEMA_TYPE},
-        "credentialSubject": {"id": str(credential.holder), **witness.attributes},
-        "credentialStatus": status_list.entries(credential.issuer, credential.status_index, base_url),
-        "proof": {
-            "type": "DataIntegrityProof",
-            "cryptosuite": CRYPTOSUITE,
-            "verificationMethod": credential.verification_method,
-            "created": times.printed(credential.created_at),
-            "proofPurpose": "assertionMethod",
-            "proofValue": "u" + multibase.base64url_encode(witness.signature),
-        },
-    }
-    if credential.valid_until is not None:
-        shown["validUntil"] = times.printed(credential.valid_until)
-    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +65,12 @@ class PresentedCredential:
 
 
 def parse(value: Mapping[str, Any]) -> PresentedCredential:
-    """The parts of a credential that ``to_json`` wrote. Members that it does not write are refused, because nothing vouches
+    """The parts of a credential as ``getCredential`` shows it. Members that it does not show are refused, because nothing vouches
     for them. Raises ``InvalidCredential``, which quotes nothing."""
     if not _MEMBERS <= value.keys() <= _MEMBERS | _OPTIONAL:
         raise _refused("the credential does not have exactly the members of one of ours")
     subject, schema, proof = (_object(value[name]) for name in ("credentialSubject", "credentialSchema", "proof"))
-    if value["@context"] != list(CONTEXTS) or value["type"] != ["VerifiableCredential"]:
+    if value["@context"] != list(CONTEXTS) or value["type"] != list(TYPES):
         raise _refused("the contexts or types are not those of our credentials")
     if schema.get("type") != SCHEMA_TYPE or proof.get("cryptosuite") != CRYPTOSUITE:
         raise _refused("the schema or the proof is of another kind")

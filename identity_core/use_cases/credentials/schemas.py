@@ -22,7 +22,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import CredentialSchemas, RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.record import Record
-from identity_core.wire import CreateCredentialSchemaRequest
+from identity_core.wire import CreateCredentialSchemaRequest, ListCredentialSchemasQuery
 
 # A schema is named by a URI, because the credential's data model wants one (VC 2.0 §4.11).
 _URI: Final = re.compile(r"[a-z][a-z0-9+.-]{1,31}:[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]{1,220}", re.ASCII)
@@ -92,5 +92,5 @@ class ListCredentialSchemas:
 
     schemas: CredentialSchemas
 
-    async def __call__(self, *, after: str | None, limit: int) -> SchemaPage:
-        return await self.schemas.list(after=after, limit=limit, octets=PAGE_OCTETS)
+    async def __call__(self, query: ListCredentialSchemasQuery, *, after: str | None) -> SchemaPage:
+        return await self.schemas.list(after=after, limit=query.limit, octets=PAGE_OCTETS)

@@ -120,7 +120,7 @@ def test_how_old_a_proof_may_be(proof):
 
 def test_the_header_is_that_of_the_registered_schema(proof, tmp_path):
     registered, other = tmp_path / "schema.json", tmp_path / "other.json"
-    written = schema_json.to_json(CredentialSchema(SCHEMA, {}))
+    written = {"id": SCHEMA.id, "attributes": schema_json.attributes_json(CredentialSchema(SCHEMA, {}))}
     registered.write_text(json.dumps(written))
     other.write_text(json.dumps({**written, "attributes": [*reversed(written["attributes"])]}))
     body = json.loads(run(proof, "--schema", str(registered), "--json").output)

@@ -14,7 +14,18 @@ from identity_core.domain.credentials.credential import canonical_values, check_
 from identity_core.domain.credentials.verifiable_credential import CONTEXTS
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidCredential
-from tests.credentials import HOLDER, NOW, VALUES, a_credential, a_key, a_schema, raw, sign, sign_messages
+from tests.credentials import (
+    HOLDER,
+    NOW,
+    VALUES,
+    a_credential,
+    a_key,
+    a_schema,
+    raw,
+    shown_to_holder,
+    sign,
+    sign_messages,
+)
 
 SCHEMA = a_schema().schema
 CANONICAL = canonical_values(SCHEMA, VALUES)
@@ -23,7 +34,7 @@ SIGNATURE = sign(SCHEMA, VALUES)
 
 
 def shown(**changed: Any) -> dict[str, Any]:
-    return verifiable_credential.to_json(a_credential(**changed), Witness(SIGNATURE, CANONICAL), BASE)
+    return shown_to_holder(a_credential(**changed), Witness(SIGNATURE, CANONICAL), BASE)
 
 
 def test_values_take_their_one_form() -> None:

@@ -65,7 +65,7 @@ def test_schemas_are_listed_in_order(store: Store) -> None:
     assert page("urn:example:person:1", 1) == ([], True)
     # One at least, however large, so that a reader gets on.
     assert page(None, 10, octets=1) == (["urn:Z"], False)
-    one = len(orjson.dumps(schema_json.to_json(a_schema("urn:a"))["attributes"]))
+    one = len(orjson.dumps(schema_json.attributes_json(a_schema("urn:a"))))
     assert page(None, 10, octets=2 * one) == (["urn:Z", "urn:a"], False)
     assert page("urn:a", 10, octets=2 * one - 1) == (["urn:b"], False)
     assert page("urn:a", 10, octets=2 * one) == (["urn:b", "urn:example:person:1"], True)

@@ -12,7 +12,7 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.domain.callers import Caller
-from identity_core.domain.credentials import status_list, verifiable_credential
+from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids import keys
@@ -40,7 +40,7 @@ from identity_core.wire import (
     SetCredentialStatusRequest,
     VerifyCredentialRequest,
 )
-from tests.credentials import ATTRIBUTES, VALUES, a_key, sign
+from tests.credentials import ATTRIBUTES, VALUES, a_key, shown_to_holder, sign
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, key_caller
 
 REVOCATION, SUSPENSION = StatusPurpose
@@ -358,7 +358,7 @@ def verdict(office: Office, value: Any) -> dict[str, Any]:
 
 def test_a_good_credential(office: Office) -> None:
     shown = run(office.issued())
-    value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    value = shown_to_holder(shown.credential, shown.witness, BASE)
     assert run(office.verify(VerifyCredentialRequest(credential=value))).verified
     assert list(verdict(office, value)) == [
         "form", "schema", "issuerKey", "signature", "record", "status", "validity",
@@ -367,7 +367,7 @@ def test_a_good_credential(office: Office) -> None:
 
 def test_a_bad_one_is_told_which_check_it_failed(office: Office) -> None:
     shown = run(office.issued())
-    good = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    good = shown_to_holder(shown.credential, shown.witness, BASE)
     subject = good["credentialSubject"]
     method = office.key_id.partition("#")[2]
     cases: list[tuple[dict[str, Any], str, tuple[bool | None, str]]] = [
@@ -399,7 +399,7 @@ def test_a_bad_one_is_told_which_check_it_failed(office: Office) -> None:
 def test_status_and_time_are_part_of_the_verdict(office: Office) -> None:
     until = office.rooms.clock.now() + timedelta(days=1)
     shown = run(office.issued(valid_until=until))
-    value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    value = shown_to_holder(shown.credential, shown.witness, BASE)
     office.rooms.clock.move(days=1)
     assert verdict(office, value)["validity"] == (False, "CREDENTIAL_EXPIRED")
     change(office, shown.credential.id, office.as_(office.ivo), SUSPENSION, True)
@@ -456,7 +456,7 @@ def test_the_audit_names_operator_and_target(office: Office) -> None:
 
 def test_a_crowd_of_checks_is_turned_away(office: Office) -> None:
     shown = run(office.issued())
-    value = verifiable_credential.to_json(shown.credential, shown.witness, BASE)
+    value = shown_to_holder(shown.credential, shown.witness, BASE)
     office.verify.check.waiting = 3
 
     async def together() -> list[Any]:
