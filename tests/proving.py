@@ -6,7 +6,6 @@ The prover is chosen by the test; ``Workers`` calls it on the loop and counts, w
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import uuid
 from collections.abc import Awaitable, Callable
@@ -17,6 +16,7 @@ from typing import Any
 
 from identity_core.client import Signer, ibct
 from identity_core.codec import jcs, multibase, multikey
+from identity_core.codec.structs import convert
 from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.conformance.transparent_prover import TransparentProver
 from identity_core.crypto import ed25519
@@ -31,7 +31,7 @@ from identity_core.domain.delegations.delegation import AutonomyTable, Delegatio
 from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
-from identity_core.domain.proofs.stored import DelegatedProof, ProofRequest, RequestedPredicate, read_value
+from identity_core.domain.proofs.stored import DelegatedProof
 from identity_core.errors import JsonValue, PredicateNotSatisfied
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import RefusedInvocation
@@ -41,6 +41,7 @@ from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.record import Record
+from identity_core.wire import DelegatedProofRequest
 from tests.rooms import ORIGIN, Rooms, secret_of
 
 SCHEMA = Schema(
@@ -256,27 +257,9 @@ class Proving(Rooms):
         return chain.leaf.uses
 
 
-def request_of(body: dict[str, Any]) -> ProofRequest:
+def request_of(body: dict[str, Any]) -> DelegatedProofRequest:
     """The request of a body, as the edge makes it."""
-    predicate = body["predicate"]
-    has_value = "value" in predicate
-    return ProofRequest(
-        holder=Did.parse(body["holderDid"]),
-        agent=Did.parse(body["agentDid"]),
-        credential_id=body["credentialId"],
-        asked=RequestedPredicate(
-            predicate["attributeName"],
-            predicate["type"],
-            read_value(predicate["value"]) if has_value else None,
-            has_value,
-        ),
-        ibct=body["ibct"],
-        anchor=body.get("anchor", False),
-        sync_wait_ms=body.get("syncWaitMs", 0),
-        challenge=body.get("challenge"),
-        domain=body.get("domain"),
-        digest=hashlib.sha256(jcs.canonicalize(body)).digest(),
-    )
+    return convert(body, DelegatedProofRequest)
 
 
 def signed(unsigned: Token, signer: Signer) -> Token:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.codec import multikey
+from identity_core.codec.structs import convert
 from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.domain.activity import RequestContext
@@ -18,16 +19,16 @@ from identity_core.domain.dids import changes as possession
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import AddVerificationMethod, NewKey
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.proof import nonce_of
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.domain.proofs.verification import Expectation, ProofVerification
+from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.errors import JsonValue
 from identity_core.use_cases.dids.create import Created
-from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys, ReceivedProof
+from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.verifications import CreateVerifierChallenge, ListVerificationHistory
+from identity_core.wire import ExpectedPredicate, VerifyProofRequest, VerifyStoredProofRequest
 from tests.proving import Proving, Workers
 from tests.rooms import operator, own_key, update_of
 
@@ -42,16 +43,24 @@ def asking(
     issuer: str | None = None,
     schema_id: str | None = None,
     max_age: timedelta | None = None,
-) -> Expectation:
-    """What a verifier expects, as the request says it."""
-    return Expectation(
-        predicates=None if predicate is None else (predicate,),
-        nonce=None if challenge is None else nonce_of(challenge),
-        audience=domain,
-        issuer=issuer,
-        schema_id=schema_id,
-        max_age=max_age,
-    )
+) -> VerifyStoredProofRequest:
+    """What a verifier expects."""
+    said = {
+        "predicate": None if predicate is None else convert(predicate, ExpectedPredicate),
+        "challenge": challenge,
+        "domain": domain,
+        "issuer_did": issuer,
+        "schema_id": schema_id,
+        "max_age": None if max_age is None else int(max_age.total_seconds()),
+    }
+    return VerifyStoredProofRequest(**{name: one for name, one in said.items() if one is not None})
+
+
+def about(question: VerifyStoredProofRequest | None, **members: Any) -> VerifyProofRequest:
+    """What is expected of a proof with these members; None for one that is left out."""
+    question = question or asking()
+    expected = {name: getattr(question, name) for name in question.__struct_fields__}
+    return VerifyProofRequest(**expected, **{name: one for name, one in members.items() if one is not None})
 
 
 class Verifying(Proving):
@@ -117,7 +126,12 @@ class Verifying(Proving):
         return Caller(did=self.did(person))
 
     async def verify(
-        self, stored: StoredProof, question: Expectation | None = None, *, caller: Caller | None = None, **change: Any
+        self,
+        stored: StoredProof,
+        question: VerifyStoredProofRequest | None = None,
+        *,
+        caller: Caller | None = None,
+        **change: Any,
     ) -> ProofVerification:
         """The stateless verification of a proof's members, some of them perhaps ``change``d."""
         proof = stored.proof
@@ -128,14 +142,14 @@ class Verifying(Proving):
             "proof_id": proof.proof_id,
         }
         context = None if caller is None else RequestContext("verifyProof", caller, "r-4")
-        return await self.received(ReceivedProof(**(members | change)), question or asking(), context)
+        return await self.received(about(question, **(members | change)), context)
 
     async def verify_stored(
-        self, stored: StoredProof, question: Expectation | None = None, *, caller: Caller | None = None
+        self, stored: StoredProof, question: VerifyStoredProofRequest | None = None, *, caller: Caller | None = None
     ) -> ProofVerification:
         """The verification of a kept proof, by Hana unless somebody else asks."""
         context = RequestContext("verifyStoredProof", caller or self.caller(self.hana), "r-5")
         return await self.stored(stored.id, question or asking(), context)
 
 
-__all__ = ["OPERATOR", "Verifying", "Workers", "asking"]
+__all__ = ["OPERATOR", "Verifying", "Workers", "about", "asking"]

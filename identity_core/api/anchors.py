@@ -3,14 +3,13 @@ for those who may see the proof."""
 
 from __future__ import annotations
 
-import json
+import orjson
 
 from identity_core import wire
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.ledger.anchor_proof import proof_commitment
+from identity_core.domain.ledger.anchor_proof import AnchorPath, proof_commitment
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import StoredProof
-from identity_core.errors import JsonValue
 
 
 def anchor(receipt: Anchor | None) -> wire.Anchor | None:
@@ -25,11 +24,18 @@ def anchor(receipt: Anchor | None) -> wire.Anchor | None:
     )
 
 
-def details(stored: StoredProof) -> dict[str, JsonValue] | None:
-    """``AnchorDetails`` of the document: with them and the proof anybody can follow the path to the root that the ledger has. Null while
-    the proof is in no batch."""
+def details(stored: StoredProof) -> wire.AnchorDetails | None:
+    """With them and the proof anybody can follow the path to the root that the ledger has. Null while the proof is in no batch."""
     if stored.anchor_details is None:
         return None
-    path: dict[str, JsonValue] = json.loads(stored.anchor_details)
-    commitment = proof_commitment(stored.proof, stored.salt)
-    return {**path, "salt": base64url_encode(stored.salt), "commitment": base64url_encode(commitment)}
+    path = AnchorPath.parse(orjson.loads(stored.anchor_details))
+    return wire.AnchorDetails(
+        ledger=path.ledger,
+        root=base64url_encode(path.root),
+        index=path.index,
+        size=path.size,
+        path=tuple(map(base64url_encode, path.path)),
+        sealed_at=path.sealed_at,
+        salt=base64url_encode(stored.salt),
+        commitment=base64url_encode(proof_commitment(stored.proof, stored.salt)),
+    )

@@ -197,7 +197,6 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
     status = ProofStatus(access, proofs, store.credentials, store.delegations)
     verify = VerifyProof(check, check_anonymously, freshness, proofs, status, record, clock)
     return ProofHandlers(
-        reader=opened.reader,
         generate=_generate(opened, sealed_credentials, autonomy),
         received=verify,
         stored=VerifyStoredProof(verify),

@@ -20,14 +20,14 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
+from identity_core.domain.proofs.verification import CheckCode, ProofVerification
 from identity_core.errors import IdentityError, ProofNotFound
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
-from identity_core.use_cases.proofs.check import ReceivedProof
 from identity_core.use_cases.proofs.verify import CheckAnonymously
+from identity_core.wire import RevokeProofRequest, VerifyStoredProofRequest
 from tests.attack.stranger import rounds
 from tests.proving import VALUES
-from tests.verifying import OPERATOR, Verifying, Workers, asking
+from tests.verifying import OPERATOR, Verifying, Workers, about, asking
 
 bbs = pytest.importorskip("identity_prover_bbs")
 Story = Callable[[Verifying], Awaitable[None]]
@@ -51,9 +51,9 @@ def tell(tmp_path: Path) -> Callable[[Story], None]:
     return tell
 
 
-async def bare(rooms: Verifying, text: str, question: Expectation | None = None) -> ProofVerification:
+async def bare(rooms: Verifying, text: str, question: VerifyStoredProofRequest | None = None) -> ProofVerification:
     """The verification of an envelope alone."""
-    return await rooms.received(ReceivedProof(text, None, None, None), question or asking(), None)
+    return await rooms.received(about(question, proof=text), None)
 
 
 def opened(text: str) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def test_a_foreign_proof_is_an_absent_one(tell: Callable[[Story], None]) -> None
                 await rooms.get(proof_id, context)
             refusals.append(refused.value)
             with pytest.raises(ProofNotFound) as refused:
-                await rooms.revoke(proof_id, None, 0, context)
+                await rooms.revoke(proof_id, RevokeProofRequest(), context)
             refusals.append(refused.value)
         assert {(str(error), str(error.details)) for error in refusals} == {("The proof does not exist.", "{}")}
         kept = await rooms.store.proofs.get(made.id)
@@ -217,7 +217,7 @@ def test_no_value_is_left_behind(tell: Callable[[Story], None], tmp_path: Path) 
         await rooms.verify(made, asking({**predicate, "value": THRESHOLD + 1}), caller=OPERATOR)
         await rooms.verify_stored(made, caller=OPERATOR)
         await rooms.get(made.id, RequestContext("getProof", OPERATOR, "r-6"))
-        await rooms.revoke(made.id, "over", 0, RequestContext("revokeProof", OPERATOR, "r-7"))
+        await rooms.revoke(made.id, RevokeProofRequest(reason="over"), RequestContext("revokeProof", OPERATOR, "r-7"))
         rows = repr(await rooms.store.timeline.list(TimelineQuery(None)))
         rows += repr(await rooms.store.verifications.list(VerificationQuery(None, None)))
         rows += repr([line.line for line in await rooms.store.audit.chain(after=0, limit=10_000)])

@@ -13,11 +13,10 @@ from identity_core import wire
 from identity_core.api.contract import load_document, operations
 from identity_core.codec.structs import pascal_name
 
-# The command line administers keys too, without a request: its handlers read the types. Proofs have a form of their own.
+# The command line administers keys too, without a request: its handlers read the types.
 OTHERWISE = {"createApiKey", "updateApiKey", "rotateApiKey", "listApiKeys"}
-OTHERWISE |= {"generateDelegatedProof", "verifyProof", "verifyStoredProof", "revokeProof"}
 # A cursor and a limit, a number: nothing of theirs has a name of its own in the core.
-OTHERWISE |= {"listDids", "listDidHistory", "resolveDid", "listCredentialSchemas", "getDidAuthChallenge"}
+OTHERWISE |= {"listDids", "listDidHistory", "resolveDid", "getDidAuthChallenge"}
 OTHERWISE |= {"getLedgerBlock", "getLedgerInclusionProof", "getLedgerConsistencyProof"}
 
 

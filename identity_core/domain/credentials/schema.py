@@ -63,8 +63,10 @@ class Schema:
 
     def read(self, name: str, values: Mapping[str, JsonValue]) -> TypedValue | None:
         """The typed value of the attribute ``name`` among JSON ``values``, None for null. Raises ``KeyError``, ``ValueRefused``."""
-        value = values[name]
-        return None if value is None else self.attributes[_slots(self)[name][0]].read(value)
+        attribute, value = self.attribute(name), values[name]
+        if attribute is None:
+            raise KeyError(name)
+        return None if value is None else attribute.read(value)
 
     @property
     def message_count(self) -> int:

@@ -177,6 +177,50 @@ class ZkProof:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceivedProof:
+    """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
+
+    proof: str
+    public_signals: tuple[str, ...] | None = None
+    predicate_type: str | None = None
+    proof_id: str | None = None
+
+    @classmethod
+    def parse(cls, value: JsonValue) -> ReceivedProof:
+        """From a ``ZKProof``, a ``DelegatedProofResult`` or ``ProofRecord`` that holds one, or the bare text. Raises ``ProofInvalid``."""
+        if isinstance(value, str):
+            return cls(value)
+        if isinstance(value, dict) and isinstance(value.get("proof"), dict):
+            value = value["proof"]
+        if not isinstance(value, dict):
+            raise ProofInvalid(details={"reason": "not a ZKProof"})
+        proof, signals = value.get("proof"), value.get("publicSignals")
+        kind, proof_id = value.get("predicateType"), value.get("proofId")
+        if not isinstance(proof, str) or not isinstance(kind, str | None) or not isinstance(proof_id, str | None):
+            raise ProofInvalid(details={"reason": "not a ZKProof"})
+        if signals is None:
+            return cls(proof, None, kind, proof_id)
+        texts = tuple(signal for signal in signals if isinstance(signal, str)) if isinstance(signals, list) else ()
+        if not isinstance(signals, list) or len(texts) != len(signals):
+            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
+        return cls(proof, texts, kind, proof_id)
+
+    @classmethod
+    def of(cls, proof: ZkProof) -> ReceivedProof:
+        """A proof with all of its members."""
+        return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
+
+    def completed(self, own: ZkProof) -> ZkProof:
+        """The proof with the members of ``own`` where they are missing."""
+        return ZkProof(
+            self.proof,
+            own.public_signals if self.public_signals is None else self.public_signals,
+            own.predicate_type if self.predicate_type is None else self.predicate_type,
+            own.proof_id if self.proof_id is None else self.proof_id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class PresentedProof:
     """What a proof says about itself. It is a claim until ``Prover.verify`` has accepted exactly this, with a key that the
     verifier got elsewhere."""

@@ -1,4 +1,4 @@
-"""What ``POST /zkp/delegated-proofs`` asks and gives, free of HTTP.
+"""What a proof is asked for and what is answered, free of HTTP.
 
 ``read_value`` is the one look at a predicate's value before its type is known: floats have no canonical pin and are refused.
 
@@ -18,42 +18,13 @@ from typing import Any, Final
 
 from identity_core.codec import times
 from identity_core.domain.activity import Parties
-from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
-from identity_core.domain.proofs.proof import ZkProof
-from identity_core.errors import InvalidRequest, JsonValue
+from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
+from identity_core.errors import InvalidRequest, JsonValue, ProofInvalid
 
 MAX_SYNC_WAIT_MS = 30_000
 SALT_OCTETS: Final = 32
 """Of the salt that hides a proof in its anchor's commitment."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestedPredicate:
-    """The ``ZKPredicate`` of a request. ``value`` is None only where ``has_value`` is False: null is no target value."""
-
-    attribute: str
-    type: str
-    value: JsonValue = field(repr=False)
-    has_value: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ProofRequest:
-    """A ``DelegatedProofRequest``. ``ibct`` is the object exactly as it was received, because its signature covers just that;
-    ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound. ``sync_wait_ms`` is
-    clamped already."""
-
-    holder: Did
-    agent: Did
-    credential_id: str
-    asked: RequestedPredicate
-    ibct: Mapping[str, str] = field(repr=False)
-    anchor: bool
-    sync_wait_ms: int
-    challenge: str | None
-    domain: str | None
-    digest: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +118,8 @@ class StoredProof:
         if anchor is not None and (not isinstance(anchor, dict) or anchor.get("status") != "pre-phase7"):
             raise NotARecord("it has an anchor: that belongs to the ledger of the service that made it")
         predicate = value.get("predicate")
-        if not isinstance(predicate, dict):
-            raise NotARecord("predicate is no object")
+        if not isinstance(predicate, dict) or "value" not in predicate:
+            raise NotARecord("predicate is no object with a value")
         return cls(
             proof=read_zk_proof(value),
             delegation_id=_text(value, "delegationId"),
@@ -157,7 +128,11 @@ class StoredProof:
             credential_id=_text(value, "credentialId"),
             issuer=_text(value, "issuerDid"),
             schema_id=_text(value, "schemaId"),
-            predicate=predicate,
+            predicate={
+                "attributeName": _text(predicate, "attributeName"),
+                "type": _text(predicate, "type"),
+                "value": predicate["value"],
+            },
             salt=salt,
             ibct_id="",
             nonce="",
@@ -177,23 +152,24 @@ def _revocation(value: dict[str, Any]) -> ProofRevocation | None:
 
 
 def read_zk_proof(record: Mapping[str, Any]) -> ZkProof:
-    """The proof in a record. Raises ``NotARecord``."""
-    value, proof_id = record.get("proof"), record.get("proofId")
+    """The proof in a record, with all of its members. Raises ``NotARecord``."""
+    value = record.get("proof")
     if not isinstance(value, dict):
         raise NotARecord("proof is no ZKProof")
-    signals, own = value.get("publicSignals"), _text(value, "proofId")
-    if not isinstance(signals, list) or not all(isinstance(signal, str) for signal in signals):
-        raise NotARecord("publicSignals is no list of strings")
+    try:
+        received = ReceivedProof.parse(value)
+    except ProofInvalid as error:
+        raise NotARecord(f"proof is no ZKProof: {error.details['reason']}") from error
+    if not received.proof or received.public_signals is None:
+        raise NotARecord("proof is no ZKProof: it needs proof and publicSignals")
+    own = _text(value, "proofId")
     try:
         is_uuid = str(uuid.UUID(own)) == own
     except ValueError:
         is_uuid = False
-    if not is_uuid or proof_id not in (None, own):
+    if not is_uuid or record.get("proofId") not in (None, own):
         raise NotARecord("proofId is no uuid in lower case, or not that of its proof")
-    proof = value.get("proof")
-    if not isinstance(proof, str) or not proof:
-        raise NotARecord("proof is no ZKProof")
-    return ZkProof(proof, tuple(signals), _text(value, "predicateType"), own)
+    return ZkProof(received.proof, received.public_signals, _text(value, "predicateType"), own)
 
 
 def _text(value: dict[str, Any], name: str) -> str:

@@ -29,6 +29,7 @@ from identity_core.domain.proofs.proof import (
     moment_within,
     public_signals,
 )
+from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
 from identity_core.domain.proofs.verification import (
     MANY_KEYS,
     Check,
@@ -50,51 +51,6 @@ from identity_core.use_cases.dids.index import DidReader
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedProof:
-    """A ``ZKProof`` as it arrived: all but ``proof`` may be missing, and is checked when it is there."""
-
-    proof: str
-    public_signals: tuple[str, ...] | None
-    predicate_type: str | None
-    proof_id: str | None
-
-    @classmethod
-    def parse(cls, value: JsonValue) -> ReceivedProof:
-        """From a ``ZKProof``, a ``DelegatedProofResult`` that holds one, or the bare text. Raises ``ProofInvalid``."""
-        if isinstance(value, str):
-            return cls(value, None, None, None)
-        if isinstance(value, dict) and isinstance(value.get("proof"), dict):
-            value = value["proof"]
-        if not isinstance(value, dict):
-            raise ProofInvalid(details={"reason": "not a ZKProof"})
-        proof, signals = value.get("proof"), value.get("publicSignals")
-        kind, proof_id = value.get("predicateType"), value.get("proofId")
-        if not isinstance(proof, str) or not isinstance(kind, str | None) or not isinstance(proof_id, str | None):
-            raise ProofInvalid(details={"reason": "not a ZKProof"})
-        if signals is None:
-            return cls(proof, None, kind, proof_id)
-        if not isinstance(signals, list):
-            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
-        texts = tuple(signal for signal in signals if isinstance(signal, str))
-        if len(texts) != len(signals):
-            raise ProofInvalid(details={"reason": "publicSignals is a list of strings"})
-        return cls(proof, texts, kind, proof_id)
-
-    @classmethod
-    def of(cls, proof: ZkProof) -> ReceivedProof:
-        """A proof with all of its members."""
-        return cls(proof.proof, proof.public_signals, proof.predicate_type, proof.proof_id)
-
-    def agrees_with(self, proof: ZkProof) -> bool:
-        """Whether every member that came beside the text is that of ``proof``."""
-        return (
-            self.public_signals in (None, proof.public_signals)
-            and self.predicate_type in (None, proof.predicate_type)
-            and self.proof_id in (None, proof.proof_id)
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class VerifiedProof:
     """What is proven. ``unchecked`` names the parts about which the verifier had no expectation: a proof for somebody else, or
     of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
@@ -113,13 +69,7 @@ def check(
     unchecked = expectation.compare(presented, now)
     statement = presented.statement(issuer_key)
     said = _own(received.proof, prover.suite, statement, presented)
-    proof = ZkProof(
-        received.proof,
-        said.public_signals if received.public_signals is None else received.public_signals,
-        said.predicate_type if received.predicate_type is None else received.predicate_type,
-        said.proof_id if received.proof_id is None else received.proof_id,
-    )
-    prover.verify(statement, proof, context=presented.context, now=now)
+    prover.verify(statement, received.completed(said), context=presented.context, now=now)
     return VerifiedProof(presented, unchecked)
 
 
@@ -226,7 +176,7 @@ class CheckProof:
         statement = presented.statement(key)
         proof = _own(received.proof, self.provers.suite, statement, presented)
         signals = right("publicSignals")
-        if not received.agrees_with(proof):
+        if received.completed(proof) != proof:
             signals = wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
         moment = moment_within(presented.context, now)
         try:

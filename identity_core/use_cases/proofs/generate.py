@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from identity_core.codec.structs import given
 from identity_core.domain.activity import DONE, REFUSED, Event, Parties, RequestContext
 from identity_core.domain.delegations.delegation import AutonomyTable
-from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, ProofRequest, StoredProof
+from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
     AnchoringDisabled,
     IdentityError,
@@ -42,13 +43,13 @@ from identity_core.use_cases.proofs.steps import (
     check_scope,
     consumption,
     context_of,
-    find_credential,
     find_delegation,
     prepare,
     prove,
     to_keep,
 )
 from identity_core.use_cases.record import Record
+from identity_core.wire import DelegatedProofRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.
 _FAILURES: Final = (InternalError, LedgerUnavailable, Overloaded, PluginTimeout, PluginUnavailable)
@@ -108,12 +109,12 @@ class GenerateDelegatedProof:
     policy: ProofPolicy
     turns: FairQueue = field(default_factory=FairQueue)
 
-    async def __call__(self, request: ProofRequest, context: RequestContext) -> Answered:
-        """The outcome; a refusal that spent the token is one. Raises the refusals of steps 4 to 10 and 19, those that an earlier proof
-        meets at 11, and what ``ProofWorkers.prove`` raises."""
-        attempt = ProofAttempt(request, self.clock.now())
+    async def __call__(self, request: DelegatedProofRequest, context: RequestContext) -> Answered:
+        """The outcome; a refusal that spent the token is one. Raises ``InvalidRequest``, ``InvalidDid``, the refusals of steps 4 to 10 and
+        19, those that an earlier proof meets at 11, and what ``ProofWorkers.prove`` raises."""
+        attempt = ProofAttempt.of(request, self.reader, self.clock.now())
         try:
-            if request.anchor and (self.anchoring is None or not self.anchoring.enabled):
+            if attempt.anchor and (self.anchoring is None or not self.anchoring.enabled):
                 raise AnchoringDisabled
             await self.turns()
             attempt = await check_capability(attempt, context.caller, self.reader, self.policy)
@@ -150,9 +151,10 @@ class GenerateDelegatedProof:
 
     async def _prepared(self, attempt: ProofAttempt) -> ProofAttempt:
         """Steps 12 to 16."""
-        attempt = check_scope(await find_credential(attempt, self.sealed_credentials))
-        level, anchor = attempt.chain.effective_autonomy, attempt.request.anchor
-        self.autonomy.check_proof(level, pinned=attempt.is_pinned, anchor=anchor)
+        credential = await self.sealed_credentials.find(attempt.request.credential_id, attempt.holder)
+        attempt = check_scope(replace(attempt, credential=credential))
+        level = attempt.chain.effective_autonomy
+        self.autonomy.check_proof(level, pinned=attempt.is_pinned, anchor=attempt.anchor)
         return await prepare(attempt, self.sealed_credentials, self.provers)
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
@@ -167,7 +169,7 @@ class GenerateDelegatedProof:
         await self.record(context, _event(attempt, DONE, proof=proof), proof.created_at)
         anchor = proof.anchor
         if anchor is not None and self.anchoring is not None:
-            anchor = await self.anchoring.request(proof.id, attempt.request.sync_wait_ms)
+            anchor = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
             if anchor != proof.anchor:
                 await self.invocations.amend(lease, anchor)
         return DelegatedProof(proof.delegation_id, proof.proof, anchor)
@@ -194,13 +196,13 @@ def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: 
     """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
     holder's signature was checked, so that no one writes into it who holds no token."""
     request = attempt.request
-    holder, agent, credential_id = str(request.holder), str(request.agent), request.credential_id[:MAX_TARGET]
+    holder, agent, credential_id = str(attempt.holder), str(attempt.agent), request.credential_id[:MAX_TARGET]
     details: dict[str, JsonValue] = {
         "agent": agent,
         "credentialId": credential_id,
-        "attributeName": request.asked.attribute,
-        "type": request.asked.type,
-        "anchor": request.anchor,
+        "attributeName": request.predicate.attribute_name,
+        "type": request.predicate.type,
+        "anchor": attempt.anchor,
     }
     if proof is not None:
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import jcs, multikey
+from identity_core.codec.structs import UNSET, given, plain
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import Action
@@ -26,14 +27,22 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
-from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, ZkProof, capability_digest
-from identity_core.domain.proofs.stored import ProofRequest, StoredProof
+from identity_core.domain.proofs.proof import (
+    MAX_NONCE_OCTETS,
+    Context,
+    IssuerKey,
+    Statement,
+    ZkProof,
+    capability_digest,
+)
+from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.errors import (
     CredentialNotFound,
     DelegationInvalid,
     DidNotFound,
     Forbidden,
     IbctRevoked,
+    InvalidRequest,
     JsonValue,
     PluginUnavailable,
     PredicateNotSatisfied,
@@ -45,6 +54,7 @@ from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.wire import DelegatedProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
@@ -82,19 +92,19 @@ class PreparedProof:
         values = self.seal.open(self.credential, sealed).attributes
         return self.predicate.holds(self.credential.schema.read(self.predicate.attribute, values))
 
-    @property
-    def digest(self) -> bytes:
-        """By what the question is remembered: two ways to write one value are one question."""
-        return hashlib.sha256(jcs.canonicalize(self.predicate.json)).digest()
-
 
 @dataclass(frozen=True, slots=True)
 class ProofAttempt:
-    """A request on its way. Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine
-    token, ``chain`` its delegation, ``credential`` the holder's or None, ``value`` the request's or the pin's, and ``is_pinned`` whether
-    the holder fixed it."""
+    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound.
 
-    request: ProofRequest
+    Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token, ``chain`` its
+    delegation, ``credential`` the holder's or None, ``value`` the request's or the pin's, and ``is_pinned`` whether the holder fixed it."""
+
+    request: DelegatedProofRequest
+    holder: Did
+    agent: Did
+    anchor: bool
+    digest: bytes
     now: datetime
     capability: Capability = _LATER
     invocation: Invocation = _LATER
@@ -104,44 +114,64 @@ class ProofAttempt:
     is_pinned: bool = False
     prepared: PreparedProof = _LATER
 
+    @classmethod
+    def of(cls, request: DelegatedProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
+        """Step 3: what the document's schema lets through and has no one meaning is refused. Raises ``InvalidRequest``, ``InvalidDid``."""
+        if request.predicate.value is not UNSET:
+            read_value(request.predicate.value)
+        holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
+        if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
+            raise InvalidRequest(
+                f"challenge has at most {MAX_NONCE_OCTETS} octets in UTF-8.", details={"member": "challenge"}
+            )
+        if not given(request.domain, "").isprintable():
+            raise InvalidRequest("domain is of printable characters.", details={"member": "domain"})
+        try:
+            digest = hashlib.sha256(jcs.canonicalize(plain(request))).digest()
+        except ValueError as error:
+            # An integer past 2^53 - 1, which two readers may take for two; as a string it is one.
+            raise InvalidRequest("The body has no canonical form: send integers past 2^53 - 1 as strings.") from error
+        return cls(request, holder, agent, given(request.anchor, False), digest, now)
+
 
 async def check_capability(
     attempt: ProofAttempt, caller: Caller, reader: DidReader, policy: ProofPolicy
 ) -> ProofAttempt:
     """Steps 5 to 9: a genuine, unexpired token. Raises ``Forbidden``, ``IbctInvalid``, ``DidDeactivated``, ``IbctExpired``; in this
     order."""
-    request, now = attempt.request, attempt.now
-    _check_caller(caller, request)
-    capability = Capability.parse(request.ibct, places=policy.places)
-    capability.check_parties(str(request.holder), str(request.agent))
+    now = attempt.now
+    _check_caller(caller, attempt)
+    # Its signature covers the object just as it was received.
+    capability = Capability.parse(plain(attempt.request.ibct), places=policy.places)
+    capability.check_parties(str(attempt.holder), str(attempt.agent))
     capability.check_times(now, leeway=policy.leeway, longest=policy.longest)
-    holder = await _active(reader, request.holder, "invoker")
-    await _active(reader, request.agent, "target")
-    capability.check_signature(_signing_keys(holder, now))
+    holder = await _active(reader, attempt.holder, "invoker")
+    await _active(reader, attempt.agent, "target")
+    # A key in its grace is one of those that may sign in the holder's name.
+    decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
+    capability.check_signature(raw for kind, raw in decoded if kind == multikey.ED25519)
     capability.check_unexpired(now)
     invocation = Invocation(
         capability.invoker,
         capability.nonce_digest,
         capability.id_digest,
-        request.digest,
+        attempt.digest,
         capability.expires_at + policy.leeway + MARGIN,
     )
     return replace(attempt, capability=capability, invocation=invocation)
 
 
-def _check_caller(caller: Caller, request: ProofRequest) -> None:
-    """Raises ``Forbidden`` unless the caller is the agent, or an operator who may act for the holder.
-
-    A token that an operator obtained for the agent counts as the agent's, as long as the operator may act for the agent.
-    """
+def _check_caller(caller: Caller, attempt: ProofAttempt) -> None:
+    """Raises ``Forbidden`` unless the caller is the agent, or an operator who may act for the holder. A token that an operator obtained
+    for the agent counts as the agent's, as long as the operator may act for the agent."""
     caller.require_scope(PROVE_SCOPE)
     if caller.api_key is not None:
-        caller.api_key.require_target(request.holder)
+        caller.api_key.require_target(attempt.holder)
         return
-    if request.agent not in (caller.did, caller.subject):
+    if attempt.agent not in (caller.did, caller.subject):
         raise Forbidden("The caller is not the agent of the request.")
     if caller.operator is not None:
-        caller.operator.require_target(request.agent)
+        caller.operator.require_target(attempt.agent)
 
 
 async def _active(reader: DidReader, did: Did, member: str) -> DidState:
@@ -151,58 +181,46 @@ async def _active(reader: DidReader, did: Did, member: str) -> DidState:
         raise invalid(f"the DID of {member} does not resolve") from None
 
 
-def _signing_keys(holder: DidState, now: datetime) -> list[bytes]:
-    """The raw Ed25519 keys that may sign in the holder's name now; a key in its grace is one of them."""
-    decoded = map(multikey.decode_public, history.authentication_keys(holder, now))
-    return [raw for kind, raw in decoded if kind == multikey.ED25519]
-
-
 async def find_delegation(attempt: ProofAttempt, delegations: Delegations) -> ProofAttempt:
     """Step 11, which an identical repetition of a request that was proven passes anew. Raises ``IbctRevoked``; ``DelegationInvalid``,
     the same for every reason; then ``DelegationRevoked``, ``DelegationExpired``, ``DelegationNotActive``."""
-    request, capability = attempt.request, attempt.capability
-    if await delegations.ibct_revoked(request.holder, capability.id, capability.nonce):
+    capability = attempt.capability
+    if await delegations.ibct_revoked(attempt.holder, capability.id, capability.nonce):
         raise IbctRevoked
     delegation_id = capability.delegation_id
     chain = None if delegation_id is None else await delegations.chain(delegation_id)
     if chain is None:
         raise DelegationInvalid
-    chain.check_sound(request.holder, request.agent)
+    chain.check_sound(attempt.holder, attempt.agent)
     chain.check_state(attempt.now)
     return replace(attempt, chain=chain)
-
-
-async def find_credential(attempt: ProofAttempt, sealed_credentials: SealedCredentials) -> ProofAttempt:
-    """The credential of the holder; None for one that does not exist and for another holder's."""
-    credential = await sealed_credentials.find(attempt.request.credential_id, attempt.request.holder)
-    return replace(attempt, credential=credential)
 
 
 def check_scope(attempt: ProofAttempt) -> ProofAttempt:
     """Step 12: the action is this predicate, every grant covers it, credential and verifier are allowed. Raises ``ScopeMismatch``, and
     ``InvalidRequest`` where the value is left out and no pin supplies it. That there is no credential is for a later step to say."""
-    request, chain, asked = attempt.request, attempt.chain, attempt.request.asked
+    request, chain, asked = attempt.request, attempt.chain, attempt.request.predicate
     try:
         action = Action.parse(attempt.capability.action)
     except ValueError as error:
         raise ScopeMismatch(details={"reason": str(error)}) from error
-    value = asked.value if asked.has_value else chain.only_value(action)
-    action.check_names(asked.attribute, asked.type, value)
+    value = chain.only_value(action) if asked.value is UNSET else asked.value
+    action.check_names(asked.attribute_name, asked.type, value)
     chain.check_covers(action, value, request.credential_id)
     if attempt.credential is not None:
         chain.check_schema(attempt.credential.schema.id)
-    chain.check_verifier(request.domain)
+    chain.check_verifier(given(request.domain, None))
     return replace(attempt, value=value, is_pinned=chain.is_pinned(action))
 
 
 async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, provers: ProofWorkers) -> ProofAttempt:
     """Steps 14 to 16. Raises ``CredentialNotFound``; ``CredentialRevoked``, ``CredentialExpired``; ``PredicateUnsupported``,
     ``PluginUnavailable``."""
-    credential, asked = attempt.credential, attempt.request.asked
+    credential, asked = attempt.credential, attempt.request.predicate
     if credential is None:
         raise CredentialNotFound
     credential.check_usable(attempt.now)
-    predicate = Predicate.parse(credential.schema, asked.attribute, asked.type, attempt.value)
+    predicate = Predicate.parse(credential.schema, asked.attribute_name, asked.type, attempt.value)
     (await sealed_credentials.policy(credential)).check_predicate(predicate)
     supported = provers.predicate_types
     if not supported:
@@ -215,11 +233,14 @@ async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """What will be counted for the answer."""
-    prepared, question = attempt.prepared, None
+    predicate, question = attempt.prepared.predicate, None
     if not attempt.is_pinned:
         since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
-        question = Disclosure(prepared.predicate.attribute, prepared.digest, policy.disclosures, since)
-    return Consumption(tuple(record.id for record in attempt.chain.records), prepared.credential.id, question)
+        # Two ways to write one value are one question.
+        digest = hashlib.sha256(jcs.canonicalize(predicate.json)).digest()
+        question = Disclosure(predicate.attribute, digest, policy.disclosures, since)
+    chain = tuple(record.id for record in attempt.chain.records)
+    return Consumption(chain, attempt.prepared.credential.id, question)
 
 
 async def prove(
@@ -239,16 +260,16 @@ async def prove(
 def context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
     """What the proof is bound to: the verifier's own challenge where the request carries it, else the nonce that the holder picked."""
     request, capability = attempt.request, attempt.capability
-    nonce = (capability.nonce if request.challenge is None else request.challenge).encode()
+    nonce = given(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)
     return Context(
-        audience=policy.audience if request.domain is None else request.domain,
+        audience=given(request.domain, policy.audience),
         nonce=nonce,
         issued_at=issued_at,
         expires_at=issued_at + policy.lifetime,
         proof_id=str(uuid.UUID(bytes=random(16), version=4)),
         capability=capability_digest(nonce, capability.octets),
-        agent=str(request.agent) if policy.shows_agent else None,
+        agent=str(attempt.agent) if policy.shows_agent else None,
     )
 
 
@@ -260,8 +281,8 @@ def to_keep(
     return StoredProof(
         proof=proof,
         delegation_id=attempt.chain.leaf.id,
-        holder=str(request.holder),
-        agent=str(request.agent),
+        holder=str(attempt.holder),
+        agent=str(attempt.agent),
         credential_id=credential.id,
         issuer=str(credential.issuer),
         schema_id=credential.schema.id,
@@ -272,7 +293,7 @@ def to_keep(
         created_at=created_at,
         expires_at=expires_at,
         caller=caller.identity,
-        challenge=request.challenge,
-        domain=request.domain,
-        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if request.anchor else None,
+        challenge=given(request.challenge, None),
+        domain=given(request.domain, None),
+        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if attempt.anchor else None,
     )

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from identity_core.codec.structs import given
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.stored import ProofRevocation, StoredProof
@@ -32,6 +33,7 @@ from identity_core.ports.anchoring import AnchorRevocation
 from identity_core.ports.clock import Clock
 from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.record import Record
+from identity_core.wire import RevokeProofRequest
 
 PREFIX: Final = "vc1_"
 """Begins every challenge of ours, so that one that was forgotten is not mistaken for one of the verifier's own."""
@@ -143,9 +145,9 @@ class RevokeProof:
     record: Record
     clock: Clock
 
-    async def __call__(self, proof_id: str, reason: str | None, wait_ms: int, context: RequestContext) -> StoredProof:
+    async def __call__(self, proof_id: str, wish: RevokeProofRequest, context: RequestContext) -> StoredProof:
         before = await self.access(proof_id, context.caller, PROVE_SCOPE)
-        revocation = ProofRevocation(self.clock.now(), context.caller.identity, reason)
+        revocation = ProofRevocation(self.clock.now(), context.caller.identity, given(wish.reason, None))
         stored = await self.proofs.revoke(before.id, revocation)
         if stored is None:
             raise ProofNotFound
@@ -154,5 +156,5 @@ class RevokeProof:
             event = Event(REVOKED, stored.holder, parties, details={"proofId": stored.id})
             await self.record(context, event, revocation.at, durable=True)
         if self.anchors is not None and stored.anchor is not None:
-            stored = replace(stored, anchor=await self.anchors.revoke(stored.id, wait_ms))
+            stored = replace(stored, anchor=await self.anchors.revoke(stored.id, given(wish.sync_wait_ms, 0)))
         return stored

@@ -24,17 +24,18 @@ proof; who took no part in the proof is told what a verifier is told who was sen
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
+from identity_core.codec.structs import UNSET, given, plain
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
-from identity_core.domain.proofs.proof import NEVER_PROVEN
-from identity_core.domain.proofs.stored import StoredProof
+from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
+from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, right, wrong
 from identity_core.errors import Overloaded, ProofNotFound
 from identity_core.ports.clock import Clock
@@ -44,6 +45,7 @@ from identity_core.ports.proofs import Proofs
 from identity_core.use_cases.proofs.check import CheckProof, ReceivedProof
 from identity_core.use_cases.proofs.stored import ChallengeUse, ProofAccess
 from identity_core.use_cases.record import Record
+from identity_core.wire import VerifyProofRequest, VerifyStoredProofRequest
 
 _DELEGATION_WARNINGS: Final = {
     DelegationState.REVOKED: CheckCode.DELEGATION_REVOKED,
@@ -131,6 +133,20 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
     )
 
 
+def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expectation:
+    """What the verifier expects. Raises ``InvalidRequest`` for a value or a challenge that no proof can have."""
+    if wish.predicate is not UNSET:
+        read_value(wish.predicate.value)
+    return Expectation(
+        predicates=None if wish.predicate is UNSET else (plain(wish.predicate),),
+        nonce=None if wish.challenge is UNSET else nonce_of(wish.challenge),
+        audience=given(wish.domain, None),
+        issuer=given(wish.issuer_did, None),
+        schema_id=given(wish.schema_id, None),
+        max_age=None if wish.max_age is UNSET else timedelta(seconds=wish.max_age),
+    )
+
+
 @dataclass(slots=True)
 class CheckAnonymously:
     """``check`` over the strangers' own worker; at most ``most`` are unfinished at once. One for an event loop."""
@@ -162,14 +178,21 @@ class VerifyProof:
     record: Record
     clock: Clock
 
-    async def __call__(
+    async def __call__(self, wish: VerifyProofRequest, context: RequestContext | None) -> ProofVerification:
+        """``context`` is None for a stranger. Raises ``InvalidRequest`` too."""
+        received = ReceivedProof(
+            wish.proof, given(wish.public_signals, None), given(wish.predicate_type, None), given(wish.proof_id, None)
+        )
+        return await self.verified(received, expectation_of(wish), context)
+
+    async def verified(
         self,
         received: ReceivedProof,
         question: Expectation,
         context: RequestContext | None,
         stored: StoredProof | None = None,
     ) -> ProofVerification:
-        """``context`` is None for a stranger; ``stored`` is given where the proof is one that is kept here."""
+        """``stored`` is given where the proof is one that is kept here."""
         now = self.clock.now()
         if stored is not None and now >= stored.expires_at:
             verdict = await self.check.expired(received, question)
@@ -198,12 +221,15 @@ class VerifyProof:
 
 @dataclass(frozen=True, slots=True)
 class VerifyStoredProof:
-    """Raises ``ProofNotFound``, and what ``CheckProof`` does."""
+    """Raises ``InvalidRequest``, ``ProofNotFound``, and what ``CheckProof`` does."""
 
     verify: VerifyProof
 
-    async def __call__(self, proof_id: str, question: Expectation, context: RequestContext) -> ProofVerification:
+    async def __call__(
+        self, proof_id: str, wish: VerifyStoredProofRequest, context: RequestContext
+    ) -> ProofVerification:
+        question = expectation_of(wish)
         stored = await self.verify.proofs.get(proof_id)
         if stored is None:
             raise ProofNotFound
-        return await self.verify(ReceivedProof.of(stored.proof), question, context, stored)
+        return await self.verify.verified(ReceivedProof.of(stored.proof), question, context, stored)

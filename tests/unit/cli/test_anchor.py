@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from identity_core.api.anchors import anchor, details
+from identity_core.api import proofs
+from identity_core.api.anchors import anchor
 from identity_core.bootstrap import TransparencyLog
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.codec.structs import plain
-from identity_core.codec.times import printed
 from identity_core.conformance.prover_cases import BbsIssuer
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
@@ -41,31 +41,8 @@ AT = datetime(2025, 6, 1, tzinfo=UTC)
 
 def record(proof: StoredProof) -> dict[str, Any]:
     """As ``getProof`` shows it."""
-    return {
-        "proofId": proof.id,
-        "delegationId": proof.delegation_id,
-        "holderDid": proof.holder,
-        "agentDid": proof.agent,
-        "credentialId": proof.credential_id,
-        "issuerDid": proof.issuer,
-        "schemaId": proof.schema_id,
-        "predicate": dict(proof.predicate),
-        "proof": {
-            "proof": proof.proof.proof,
-            "publicSignals": list(proof.proof.public_signals),
-            "predicateType": proof.proof.predicate_type,
-            "proofId": proof.id,
-        },
-        "challenge": None,
-        "domain": None,
-        "createdAt": printed(proof.created_at),
-        "expiresAt": printed(proof.expires_at),
-        "revokedAt": None,
-        "revokedBy": None,
-        "revocationReason": None,
-        "anchor": plain(anchor(proof.anchor)),
-        "anchorDetails": details(proof),
-    }
+    shown: dict[str, Any] = plain(proofs.record(proof))
+    return shown
 
 
 def old(**change: Any) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from identity_core.api.proofs import zk_proof
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import plain
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, proof_commitment, root_and_paths
 from identity_core.domain.ledger.tree import Frontier, Malformed, Refuted, leaf_hash
 from identity_core.domain.proofs.proof import ZkProof
@@ -64,6 +66,7 @@ def test_the_commitment_is_what_the_document_says() -> None:
         "predicateType": "gte",
         "proofId": PROOF.proof_id,
     }
+    assert plain(zk_proof(PROOF)) == value
     digest = hashlib.sha256(jcs.canonicalize(value)).digest()
     said = b"identity-anchor-proof v1\0" + SALT + digest
     assert proof_commitment(PROOF, SALT) == hashlib.sha256(said).digest()

@@ -20,7 +20,7 @@ RECORD: dict[str, Any] = {
     "credentialId": "c-1",
     "issuerDid": "did:ids:i",
     "schemaId": "s-1",
-    "predicate": {"type": "gte"},
+    "predicate": {"attributeName": "age", "type": "gte", "value": 18},
     "createdAt": "2026-01-02T03:04:05Z",
     "expiresAt": "2026-01-02T04:04:05Z",
     "anchor": {"status": "pre-phase7"},
@@ -35,7 +35,7 @@ def test_a_record_is_read() -> None:
     assert (bare.proof.predicate_type, bare.proof.proof_id) == ("gte", ID)
     assert (bare.delegation_id, bare.holder, bare.agent) == ("d-1", "did:ids:h", "did:ids:a")
     assert (bare.credential_id, bare.issuer, bare.schema_id) == ("c-1", "did:ids:i", "s-1")
-    assert bare.predicate == {"type": "gte"}
+    assert bare.predicate == {"attributeName": "age", "type": "gte", "value": 18}
     assert (bare.challenge, bare.domain, bare.revocation) == (None,) * 3
     assert bare.created_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert bare.expires_at == datetime(2026, 1, 2, 4, 4, 5, tzinfo=UTC)
@@ -74,6 +74,9 @@ def test_texts_have_1_to_2048_characters(name: str) -> None:
         ({"anchor": "pre-phase7"}, "anchor"),
         ({"predicate": None}, "predicate"),
         ({"predicate": "gte"}, "predicate"),
+        ({"predicate": {"attributeName": "age", "type": "gte"}}, "predicate is no object with a value"),
+        ({"predicate": {"type": "gte", "value": 18}}, "attributeName"),
+        ({"predicate": {"attributeName": "age", "type": 1, "value": 18}}, "type"),
         ({"createdAt": None}, "createdAt"),
         ({"createdAt": "2026-01-02"}, "createdAt"),
         ({"expiresAt": 1}, "expiresAt"),

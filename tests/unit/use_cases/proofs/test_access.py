@@ -14,6 +14,7 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.verification import CheckCode
 from identity_core.errors import Forbidden, ProofNotFound
 from identity_core.ports.activity import TimelineQuery
+from identity_core.wire import RevokeProofRequest
 from tests.proving import Ledger
 from tests.verifying import OPERATOR, Verifying
 
@@ -83,18 +84,22 @@ def test_revoking(tmp_path: Path) -> None:
         made = await rooms.made()
         for caller in (rooms.caller(rooms.mallory), rooms.caller(rooms.vera)):
             with pytest.raises(ProofNotFound):
-                await rooms.revoke(made.id, None, 0, RequestContext("revokeProof", caller, "r-7"))
+                await rooms.revoke(made.id, RevokeProofRequest(), RequestContext("revokeProof", caller, "r-7"))
         with pytest.raises(Forbidden):
-            await rooms.revoke(made.id, None, 0, RequestContext("revokeProof", key({"zkp:verify"}, None), "r-7"))
+            await rooms.revoke(
+                made.id, RevokeProofRequest(), RequestContext("revokeProof", key({"zkp:verify"}, None), "r-7")
+            )
         assert (await rooms.verify_stored(made)).verified
         hana = RequestContext("revokeProof", rooms.caller(rooms.hana), "r-8")
-        revoked = await rooms.revoke(made.id, "lost my phone", 0, hana)
+        revoked = await rooms.revoke(made.id, RevokeProofRequest(reason="lost my phone"), hana)
         assert revoked.revocation is not None
         assert (revoked.revocation.by, revoked.revocation.reason) == (f"did:{made.holder}", "lost my phone")
         verdict = await rooms.verify_stored(made)
         assert verdict.errors == (CheckCode.PROOF_REVOKED,)
         rooms.clock.move(minutes=1)
-        again = await rooms.revoke(made.id, "another reason", 0, RequestContext("revokeProof", OPERATOR, "r-9"))
+        again = await rooms.revoke(
+            made.id, RevokeProofRequest(reason="another reason"), RequestContext("revokeProof", OPERATOR, "r-9")
+        )
         assert again == revoked
         told = await rooms.store.timeline.list(TimelineQuery(frozenset({made.agent}), kind="proof.revoked"))
         assert [(row.entry.actor, row.entry.proof_id) for row in told] == [(f"did:{made.holder}", made.id)]
@@ -122,8 +127,8 @@ def test_an_anchor_is_revoked_with_its_proof(tmp_path: Path) -> None:
         rooms.revoke = replace(rooms.revoke, anchors=revoker)
         made, plain = await rooms.made(anchor=True), await rooms.made()
         context = RequestContext("revokeProof", rooms.caller(rooms.aki), "r-8")
-        assert (await rooms.revoke(made.id, None, 250, context)).anchor == gone
-        assert (await rooms.revoke(plain.id, None, 250, context)).anchor is None
+        assert (await rooms.revoke(made.id, RevokeProofRequest(sync_wait_ms=250), context)).anchor == gone
+        assert (await rooms.revoke(plain.id, RevokeProofRequest(sync_wait_ms=250), context)).anchor is None
         assert revoker.asked == [(made.id, 250)]
 
     tell(tmp_path, story, anchoring=Ledger(PENDING))

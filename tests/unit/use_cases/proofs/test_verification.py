@@ -17,6 +17,7 @@ from identity_core.domain.proofs.verification import CheckCode, Expectation, Pro
 from identity_core.errors import InvalidRequest, PluginUnavailable, ProofNotFound
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.use_cases.proofs.check import NoProver
+from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
 from tests.verifying import OPERATOR, Verifying, asking
 
@@ -103,7 +104,7 @@ def test_what_the_verifier_did_not_ask_for(tell: Any, asked: Expectation, check:
 def test_a_challenge_that_no_proof_can_be_bound_to_is_the_callers_mistake() -> None:
     for text in ("too short", "x" * 257, "é" * 129):
         with pytest.raises(InvalidRequest):
-            asking(challenge=text)
+            expectation_of(asking(challenge=text))
 
 
 @pytest.mark.parametrize(
