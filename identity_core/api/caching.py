@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from identity_core.api.request import Answer, Request
 from identity_core.cache import BoundedCache
-from identity_core.codec.structs import UNSET, encode, plain
+from identity_core.codec.structs import UNSET, encode, plain, raw
 from identity_core.codec.times import printed, printed_or_none
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
@@ -94,7 +94,7 @@ def if_match(request: Request) -> int | None:
 def resolution(result: Resolution, media: str, duration: int, query: ResolveDidQuery, now: datetime) -> CachedAnswer:
     """200 in the negotiated media type, with its 304 twin. ``duration`` in milliseconds."""
     version = result.version
-    document = version.state.document.to_json()
+    document = raw(version.state.document.octets)
     body: Any
     if media == BARE:
         body = document
@@ -134,14 +134,14 @@ def gone(result: Resolution, media: str, *, selected: bool) -> dict[str, Any]:
     """What a 410 says beside the error: the version that was asked for, or a W3C result without a document."""
     if media == W3C:
         return {
-            "didDocument": result.version.state.document.to_json() if selected else None,
+            "didDocument": raw(result.version.state.document.octets) if selected else None,
             "didDocumentMetadata": plain(_w3c_metadata(result)) | {"deactivated": True},
             "didResolutionMetadata": {"contentType": "application/did"},
         }
     if not selected:
         return {}
     return {
-        "didDocument": result.version.state.document.to_json(),
+        "didDocument": raw(result.version.state.document.octets),
         "didDocumentMetadata": plain(_metadata(result)) | {"deactivated": True},
     }
 

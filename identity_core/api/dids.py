@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import orjson
+from typing import Final
 
 from identity_core import wire
 from identity_core.api import caching
@@ -15,7 +13,7 @@ from identity_core.api.caching import AnswerCache, etag_matches, if_match
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
 from identity_core.codec import times
-from identity_core.codec.structs import UNSET
+from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DidDeactivated, InternalError, InvalidRequest
@@ -158,7 +156,7 @@ def created(result: Created) -> Answer:
     did, receipt = str(version.state.did), _receipt(version)
     body = wire.CreatedDid(
         did=did,
-        did_document=version.state.document.to_json(),
+        did_document=raw(version.state.document.octets),
         keys=issued_keys(result.keys),
         transaction_hash=receipt.transaction_hash,
         block_number=receipt.block_number,
@@ -171,7 +169,7 @@ def updated(version: IndexedVersion) -> Answer:
     receipt = _receipt(version)
     body = wire.UpdatedDid(
         did=str(version.state.did),
-        did_document=version.state.document.to_json(),
+        did_document=raw(version.state.document.octets),
         version_id=version.state.version_id,
         updated=printed(version.state.updated_at),
         transaction_hash=receipt.transaction_hash,
@@ -210,7 +208,7 @@ def recovered(result: Recovered) -> Answer:
     version, receipt = result.version, _receipt(result.version)
     body = wire.RecoveredDid(
         did=str(version.state.did),
-        did_document=version.state.document.to_json(),
+        did_document=raw(version.state.document.octets),
         version_id=version.state.version_id,
         updated=printed(version.state.updated_at),
         keys=issued_keys((result.recovery_key,)),
@@ -262,14 +260,14 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
         entry_hash=None if receipt is None else state.entry_hash,
         key_id=version.key_id,
         changes=tuple(version.changes),
-        did_document=state.document.to_json() if include_document else UNSET,
+        did_document=raw(state.document.octets) if include_document else UNSET,
     )
 
 
 def _gone(request: Request, resolution: Resolution, media: str, *, selected: bool) -> Answer:
     answer = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
-    body: dict[str, Any] = orjson.loads(answer.body) if isinstance(answer.body, bytes) else answer.body
-    return Answer(answer.status, body | caching.gone(resolution, media, selected=selected), headers=answer.headers)
+    body = answer.body | caching.gone(resolution, media, selected=selected)
+    return Answer(answer.status, body, headers=answer.headers)
 
 
 def _etag(version: IndexedVersion) -> tuple[str, str]:

@@ -51,6 +51,11 @@ encode = msgspec.json.Encoder().encode
 """A JSON value, with Structs in it, as octets."""
 
 
+def raw(octets: bytes) -> Any:
+    """JSON octets, to stand in an answer as they are."""
+    return msgspec.Raw(octets)
+
+
 def plain(value: Any) -> Any:
     """A value with Structs in it as the JSON value that it came from, without the members that were missing."""
     return msgspec.json.decode(encode(value))

@@ -16,6 +16,7 @@ whose entries tell times more coarsely than in microseconds.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -68,6 +69,7 @@ class DidMethodConformance(ChangePromises):
         """The document names the DID and holds the keys that were asked for."""
         document = life.state.document
         assert document.did == str(life.state.did)
+        assert document.octets == replace(document).octets, "the octets say something else than the fields"
         documents.check(document)
         assert {method.multibase for method in document.methods} == {key.multibase for key in life.creation.keys}
 

@@ -42,7 +42,7 @@ def row_of(version: IndexedVersion, owner: str | None) -> Row:
         micros(receipt.recorded_at),
         bytes.fromhex(receipt.transaction_hash),
         state_to_json(state),
-        state.document.encode(),
+        state.document.octets,
         orjson.dumps(version.changes),
         version.key_id,
         owner if state.version_id == 1 else None,

@@ -85,8 +85,8 @@ def main() -> None:
 
     report("update: draft, sign, apply", median(update))
     state = states[0]
-    metadata, document = history.state_to_json(state), state.document.encode()
-    report("state to bytes", median(lambda _: (history.state_to_json(state), state.document.encode())))
+    metadata, document = history.state_to_json(state), state.document.octets
+    report("state to bytes", median(lambda _: (history.state_to_json(state), state.document.octets)))
     report("state from bytes", median(lambda _: history.state_from_json(metadata, document)))
 
     body = json.dumps({"method": "ids", "keys": [{"type": "Ed25519", "purpose": ["authentication"]}] * 14}).encode()

@@ -82,7 +82,7 @@ def lines_of(first: int, count: int, versions: int, log_seed: bytes, now: dateti
                 place + 1,
                 draft.sealed(signature),
                 state_to_json(after),
-                after.document.encode(),
+                after.document.octets,
                 history.changes(state, after),
                 after.key_id,
             )

@@ -7,7 +7,7 @@ embedded verification methods, several controllers, map endpoints; JSON-LD proce
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -59,13 +59,22 @@ class ServiceEntry:
 
 @dataclass(frozen=True, slots=True)
 class DidDocument:
-    """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent."""
+    """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
+
+    ``octets`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
+    made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them.
+    """
 
     did: str
     methods: tuple[VerificationMethod, ...]
     relationships: tuple[tuple[str, tuple[str, ...]], ...]
     services: tuple[ServiceEntry, ...] = ()
     also_known_as: tuple[str, ...] = ()
+    octets: bytes = field(init=False, repr=False)
+    written: InitVar[bytes | None] = None
+
+    def __post_init__(self, written: bytes | None) -> None:
+        object.__setattr__(self, "octets", orjson.dumps(_members(self)) if written is None else written)
 
     def method(self, key_id: str) -> VerificationMethod | None:
         """The verification method with this absolute id."""
@@ -84,44 +93,29 @@ class DidDocument:
         """The relationships of the key, in document order."""
         return tuple(name for name, key_ids in self.relationships if key_id in key_ids)
 
-    @property
-    def contexts(self) -> tuple[str, ...]:
-        """``@context``: did/v1, then only what the document uses."""
-        types = {method.type for method in self.methods}
-        suites = [kind.context for name, kind in keys.KEY_TYPES.items() if name in types]
-        didcomm = [DIDCOMM_CONTEXT] if any(service.type == DIDCOMM_TYPE for service in self.services) else []
-        return (DID_CONTEXT, *suites, *didcomm)
-
     def to_json(self) -> dict[str, Any]:
-        """The document as a JSON object, members in the order in which people read them."""
-        shown: dict[str, Any] = {"@context": list(self.contexts), "id": self.did, "controller": self.did}
-        if self.also_known_as:
-            shown["alsoKnownAs"] = list(self.also_known_as)
-        if self.methods:
-            shown["verificationMethod"] = [self._method_json(method) for method in self.methods]
-        for name, key_ids in self.relationships:
-            shown[name] = list(key_ids)
-        if self.services:
-            shown["service"] = [
-                {"id": service.id, "type": service.type, "serviceEndpoint": service.endpoint}
-                for service in self.services
-            ]
-        return shown
+        """The document as a JSON object."""
+        value: dict[str, Any] = orjson.loads(self.octets)
+        return value
 
-    def _method_json(self, method: VerificationMethod) -> dict[str, str]:
-        shown = {
-            "id": method.id,
-            "type": method.type,
-            "controller": self.did,
-            "publicKeyMultibase": method.multibase,
-        }
-        if method.revoked is not None:
-            shown["revoked"] = times.printed(method.revoked)
-        return shown
-
-    def encode(self) -> bytes:
-        """The document as JSON bytes."""
-        return orjson.dumps(self.to_json())
+    def named(self, old: str, new: str) -> DidDocument:
+        """With the text ``new`` wherever ``old`` stands, which must be one that nothing but DIDs can have in them."""
+        return DidDocument(
+            did=self.did.replace(old, new),
+            methods=tuple(
+                VerificationMethod(method.id.replace(old, new), method.type, method.multibase, method.revoked)
+                for method in self.methods
+            ),
+            relationships=tuple(
+                (relationship, tuple(key_id.replace(old, new) for key_id in key_ids))
+                for relationship, key_ids in self.relationships
+            ),
+            services=tuple(
+                ServiceEntry(service.id.replace(old, new), service.type, service.endpoint) for service in self.services
+            ),
+            also_known_as=self.also_known_as,
+            written=self.octets.replace(old.encode(), new.encode()),
+        )
 
     @classmethod
     def read(cls, value: JsonValue) -> DidDocument:
@@ -139,8 +133,38 @@ class DidDocument:
 
     @classmethod
     def load(cls, octets: bytes) -> DidDocument:
-        """The document that ``encode`` wrote. For bytes from a store of ours: nothing is checked again."""
-        return _build(orjson.loads(octets))
+        """The document of which these are the ``octets``. For those from a store of ours: nothing is checked again."""
+        return _build(orjson.loads(octets), octets)
+
+
+def _members(document: DidDocument) -> dict[str, Any]:
+    """The JSON object; ``@context`` is did/v1, then only what the document uses."""
+    types = {method.type for method in document.methods}
+    suites = [kind.context for name, kind in keys.KEY_TYPES.items() if name in types]
+    didcomm = [DIDCOMM_CONTEXT] if any(service.type == DIDCOMM_TYPE for service in document.services) else []
+    shown: dict[str, Any] = {
+        "@context": [DID_CONTEXT, *suites, *didcomm],
+        "id": document.did,
+        "controller": document.did,
+    }
+    if document.also_known_as:
+        shown["alsoKnownAs"] = document.also_known_as
+    if document.methods:
+        shown["verificationMethod"] = [_method_members(document.did, method) for method in document.methods]
+    shown.update(document.relationships)
+    if document.services:
+        shown["service"] = [
+            {"id": service.id, "type": service.type, "serviceEndpoint": service.endpoint}
+            for service in document.services
+        ]
+    return shown
+
+
+def _method_members(controller: str, method: VerificationMethod) -> dict[str, str]:
+    shown = {"id": method.id, "type": method.type, "controller": controller, "publicKeyMultibase": method.multibase}
+    if method.revoked is not None:
+        shown["revoked"] = times.printed(method.revoked)
+    return shown
 
 
 def check(document: DidDocument) -> None:
@@ -227,7 +251,7 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value
 
 
-def _build(members: dict[str, Any]) -> DidDocument:
+def _build(members: dict[str, Any], octets: bytes | None = None) -> DidDocument:
     read_time: Callable[[str], datetime] = times.parse
     return DidDocument(
         did=members["id"],
@@ -246,4 +270,5 @@ def _build(members: dict[str, Any]) -> DidDocument:
             for service in members.get("service", ())
         ),
         also_known_as=tuple(members.get("alsoKnownAs", ())),
+        written=octets,
     )

@@ -3,15 +3,14 @@
 Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown
 as it is, if it has the form that the interface describes (contexts, references and endpoints as text, keys as ``publicKeyMultibase``), and
 refused otherwise, because every client was generated from that description. A foreign document names no key that this
-installation trusts: its ``methods`` are empty, and no one signs in with it.
+installation trusts: all that it has are its octets, and no one signs in with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
@@ -28,17 +27,6 @@ _METHOD: Final = ("id", "type", "controller", "publicKeyMultibase")
 _SERVICE: Final = ("id", "type", "serviceEndpoint")
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignDocument(DidDocument):
-    """A document that was not written here. ``found`` is all of it."""
-
-    found: Mapping[str, JsonValue] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The document as it was found."""
-        return dict(self.found)
-
-
 def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
     """The state of a DID of which only its present ``members`` are known, ``at`` the aware UTC time of looking.
 
@@ -46,15 +34,16 @@ def found(did: Did, members: Mapping[str, JsonValue], at: datetime) -> DidState:
     is of another DID or not of the form that can be shown.
     """
     _check(did, members)
+    octets = orjson.dumps(members)
     return DidState(
         did=did,
         version_id=1,
         created_at=at,
         updated_at=at,
         operation=history.CREATE,
-        entry_hash=multihash(orjson.dumps(members)),
+        entry_hash=multihash(octets),
         previous_hash=None,
-        document=ForeignDocument(str(did), (), (), found=members),
+        document=DidDocument(str(did), (), (), written=octets),
     )
 
 

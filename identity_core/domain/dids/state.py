@@ -172,7 +172,7 @@ def _name(did_url: str) -> str:
 
 
 def state_to_json(state: DidState) -> bytes:
-    """Everything but the document, for an index that keeps the document's own bytes (``DidDocument.encode``) beside it."""
+    """Everything but the document, for an index that keeps the document's own ``octets`` beside it."""
     return orjson.dumps(
         {
             "v": state.version_id,
@@ -194,7 +194,7 @@ def state_to_json(state: DidState) -> bytes:
 
 
 def state_from_json(metadata: bytes, document: bytes) -> DidState:
-    """The state that ``state_to_json`` and ``DidDocument.encode`` wrote. For bytes from a store of ours: nothing is checked."""
+    """The state that ``state_to_json`` and ``DidDocument.octets`` say. For bytes from a store of ours: nothing is checked."""
     read: dict[str, Any] = orjson.loads(metadata)
     loaded = DidDocument.load(document)
     _, method, identifier = loaded.did.split(":", 2)

@@ -70,7 +70,7 @@ class DidWebvh:
         if state is None:
             before = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(before)
-            parameters, document = orjson.loads(body.parameters), DidDocument.load(body.state)
+            parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
         possession.require(document.did, None if state is None else state.document, document, possessions(change))
         octets = body.octets(before)

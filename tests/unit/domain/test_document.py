@@ -19,8 +19,10 @@ HANA = Controller("document")
 ED, X, BLS = HANA.new_key(), HANA.new_key("X25519KeyAgreementKey2020"), HANA.new_key("Bls12381G2Key2020")
 
 
-def build(*keys: NewKey, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = ()) -> DidDocument:
-    revision = Revision.of(DidDocument(DID, (), ()))
+def build(
+    *keys: NewKey, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = (), did: str = DID
+) -> DidDocument:
+    revision = Revision.of(DidDocument(did, (), ()))
     for key in keys:
         revision.add_key(key)
     for service in services:
@@ -72,7 +74,8 @@ def test_only_what_is_used_has_a_context_and_empty_members_are_absent() -> None:
         "@context", "id", "controller", "verificationMethod", "authentication", "assertionMethod",
         "capabilityInvocation", "capabilityDelegation",
     }  # fmt: skip
-    assert build(BLS).contexts == (documents.DID_CONTEXT, "https://w3id.org/security/suites/bls12381-2020/v1")
+    contexts = [documents.DID_CONTEXT, "https://w3id.org/security/suites/bls12381-2020/v1"]
+    assert build(BLS).to_json()["@context"] == contexts
     assert DidDocument(DID, (), ()).to_json() == {"@context": [documents.DID_CONTEXT], "id": DID, "controller": DID}
 
 
@@ -80,9 +83,25 @@ def test_only_what_is_used_has_a_context_and_empty_members_are_absent() -> None:
     "document", [FULL, build(ED), build(X, BLS), DidDocument(DID, (), ())], ids=["full", "ed", "x+bls", "none"]
 )
 def test_a_document_is_parsed_and_loaded_as_it_was_written(document: DidDocument) -> None:
-    octets = document.encode()
+    octets = document.octets
     assert DidDocument.parse(orjson.loads(octets)) == document
     assert DidDocument.load(octets) == document
+
+
+def test_the_octets_follow_the_fields() -> None:
+    fewer = replace(FULL, methods=FULL.methods[:1], relationships=(("authentication", (FULL.methods[0].id,)),))
+    assert DidDocument.load(fewer.octets) == fewer
+    assert replace(FULL).octets == FULL.octets
+
+
+def test_a_did_that_becomes_known_stands_in_octets_and_fields_alike() -> None:
+    unborn = build(
+        ED, X, services=(NewService("LinkedDomains", "https://a.example/QmZVX"),), did="did:webvh:{SCID}:a:{SCID}"
+    )
+    named = unborn.named("{SCID}", "QmZVX")
+    assert named.did == "did:webvh:QmZVX:a:QmZVX"
+    assert DidDocument.load(named.octets) == replace(named) == named
+    documents.check(named)
 
 
 def test_a_key_in_grace_shows_when_it_ends() -> None:
@@ -198,4 +217,4 @@ def test_look_ups() -> None:
     assert FULL.related("recovery") == ()
     assert FULL.service("web") == FULL.services[1]
     assert FULL.service("#web") is None
-    assert replace(FULL, services=()).contexts[-1] != documents.DIDCOMM_CONTEXT
+    assert replace(FULL, services=()).to_json()["@context"][-1] != documents.DIDCOMM_CONTEXT

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import tarfile
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +15,7 @@ from urllib.parse import quote
 import pytest
 
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
 from identity_core.ports.credentials import CredentialFilter
 from identity_core.ports.delegations import DelegationFilter
@@ -39,6 +43,13 @@ def test_every_row_is_there_after_it_was_opened(folder: Path) -> None:
         asyncio.run(Store.open(folder).close())
         found = rows_of(folder)
         assert {name: found[name] for name in expected} == expected
+
+
+def test_the_document_of_every_version_is_encoded_as_it_is_stored(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "identity.sqlite")) as database:
+        stored = [octets for (octets,) in database.execute("SELECT document FROM did_versions")]
+    assert len(stored) >= 1000
+    assert [replace(DidDocument.load(octets)).octets for octets in stored] == stored
 
 
 def test_every_kind_of_record_is_read(folder: Path) -> None:

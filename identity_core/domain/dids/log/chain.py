@@ -106,7 +106,7 @@ class Chain:
         if state is None:
             scid = entries.multihash(body.octets(PLACEHOLDER))
             body = body.named(scid)
-            did, document = Did(f"did:{self.method}:{scid}", self.method, scid), DidDocument.load(body.state)
+            did, document = Did(f"did:{self.method}:{scid}", self.method, scid), document.named(PLACEHOLDER, scid)
         octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
         offered = possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
