@@ -17,11 +17,10 @@ from identity_core.domain.dids import challenge, keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Change
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.chain import Chain
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.create import IssuedKey
 
 ORIGIN: Final = "https://identity.example"
 
@@ -46,7 +45,7 @@ class Story:
     versions: list[IndexedVersion] = field(default_factory=list)
     lines: list[bytes] = field(default_factory=list)
     _chain: Chain = field(default_factory=lambda: Chain("ids", Rules()))
-    _log_key: KeyPair = field(init=False)
+    _log_key: Key = field(init=False)
 
     def __post_init__(self) -> None:
         self._log_key = self.key()
@@ -66,9 +65,9 @@ class Story:
         """The secret of the key that signs the entries."""
         return self._log_key.secret_raw
 
-    def key(self, kind: str = "Ed25519") -> KeyPair:
+    def key(self, kind: str = "Ed25519", *purposes: str) -> Key:
         """A new key."""
-        return keys.generate(kind, self.random)
+        return keys.generate(kind, self.random, purposes)
 
     def record(self, change: Change, at: datetime) -> IndexedVersion:
         """Drafts, signs, checks and appends."""
@@ -94,11 +93,7 @@ class Story:
             expires_at=at + timedelta(minutes=5),
         )
 
-    def sign(self, key: KeyPair, purpose: str, body: Json, at: datetime, *, scheme: str = "DIDAuth") -> Authorization:
+    def sign(self, key: Key, purpose: str, body: Json, at: datetime, *, scheme: str = "DIDAuth") -> Authorization:
         """The controller's signature over a challenge for this body."""
         text = self.offer(purpose, body, at)
         return Authorization(scheme, key.public, text, ed25519.sign(key.secret_raw, text.encode()))
-
-    def issued(self, purpose: str, key: KeyPair) -> IssuedKey:
-        """A key as the answer shows it."""
-        return IssuedKey(purpose, f"{self.did}#{key.public}", key.public, key.secret)

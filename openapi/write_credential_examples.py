@@ -33,10 +33,9 @@ from identity_core.domain.credentials.credential import (
     check_signature,
     messages,
 )
-from identity_core.domain.dids import changes as possession
-from identity_core.domain.dids.changes import Create, NewKey
+from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.keys import KeyPair, PublicKey
+from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import JsonValue
@@ -86,12 +85,9 @@ class CredentialTelling:
 
     def __init__(self) -> None:
         self.story = Story(dice("ivo"))
-        self.key: KeyPair = self.story.key("Bls12381G2Key2020")
-        primary = self.story.key()
-        made = (
-            NewKey("Ed25519VerificationKey2020", primary.public, ("authentication",)),
-            NewKey("Bls12381G2Key2020", self.key.public, ("assertionMethod",), possession.of_pair(self.key)),
-        )
+        self.key: Key = self.story.key("Bls12381G2Key2020", "assertionMethod")
+        primary = self.story.key("Ed25519", "authentication")
+        made = (primary, self.key)
         self.story.record(Create(made, (self.story.log_key,), (), (), None), START)
         hana = Telling()
         hana.create()

@@ -20,7 +20,7 @@ from identity_core.codec.structs import plain
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.ibct import Capability
-from identity_core.domain.dids.changes import Create, NewKey
+from identity_core.domain.dids.changes import Create
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
@@ -48,10 +48,9 @@ class ProofTelling:
             raise ValueError("the example shows its values")
         self.credential: Credential = issued.credential
         self.witness: Witness = issued.witness
-        self.hana = Signer(str(self.credential.holder), Story(dice("hana")).key().secret)
+        self.hana = Signer(str(self.credential.holder), Story(dice("hana")).key().secret or "")
         aki = Story(dice("aki"))
-        key = NewKey("Ed25519VerificationKey2020", aki.key().public, ("authentication",))
-        aki.record(Create((key,), (aki.log_key,), (), (), None), START)
+        aki.record(Create((aki.key("Ed25519", "authentication"),), (aki.log_key,), (), (), None), START)
         self.aki = aki.did
 
     def tell(self) -> Json:

@@ -20,7 +20,7 @@ from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.keys import KeyPair, PublicKey
+from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.proofs.proof import Witness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,12 +50,12 @@ def a_schema(schema_id: str = "urn:example:person:1") -> CredentialSchema:
 
 
 @lru_cache(maxsize=8)
-def a_key(name: str = "ivo") -> KeyPair:
+def a_key(name: str = "ivo") -> Key:
     """The BLS key of a name."""
     return keys.generate("Bls12381G2Key2020", lambda count: hashlib.shake_256(name.encode()).digest(count))
 
 
-def raw(pair: KeyPair) -> bytes:
+def raw(pair: Key) -> bytes:
     """The 96 octets of a public key."""
     return PublicKey.parse(pair.type, pair.public).raw
 
@@ -67,12 +67,12 @@ def shown_to_holder(credential: Credential, witness: Witness | None, base_url: s
     return value
 
 
-def sign(schema: Schema, values: Mapping[str, Any], pair: KeyPair | None = None) -> bytes:
+def sign(schema: Schema, values: Mapping[str, Any], pair: Key | None = None) -> bytes:
     """The issuer's signature on these values."""
     return sign_messages(schema.header, messages(schema, canonical_values(schema, values)), pair or a_key())
 
 
-def sign_messages(header: bytes, signed: Any, pair: KeyPair) -> bytes:
+def sign_messages(header: bytes, signed: Any, pair: Key) -> bytes:
     """A BBS signature on whatever is given, which need not make sense."""
     suite = ciphersuite(select())
     public = octets.octets_to_public_key(suite, raw(pair))

@@ -74,7 +74,7 @@ class MovableClock:
 class OneKey:
     """A custodian of one log key, and of whatever is imported."""
 
-    pair: keys.KeyPair = field(default_factory=lambda: keys.generate("Ed25519", os.urandom))
+    pair: keys.Key = field(default_factory=lambda: keys.generate("Ed25519", os.urandom))
     imported: dict[str, tuple[str, bytes, str, str]] = field(default_factory=dict)
     capabilities: frozenset[str] = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2})
 
@@ -166,7 +166,7 @@ def open_ledger(folder: Path, clock: MovableClock) -> Any:
 
 def secret_of(created: Created, purpose: str = "authentication") -> str:
     """The private key that the answer holds for ``purpose``."""
-    return next(key.secret for key in created.keys if key.purpose == purpose and key.secret is not None)
+    return next(key.secret for key in created.keys if key.purposes[0] == purpose and key.secret is not None)
 
 
 def update_of(operation: Operation) -> UpdateDidRequest:
@@ -177,9 +177,7 @@ def update_of(operation: Operation) -> UpdateDidRequest:
             return UpdateDidRequest(operation="addService", service=service)
         case AddVerificationMethod(key):
             proof = UNSET if key.possession is None else base64url_encode(key.possession)
-            method = VerificationMethodInput(
-                type=key.type, public_key_multibase=key.multibase, proof_of_possession=proof
-            )
+            method = VerificationMethodInput(type=key.type, public_key_multibase=key.public, proof_of_possession=proof)
             return UpdateDidRequest(
                 operation="addVerificationMethod", verification_method=method, relationships=key.purposes
             )

@@ -16,11 +16,12 @@ from identity_core.codec import times
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import Key
 from identity_core.errors import DidDeactivated, InternalError, InvalidRequest
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
-from identity_core.use_cases.dids.create import Created, CreateDid, IssuedKey
+from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
 
@@ -117,19 +118,20 @@ class DidHandlers:
         return Answer(200, Parts(log.octets, log.pages), media_type="application/jsonl")
 
 
-def issued_key(key: IssuedKey) -> wire.IssuedKey:
+def issued_key(did: Did, key: Key) -> wire.IssuedKey:
     """The private key is there only when there is one to return."""
     return wire.IssuedKey(
-        key_id=key.key_id, public_key=key.public, private_key=UNSET if key.secret is None else key.secret
+        key_id=f"{did}#{key.public}", public_key=key.public, private_key=UNSET if key.secret is None else key.secret
     )
 
 
-def issued_keys(keys: Sequence[IssuedKey]) -> wire.IssuedKeys:
-    """Entries by purpose; the second of a purpose, and purposes without an entry of their own, go to ``additional``."""
+def issued_keys(did: Did, keys: Sequence[Key]) -> wire.IssuedKeys:
+    """Entries by their first purpose; the second of a purpose, and purposes without an entry of their own, go to ``additional``."""
     entries: dict[str, wire.IssuedKey] = {}
     additional: list[wire.AdditionalIssuedKey] = []
     for key in keys:
-        name, shown = _NAMED.get(key.purpose), issued_key(key)
+        purpose, shown = key.purposes[0], issued_key(did, key)
+        name = _NAMED.get(purpose)
         if name is not None and name not in entries:
             entries[name] = shown
         else:
@@ -138,7 +140,7 @@ def issued_keys(keys: Sequence[IssuedKey]) -> wire.IssuedKeys:
                     key_id=shown.key_id,
                     public_key=shown.public_key,
                     private_key=shown.private_key,
-                    purpose=key.purpose,
+                    purpose=purpose,
                 )
             )
     return wire.IssuedKeys(
@@ -157,7 +159,7 @@ def created(result: Created) -> Answer:
     body = wire.CreatedDid(
         did=did,
         did_document=raw(version.state.document.octets),
-        keys=issued_keys(result.keys),
+        keys=issued_keys(version.state.did, result.keys),
         transaction_hash=receipt.transaction_hash,
         block_number=receipt.block_number,
     )
@@ -194,7 +196,7 @@ def rotated(result: Rotated) -> Answer:
     """200 with the new key, once, and the end of the grace period."""
     receipt = _receipt(result.version)
     body = wire.RotatedDidKey(
-        new_key=issued_key(result.new_key),
+        new_key=issued_key(result.version.state.did, result.new_key),
         grace_period_end=printed(result.grace_period_end),
         version_id=result.version.state.version_id,
         transaction_hash=receipt.transaction_hash,
@@ -211,7 +213,7 @@ def recovered(result: Recovered) -> Answer:
         did_document=raw(version.state.document.octets),
         version_id=version.state.version_id,
         updated=printed(version.state.updated_at),
-        keys=issued_keys((result.recovery_key,)),
+        keys=issued_keys(version.state.did, (result.recovery_key,)),
         transaction_hash=receipt.transaction_hash,
         block_number=receipt.block_number,
     )

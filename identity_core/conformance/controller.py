@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge, evidence, keys
-from identity_core.domain.dids import changes as possession
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Authorization, Change, Create, NewKey
-from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.changes import Authorization, Change, Create
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
 from identity_core.ports.did_method import DidMethod, UnsignedEntry
 
@@ -56,17 +56,15 @@ class Controller:
         self._random = seeded_random(seed)
         self._secrets: dict[str, bytes] = {}
 
-    def key(self, type_name: str = "Ed25519") -> KeyPair:
-        """A new key pair."""
+    def key(self, type_name: str = "Ed25519") -> Key:
+        """A new key without purposes."""
         pair = keys.generate(type_name, self._random)
         self._secrets[pair.public] = pair.secret_raw
         return pair
 
-    def new_key(self, type_name: str = "Ed25519", *purposes: str) -> NewKey:
+    def new_key(self, type_name: str = "Ed25519", *purposes: str) -> Key:
         """A new key as changes want it; without purposes those of a primary key."""
-        pair = self.key(type_name)
-        purposes = purposes or keys.default_purposes(type_name, primary=True)
-        return NewKey(pair.type, pair.public, purposes, possession.of_pair(pair))
+        return replace(self.key(type_name), purposes=purposes or keys.default_purposes(type_name, primary=True))
 
     def creation(self, signer: WalletSigner, *, recovery: bool = True) -> Create:
         """A DID with one Ed25519 key and maybe a recovery key."""

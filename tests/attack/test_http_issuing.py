@@ -105,11 +105,10 @@ class Office:
     def key_id(self) -> str:
         return str(self.ivo.created["keys"]["assertionMethod"]["keyId"])
 
-    def key(self) -> keys.KeyPair:
+    def key(self) -> keys.Key:
         """Ivo's key, which the service holds and he too."""
         made = self.ivo.created["keys"]["assertionMethod"]
-        secret = multibase.base58btc_decode(made["privateKey"])[2:]
-        return keys.KeyPair("Bls12381G2Key2020", made["publicKey"], made["privateKey"], secret)
+        return keys.Key("Bls12381G2Key2020", made["publicKey"], secret=made["privateKey"])
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from identity_core.conformance.controller import BIRTH, Life, WalletSigner
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import LogInvalid
 from tests.attack.log_forger import (
     LOG_KEY,
@@ -147,7 +148,7 @@ def test_numbers(life: Life, update: Item, number: str) -> None:
 
 def test_evidence(life: Life, update: Item) -> None:
     at = times.parse(update["versionTime"])
-    hana, did, key = life.controller, str(life.state.did), life.creation.keys[0].multibase
+    hana, did, key = life.controller, str(life.state.did), life.creation.keys[0].public
     stranger = hana.key().public
     good = life.authorize(at)
     forged = (
@@ -195,7 +196,7 @@ def test_a_challenge_that_was_used_is_not_used_again(life: Life, update: Item) -
     used = change(update)["authorization"]
     after = METHOD.apply(life.state, resealed(update, life.state))
     at = later(after, 1)
-    authorization = life.controller.authorize(str(after.did), life.creation.keys[0].multibase, at)
+    authorization = life.controller.authorize(str(after.did), life.creation.keys[0].public, at)
     again = parsed(
         LOG_KEY.seal(
             METHOD.draft(
@@ -357,11 +358,11 @@ def test_a_log_may_be_born_without_strict_grace_and_says_so() -> None:
 
 def test_who_signs_as_controller_says_so() -> None:
     """``proofBy`` is the controller's where the key that signs the entry also authenticates for the DID; it cannot be denied."""
-    from identity_core.domain.dids.changes import Create, NewKey
+    from identity_core.domain.dids.changes import Create
 
     own = WalletSigner("own key of the controller")
     creation = Create(
-        (NewKey("Ed25519VerificationKey2020", own.multikey, ("authentication",)),), (own.multikey, LOG_KEY.multikey)
+        (Key("Ed25519VerificationKey2020", own.multikey, ("authentication",)),), (own.multikey, LOG_KEY.multikey)
     )
     for signer, said in ((own, "controller"), (LOG_KEY, "service")):
         entry = signer.seal(METHOD.draft(None, creation, BIRTH, signer=signer.multikey))

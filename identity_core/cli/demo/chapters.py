@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
 
 from identity_core.cli.demo.participants import SHOP, Participants, Person, anchor_text
 from identity_core.cli.demo.story import Story, attempted, refusal_text
+from identity_core.cli.wallet import make_key, public_half
 from identity_core.client import Signer, ibct
 from identity_core.codec.times import printed
-from identity_core.domain.dids import keys
 from identity_core.errors import JsonValue
 
 _DID: Final = {
@@ -90,13 +89,12 @@ def _rotate(story: Story, people: Participants, hana: Signer, created: dict[str,
 
 
 def _recover(story: Story, people: Participants, recovery: Signer) -> Signer:
-    pair = keys.generate("Ed25519", os.urandom)
-    key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public}
-    body = {"newAuthenticationKey": key, "revokeAllExistingKeys": True}
+    key = make_key("Ed25519")
+    body = {"newAuthenticationKey": public_half(key), "revokeAllExistingKeys": True}
     title = "Her laptop is stolen: the recovery key brings the DID back and drops every other key"
     said = "version {versionId}, a new recovery key was issued"
     story.tell(title, said, people.session.recover, recovery.did, body, recovery)
-    return Signer(recovery.did, pair.secret)
+    return Signer(recovery.did, key["privateKey"])
 
 
 def a_credential(story: Story, people: Participants) -> None:

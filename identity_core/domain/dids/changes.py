@@ -16,23 +16,23 @@ given by their multikey, without the DID, because a self-certifying DID is known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multikey
 from identity_core.domain.dids.document import DidDocument
-from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
 
 TAG: Final = b"IDENTITY-SERVICE-BBS-POP-V1:"
 MOST_AT_ONCE: Final = 3
 """So many keys may join in one version. A pairing is dear, and no one needs more: what a single request costs stays small."""
 
-Possession = bytes | Callable[[str], bytes]
-"""The 80 octets of a proof, or what makes them from the DID: a self-certifying DID is known only after its first entry is drafted."""
+Possession = bytes | Key
+"""The 80 octets of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""
 
 
 def header(did: str, multibase: str) -> bytes:
@@ -48,11 +48,6 @@ def prove(did: str, multibase: str, secret: bytes) -> bytes:
 
     public = multikey.decode_public(multibase)[1]
     return interface.sign(ciphersuite(select()), secret, public, header(did, multibase), ())
-
-
-def of_pair(pair: KeyPair) -> Possession | None:
-    """How a key that was made here proves itself; None for one that is no BBS key."""
-    return None if pair.type != multikey.BLS12381G2 else lambda did: prove(did, pair.public, pair.secret_raw)
 
 
 def require(
@@ -80,8 +75,8 @@ def require(
                 _BY_UPDATE if before is None else "A Bls12381G2Key2020 key comes with its proofOfPossession.",
                 details={"publicKeyMultibase": multibase},
             )
-        possession = offered[multibase]
-        proofs[multibase] = possession if isinstance(possession, bytes) else possession(did)
+        offer = offered[multibase]
+        proofs[multibase] = offer if isinstance(offer, bytes) else prove(did, multibase, offer.secret_raw)
     for multibase, proof in proofs.items():
         if not _is_good(did, multibase, proof):
             raise InvalidDocument(
@@ -114,17 +109,6 @@ def _is_good(did: str, multibase: str, proof: bytes) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class NewKey:
-    """A public key to be added: ``type`` is a verification method type, ``multibase`` its multikey. ``possession`` is for BBS keys;
-    it is no part of what is changed, and an entry that is read has it beside the change."""
-
-    type: str
-    multibase: str
-    purposes: tuple[str, ...]
-    possession: Possession | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class NewService:
     """A service to be added. ``fragment`` is given without ``#``; None means "derive it from the type"."""
 
@@ -150,7 +134,7 @@ class Authorization:
 class Create:
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries."""
 
-    keys: tuple[NewKey, ...]
+    keys: tuple[Key, ...]
     update_keys: tuple[str, ...]
     services: tuple[NewService, ...] = ()
     also_known_as: tuple[str, ...] = ()
@@ -182,7 +166,7 @@ class RemoveService:
 class AddVerificationMethod:
     """A key that the DID has never had."""
 
-    key: NewKey
+    key: Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +201,7 @@ class Rotate:
     """Replaces ``old_key_id`` (absolute). ``revoke_at`` is None for "at once", else the end of the grace period."""
 
     old_key_id: str
-    new_key: NewKey
+    new_key: Key
     revoke_at: datetime | None
     authorization: Authorization
 
@@ -231,7 +215,7 @@ class Expire:
 class Recover:
     """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor."""
 
-    new_key: NewKey
+    new_key: Key
     revoke_all: bool
     recovery_key: str
     authorization: Authorization
@@ -248,8 +232,8 @@ Change = Create | Update | Rotate | Expire | Recover | Deactivate
 
 
 def possessions(change: Change) -> dict[str, Possession]:
-    """The proofs of possession that come with the keys of a change, by multikey."""
-    new_keys: tuple[NewKey, ...] = ()
+    """The proofs of possession that come with the keys of a change, or will be made of them, by multikey."""
+    new_keys: tuple[Key, ...] = ()
     match change:
         case Create():
             new_keys = change.keys
@@ -257,4 +241,10 @@ def possessions(change: Change) -> dict[str, Possession]:
             new_keys = tuple(step.key for step in change.operations if isinstance(step, AddVerificationMethod))
         case Rotate() | Recover():
             new_keys = (change.new_key,)
-    return {key.multibase: key.possession for key in new_keys if key.possession is not None}
+    offered: dict[str, Possession] = {}
+    for key in new_keys:
+        if key.possession is not None:
+            offered[key.public] = key.possession
+        elif key.secret is not None and key.type == multikey.BLS12381G2:
+            offered[key.public] = key
+    return offered

@@ -20,7 +20,6 @@ from identity_core.domain.dids.changes import (
     Create,
     Deactivate,
     Expire,
-    NewKey,
     Operation,
     Recover,
     RemoveService,
@@ -33,7 +32,7 @@ from identity_core.domain.dids.changes import (
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evidence import Authorized
-from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.dids.keys import Key, PublicKey
 from identity_core.domain.dids.revision import Revision
 from identity_core.domain.dids.state import DidState, digest
 from identity_core.errors import DidDeactivated, DidExists, DidNotFound, InvalidDocument, VersionConflict
@@ -155,7 +154,7 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
         case RemoveService(fragment):
             revision.remove_service(fragment)
         case AddVerificationMethod(key):
-            require_new(state, key.multibase)
+            require_new(state, key.public)
             revision.add_key(key)
         case RemoveVerificationMethod(key_id):
             revision.remove_key(key_id)
@@ -168,9 +167,9 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidD
     old = revision.key(change.old_key_id)
     if old.revoked is not None:
         raise InvalidDocument("The key is in its grace period: it has been rotated already.", details={"keyId": old.id})
-    require_new(state, change.new_key.multibase)
+    require_new(state, change.new_key.public)
     purposes = change.new_key.purposes or revision.purposes(old.id)
-    revision.add_key(NewKey(change.new_key.type, change.new_key.multibase, purposes), before=old.id)
+    revision.add_key(Key(change.new_key.type, change.new_key.public, purposes), before=old.id)
     end = None if change.revoke_at is None else change.revoke_at.replace(microsecond=0)
     if end is None or end <= at:
         revision.remove_key(old.id)
@@ -185,7 +184,7 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidD
 
 def _recover(state: DidState, change: Recover) -> DidDocument:
     revision = Revision.of(state.document)
-    require_new(state, change.new_key.multibase)
+    require_new(state, change.new_key.public)
     if change.revoke_all:
         for method in state.document.methods:
             revision.remove_key(method.id)

@@ -33,6 +33,9 @@ RELATIONSHIPS: Final = (
 )
 """The verification relationships in the order in which a document lists them."""
 
+RECOVERY: Final = "recovery"
+"""What a key is for that is in no document, and whose one signature gives the DID new keys."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeyType:
@@ -137,17 +140,28 @@ class PublicKey:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPair:
-    """``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2), ``secret_raw`` the 32 bytes within ``secret``."""
+class Key:
+    """A key that a DID is to have. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
+    ``purposes`` are verification relationships, or ``RECOVERY`` alone.
+
+    ``secret`` is there where the key was made here, ``possession`` (80 octets) where somebody else proves to have that of a BBS key.
+    Neither is part of what is changed: an entry has the proofs beside the change.
+    """
 
     type: str
     public: str
-    secret: str = field(repr=False)
-    secret_raw: bytes = field(repr=False)
+    purposes: tuple[str, ...] = ()
+    possession: bytes | None = field(default=None, compare=False, repr=False)
+    secret: str | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def secret_raw(self) -> bytes:
+        """The 32 octets within ``secret``. Raises ``ValueError`` where there is none."""
+        return multikey.decode_secret(self.secret or "")[1]
 
 
-def generate(type_name: str, random: Callable[[int], bytes]) -> KeyPair:
-    """A new key pair from 32 bytes of ``random``. Raises ``InvalidDocument`` for an unknown type."""
+def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str, ...] = ()) -> Key:
+    """A new key from 32 bytes of ``random``. Raises ``InvalidDocument`` for an unknown type."""
     name = verification_method_type(type_name)
     material = random(32)
     if name == ED25519.name:
@@ -161,7 +175,7 @@ def generate(type_name: str, random: Callable[[int], bytes]) -> KeyPair:
         public = bls.public_key(secret)
     text = multikey.encode_public(name, public)
     _remember(PublicKey(name, text, public))
-    return KeyPair(name, text, multikey.encode_secret(name, secret), secret)
+    return Key(name, text, purposes, secret=multikey.encode_secret(name, secret))
 
 
 # Point checks cost more than everything else about a document. A key is checked when it first comes in; the fold that follows

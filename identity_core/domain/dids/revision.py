@@ -11,8 +11,9 @@ from datetime import datetime
 
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.changes import NewKey, NewService
+from identity_core.domain.dids.changes import NewService
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
+from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
 
 
@@ -46,11 +47,11 @@ class Revision:
                 return method
         raise InvalidDocument("The document has no such key.", details={"keyId": key_id[:640]})
 
-    def add_key(self, key: NewKey, *, before: str | None = None) -> None:
+    def add_key(self, key: Key, *, before: str | None = None) -> None:
         """Adds a key under its purposes, last or in front of the key ``before``."""
         kind = keys.verification_method_type(key.type)
         keys.check_purposes(kind, key.purposes)
-        method = VerificationMethod(f"{self.did}#{key.multibase}", kind, key.multibase)
+        method = VerificationMethod(f"{self.did}#{key.public}", kind, key.public)
         if any(known.id == method.id for known in self.methods):
             raise InvalidDocument("The document has this key already.", details={"keyId": method.id[:640]})
         places = [known.id for known in self.methods]

@@ -16,25 +16,14 @@ from datetime import datetime
 from identity_core.codec import times
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
-from identity_core.domain.dids import changes as possessions
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.changes import (
-    Authorization,
-    Deactivate,
-    NewKey,
-    Possession,
-    Recover,
-    Rotate,
-    Update,
-)
+from identity_core.domain.dids.changes import Authorization, Deactivate, Recover, Rotate, Update
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.keys import PublicKey
-from identity_core.domain.dids.state import DidState
+from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.errors import ConfirmationRequired, InvalidRequest
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.commit import DidWriter, KeepSecrets
-from identity_core.use_cases.dids.create import RECOVERY, IssuedKey
+from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
 from identity_core.use_cases.dids.operations import absolute_key_id, operations_of, possession_of
 from identity_core.wire import DeactivateDidRequest, RecoverDidRequest, RotateDidKeyRequest, UpdateDidRequest
 
@@ -60,10 +49,11 @@ class UpdateDid:
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """``grace_period_end`` is when the old key stops: the entry's own time when there is no grace."""
+    """``new_key`` has its secret only where it is returned; ``grace_period_end`` is when the old key stops: the entry's own time when
+    there is no grace."""
 
     version: IndexedVersion
-    new_key: IssuedKey
+    new_key: Key
     grace_period_end: datetime
 
 
@@ -86,29 +76,22 @@ class RotateDidKey:
     ) -> Rotated:
         old_key_id, brought = absolute_key_id(wish.old_key_id, did), given(wish.new_public_key_multibase, None)
         revoke_old_after = times.optional(wish.revoke_old_after, "revokeOldAfter")
-        possession: Possession | None = possession_of(wish.proof_of_possession)
+        possession = possession_of(wish.proof_of_possession)
         returned, stored = given(wish.return_secrets, True), given(wish.store_secrets, False)
         if not (returned or stored or brought):
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the key would be lost.")
-        kind = keys.verification_method_type(wish.new_key_type)
         if brought is not None:
-            public, secret = PublicKey.parse(wish.new_key_type, brought).multibase, None
+            kind = PublicKey.parse(wish.new_key_type, brought).type
+            new_key = Key(kind, brought, given(wish.purpose, ()), possession)
         else:
-            pair = keys.generate(wish.new_key_type, self.random)
-            public, secret, possession = pair.public, pair.secret, possessions.of_pair(pair)
+            new_key = keys.generate(wish.new_key_type, self.random, given(wish.purpose, ()))
             if stored:
-                await KeepSecrets(self.custodian)(did, [("rotation", pair)])
-
-        def change(state: DidState) -> Rotate:
-            new_key = NewKey(kind, public, given(wish.purpose, ()), possession)
-            return Rotate(old_key_id, new_key, revoke_old_after, authorization)
-
-        version = await self.writer.commit(did, change, context, if_match=if_match)
+                await keep_secrets(self.custodian, did, (replace(new_key, purposes=("rotation",)),))
+        change = Rotate(old_key_id, new_key, revoke_old_after, authorization)
+        version = await self.writer.commit(did, lambda _: change, context, if_match=if_match)
         old = version.state.document.method(old_key_id)
         end = old.revoked if old is not None and old.revoked is not None else version.state.updated_at
-        purpose = version.state.document.purposes(f"{did}#{public}")[0]
-        shown = secret if returned else None
-        return Rotated(version, IssuedKey(purpose, f"{did}#{public}", public, shown), end)
+        return Rotated(version, new_key if returned else replace(new_key, secret=None), end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +99,7 @@ class Recovered:
     """The new version, and the recovery key that succeeds the spent one."""
 
     version: IndexedVersion
-    recovery_key: IssuedKey
+    recovery_key: Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +116,14 @@ class RecoverDid:
         possession = possession_of(new.proof_of_possession)
         key = PublicKey.parse(new.type, new.public_key_multibase)
         if successor is not None:
-            public, secret = PublicKey.parse(successor.type, successor.public_key_multibase).multibase, None
+            kind = PublicKey.parse(successor.type, successor.public_key_multibase).type
+            following = Key(kind, successor.public_key_multibase, (RECOVERY,))
         else:
-            pair = keys.generate("Ed25519", self.random)
-            public, secret = pair.public, pair.secret
-        purposes = keys.default_purposes(key.type, primary=True)
-        new_key = NewKey(key.type, key.multibase, purposes, possession)
-        change = Recover(new_key, given(wish.revoke_all_existing_keys, False), public, authorization)
+            following = keys.generate("Ed25519", self.random, (RECOVERY,))
+        new_key = Key(key.type, key.multibase, keys.default_purposes(key.type, primary=True), possession)
+        change = Recover(new_key, given(wish.revoke_all_existing_keys, False), following.public, authorization)
         version = await self.writer.commit(did, lambda _: change, context)
-        return Recovered(version, IssuedKey(RECOVERY, f"{did}#{public}", public, secret))
+        return Recovered(version, following)
 
 
 @dataclass(frozen=True, slots=True)

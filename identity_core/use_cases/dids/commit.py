@@ -22,7 +22,7 @@ from identity_core.domain.activity import SERVICE, Event, RequestContext
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Expire
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
     InvalidDocument,
@@ -41,28 +41,21 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class KeepSecrets:
-    """Hands keys to the custodian under their absolute ids. Raises ``InvalidDocument`` for what it does not keep."""
-
-    custodian: Custodian
-
-    async def __call__(self, did: Did, pairs: Sequence[tuple[str, KeyPair]]) -> None:
-        """``pairs`` are (purpose, key)."""
-        capabilities = self.custodian.capabilities
-        refused = sorted({pair.type for _, pair in pairs} - capabilities)
-        if refused:
-            raise InvalidDocument(
-                "The service's custodian does not keep keys of this type: leave storeSecrets out.",
-                details={"types": [*refused], "supported": [*sorted(capabilities - {"sign_bbs"})]},
-            )
-        for purpose, pair in pairs:
-            try:
-                await self.custodian.import_key(
-                    f"{did}#{pair.public}", pair.type, pair.secret_raw, did=str(did), purpose=purpose
-                )
-            except KeyRefused as error:
-                raise InvalidDocument(str(error), details=error.details) from error
+async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> None:
+    """Hands keys that were made here to the custodian, under their absolute ids and with the first purpose of each. Raises
+    ``InvalidDocument`` for what it does not keep."""
+    refused = sorted({key.type for key in made} - custodian.capabilities)
+    if refused:
+        raise InvalidDocument(
+            "The service's custodian does not keep keys of this type: leave storeSecrets out.",
+            details={"types": [*refused], "supported": [*sorted(custodian.capabilities - {"sign_bbs"})]},
+        )
+    for key in made:
+        name, purpose = f"{did}#{key.public}", key.purposes[0]
+        try:
+            await custodian.import_key(name, key.type, key.secret_raw, did=str(did), purpose=purpose)
+        except KeyRefused as error:
+            raise InvalidDocument(str(error), details=error.details) from error
 
 
 LOST_RACES = 16

@@ -7,43 +7,30 @@ the custodian (DIF Registration's word).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
-from identity_core.domain.dids import changes as possession
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.changes import Create, NewKey, NewService
+from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.document import MAX_KEYS, MAX_SERVICES, check_count
-from identity_core.domain.dids.keys import KeyPair, PublicKey
+from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.domain.echo import TERM, echoed
 from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion
-from identity_core.use_cases.dids.commit import DidWriter, KeepSecrets
+from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
-
-RECOVERY = "recovery"
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedKey:
-    """A key of the new DID: the purpose that it is filed under, its absolute id, its public and maybe its secret multikey."""
-
-    purpose: str
-    key_id: str
-    public: str
-    secret: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The first version, and the keys in the order of the document, the recovery key last."""
+    """The first version, and the keys in the order of the document, the recovery key last; secrets only where they are returned."""
 
     version: IndexedVersion
-    keys: tuple[IssuedKey, ...]
+    keys: tuple[Key, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,30 +56,25 @@ class CreateDid:
             raise InvalidRequest("returnSecrets: false needs storeSecrets: true, else the keys would be lost.")
         self._check_counts(options)
         own = bool(given(options.public_keys, ()))
-        new_keys, recovery, pairs = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options)
+        asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options)
+        recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
         change = Create(
-            keys=new_keys,
+            keys=asked if recovery is None else asked[:-1],
             update_keys=(self.writer.signer.multikey,),
             services=tuple(
                 NewService(each.type, each.service_endpoint) for each in given(options.service_endpoints, ())
             ),
             also_known_as=given(options.also_known_as, ()),
-            recovery_key=recovery,
+            recovery_key=None if recovery is None else recovery.public,
         )
         draft = method.draft(None, change, self.clock.now(), signer=self.writer.signer.multikey)
-        if stored:
-            await KeepSecrets(self.custodian)(draft.did, pairs)
+        if stored and not own:
+            await keep_secrets(self.custodian, draft.did, asked)
         try:
             version = await self.writer.append(None, draft, context, owner=context.caller.identity)
         except VersionConflict as error:
             raise DidExists(details={"did": str(draft.did)}) from error
-        secrets = {pair.public: pair.secret for _, pair in pairs} if returned else {}
-        filed = [(key.purposes[0], key.multibase) for key in new_keys]
-        filed += [(RECOVERY, recovery)] if recovery is not None else []
-        issued = tuple(
-            IssuedKey(purpose, f"{draft.did}#{public}", public, secrets.get(public)) for purpose, public in filed
-        )
-        return Created(version, issued)
+        return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
 
     @staticmethod
     def _check_counts(options: CreateDidOptions) -> None:
@@ -101,12 +83,8 @@ class CreateDid:
         check_count("verificationMethod", own or 1 + len(given(options.additional_keys, ())), MAX_KEYS)
         check_count("service", len(given(options.service_endpoints, ())), MAX_SERVICES)
 
-    def _made(
-        self, key_type: str, options: CreateDidOptions
-    ) -> tuple[tuple[NewKey, ...], str | None, tuple[tuple[str, KeyPair], ...]]:
-        """Keys made here, the primary one first: for the document, the recovery key, and (purpose, pair) of all."""
-        pairs: list[tuple[str, KeyPair]] = []
-        new_keys: list[NewKey] = []
+    def _made(self, key_type: str, options: CreateDidOptions) -> tuple[Key, ...]:
+        """Keys made here: the primary one first, the recovery key last."""
         primary = AdditionalKey(type=key_type, purpose=())
         wanted = [
             (
@@ -117,18 +95,13 @@ class CreateDid:
         ]
         for kind, purposes in wanted:
             keys.check_purposes(kind, purposes)
-        for kind, purposes in wanted:
-            pair = keys.generate(kind, self.random)
-            new_keys.append(NewKey(kind, pair.public, purposes, possession.of_pair(pair)))
-            pairs.append((purposes[0], pair))
-        recovery = keys.generate("Ed25519", self.random) if given(options.recovery_key, False) else None
-        if recovery is not None:
-            pairs.append((RECOVERY, recovery))
-        return tuple(new_keys), recovery.public if recovery else None, tuple(pairs)
+        if given(options.recovery_key, False):
+            wanted.append((keys.ED25519.name, (RECOVERY,)))
+        return tuple(keys.generate(kind, self.random, purposes) for kind, purposes in wanted)
 
     @staticmethod
-    def _own(options: CreateDidOptions) -> tuple[tuple[NewKey, ...], str | None, tuple[tuple[str, KeyPair], ...]]:
-        """The caller's own keys, in the same form; there are no pairs."""
+    def _own(options: CreateDidOptions) -> tuple[Key, ...]:
+        """The caller's own keys, in the same order."""
         public_keys = given(options.public_keys, ())
         if given(options.additional_keys, ()):
             raise InvalidDocument("publicKeys and additionalKeys exclude each other: give every key in publicKeys.")
@@ -137,15 +110,12 @@ class CreateDid:
             raise InvalidDocument("One key may have the purpose recovery, and no other purpose beside it.")
         if given(options.recovery_key, False) and not recovery:
             raise InvalidDocument("Give the recovery key in publicKeys, with the purpose recovery.")
-        for key in public_keys:
-            PublicKey.parse(key.type, key.public_key_multibase)
-        named = tuple(
-            NewKey(
-                keys.verification_method_type(key.type),
+        named = [
+            Key(
+                PublicKey.parse(key.type, key.public_key_multibase).type,
                 key.public_key_multibase,
                 key.purpose or keys.default_purposes(key.type, primary=place == 0),
             )
             for place, key in enumerate(public_keys)
-            if key not in recovery
-        )
-        return named, recovery[0].public_key_multibase if recovery else None, ()
+        ]
+        return tuple(sorted(named, key=lambda key: RECOVERY in key.purposes))

@@ -10,7 +10,6 @@ from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import (
     AddService,
     AddVerificationMethod,
-    NewKey,
     NewService,
     Operation,
     RemoveService,
@@ -19,6 +18,7 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.echo import DID, echoed
 from identity_core.errors import InvalidDocument, InvalidRequest
 from identity_core.wire import ServiceInput, UpdateDidRequest, UpdateOperation
@@ -81,7 +81,7 @@ def _operation(item: UpdateOperation | UpdateDidRequest, did: Did) -> Operation:
         kind = keys.verification_method_type(method.type)
         purposes = given(item.relationships, ()) or keys.default_purposes(kind, primary=False)
         possession = possession_of(method.proof_of_possession)
-        return AddVerificationMethod(NewKey(kind, method.public_key_multibase, purposes, possession))
+        return AddVerificationMethod(Key(kind, method.public_key_multibase, purposes, possession))
     return SetAlsoKnownAs(given(item.also_known_as, ()))
 
 

@@ -15,7 +15,7 @@ from identity_core.codec import multikey, times
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Create, NewKey
+from identity_core.domain.dids.changes import Change, Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.log import entry as entries
@@ -73,9 +73,9 @@ def _did(change: Create) -> Did:
     if len(change.keys) != 1 or change.services or change.also_known_as or change.recovery_key is not None:
         raise InvalidDocument("A did:key has one key and nothing else: no services, names or recovery key.")
     (key,) = change.keys
-    keys.PublicKey.parse(key.type, key.multibase)
+    keys.PublicKey.parse(key.type, key.public)
     keys.check_purposes(key.type, key.purposes)
-    return Did(f"did:key:{key.multibase}", "key", key.multibase)
+    return Did(f"did:key:{key.public}", "key", key.public)
 
 
 def _document(did: Did) -> DidDocument:
@@ -83,7 +83,7 @@ def _document(did: Did) -> DidDocument:
     try:
         kind, _ = multikey.decode_public(did.identifier)
         revision = Revision.of(DidDocument(str(did), (), ()))
-        revision.add_key(NewKey(kind, did.identifier, keys.key_type(kind).allowed))
+        revision.add_key(keys.Key(kind, did.identifier, keys.key_type(kind).allowed))
         document = revision.document()
         documents.check(document)
     except (ValueError, InvalidDocument) as error:

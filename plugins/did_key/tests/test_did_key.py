@@ -11,8 +11,9 @@ from identity_did_key.method import EVER
 
 from identity_core.codec import multibase, multikey
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
-from identity_core.domain.dids.changes import Create, NewKey, NewService
+from identity_core.domain.dids.changes import Create, NewService
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
@@ -28,11 +29,11 @@ PURPOSES = {
 @pytest.mark.parametrize("kind", PURPOSES)
 def test_the_identifier_is_the_document(kind: str) -> None:
     key = HANA.new_key(kind)
-    state = METHOD.expand(Did.parse(f"did:key:{key.multibase}"))
+    state = METHOD.expand(Did.parse(f"did:key:{key.public}"))
     assert state is not None
     (method,) = state.document.methods
-    assert method.id == f"did:key:{key.multibase}#{key.multibase}"
-    assert (method.type, method.multibase) == (key.type, key.multibase)
+    assert method.id == f"did:key:{key.public}#{key.public}"
+    assert (method.type, method.multibase) == (key.type, key.public)
     assert state.document.purposes(method.id) == PURPOSES[kind]
     assert (state.version_id, state.created_at, state.updated_at, state.deactivated) == (1, EVER, EVER, False)
 
@@ -71,12 +72,12 @@ def creations() -> dict[str, Create]:
         "two keys": Create((key, more), updates),
         "a service": Create((key,), updates, (NewService("A", "https://a.example/"),)),
         "a name": Create((key,), updates, (), ("https://a.example/",)),
-        "a recovery key": Create((key,), updates, (), (), more.multibase),
-        "a wrong purpose": Create((NewKey(key.type, key.multibase, ("keyAgreement",)),), updates),
-        "no purpose": Create((NewKey(key.type, key.multibase, ()),), updates),
-        "a wrong type": Create((NewKey("X25519KeyAgreementKey2020", key.multibase, ("keyAgreement",)),), updates),
-        "an unknown type": Create((NewKey("Multikey", key.multibase, ("authentication",)),), updates),
-        "no multikey": Create((NewKey(key.type, "z6Mk", ("authentication",)),), updates),
+        "a recovery key": Create((key,), updates, (), (), more.public),
+        "a wrong purpose": Create((Key(key.type, key.public, ("keyAgreement",)),), updates),
+        "no purpose": Create((Key(key.type, key.public, ()),), updates),
+        "a wrong type": Create((Key("X25519KeyAgreementKey2020", key.public, ("keyAgreement",)),), updates),
+        "an unknown type": Create((Key("Multikey", key.public, ("authentication",)),), updates),
+        "no multikey": Create((Key(key.type, "z6Mk", ("authentication",)),), updates),
     }
 
 
@@ -93,7 +94,7 @@ IDENTIFIERS = {
     "a secret": multikey.encode_secret(multikey.ED25519, bytes(32)),
     "another curve": multibase.base58btc_encode(b"\x80\x24" + b"\x02" * 33),
     "short": "z6Mk",
-    "a path": HANA.new_key().multibase + ":x",
+    "a path": HANA.new_key().public + ":x",
     "another base": "u7QEDoQe_884Qvh1w3RjnS8CZZ-TWMJulDV8d3IZkElUxuA",
     "long": "z" + "1" * 400,
 }
@@ -122,7 +123,7 @@ def test_an_entry_that_says_something_else() -> None:
     creation = Create((HANA.new_key(),), (LOG.multikey,))
     entry = LOG.seal(METHOD.draft(None, creation, BIRTH, signer=LOG.multikey))
     good = json.loads(entry)
-    other = METHOD.expand(Did.parse(f"did:key:{HANA.new_key().multibase}"))
+    other = METHOD.expand(Did.parse(f"did:key:{HANA.new_key().public}"))
     assert other is not None
 
     def spoilt(change) -> bytes:

@@ -17,9 +17,10 @@ from typing import Any, Final
 
 from identity_core.domain.dids import evolution
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Create, Deactivate, NewKey, NewService, Recover
+from identity_core.domain.dids.changes import Change, Create, Deactivate, NewService, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log import webvh
 from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.domain.dids.state import DidState, LogInvalid
@@ -57,7 +58,7 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime) -> Di
     if not 1 <= len(update_keys) <= 2 or said != {"method": webvh.VERSION, "scid": scid, "updateKeys": update_keys}:
         raise LogInvalid("The parameters are not those of a first entry of ours.")
     creation = Create(
-        keys=tuple(NewKey(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
+        keys=tuple(Key(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
         update_keys=(update_keys[0],),
         services=tuple(NewService(s.type, s.endpoint, s.fragment) for s in document.services),
         also_known_as=document.also_known_as,

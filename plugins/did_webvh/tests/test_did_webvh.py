@@ -196,7 +196,7 @@ def test_creations_that_updatekeys_cannot_say() -> None:
         Create((key,), (signer.multikey, controller.key().public)),
         Create((key,), ()),
         Create((key,), (signer.multikey,), recovery_key=signer.multikey),
-        Create((key,), (signer.multikey,), recovery_key=key.multibase),
+        Create((key,), (signer.multikey,), recovery_key=key.public),
     ):
         with pytest.raises((InvalidDocument, LogInvalid)):
             method.draft(None, creation, BIRTH, signer=signer.multikey)

@@ -9,8 +9,9 @@ import pytest
 
 from identity_core.conformance.controller import Controller
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids.changes import NewKey, NewService
+from identity_core.domain.dids.changes import NewService
 from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.revision import Revision
 from identity_core.errors import InvalidDocument
 
@@ -20,7 +21,7 @@ ED, X, BLS = HANA.new_key(), HANA.new_key("X25519KeyAgreementKey2020"), HANA.new
 
 
 def build(
-    *keys: NewKey, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = (), did: str = DID
+    *keys: Key, services: tuple[NewService, ...] = (), aliases: tuple[str, ...] = (), did: str = DID
 ) -> DidDocument:
     revision = Revision.of(DidDocument(did, (), ()))
     for key in keys:
@@ -45,7 +46,7 @@ FULL = build(
 
 def test_the_json_of_a_full_document() -> None:
     shown = FULL.to_json()
-    ed, x, bls = (f"{DID}#{key.multibase}" for key in (ED, X, BLS))
+    ed, x, bls = (f"{DID}#{key.public}" for key in (ED, X, BLS))
     assert list(shown) == [
         "@context", "id", "controller", "alsoKnownAs", "verificationMethod", "authentication", "assertionMethod",
         "keyAgreement", "capabilityInvocation", "capabilityDelegation", "service",
@@ -62,7 +63,7 @@ def test_the_json_of_a_full_document() -> None:
         "id": ed,
         "type": "Ed25519VerificationKey2020",
         "controller": DID,
-        "publicKeyMultibase": ED.multibase,
+        "publicKeyMultibase": ED.public,
     }
     assert shown["authentication"] == shown["capabilityInvocation"] == shown["capabilityDelegation"] == [ed]
     assert (shown["assertionMethod"], shown["keyAgreement"]) == ([ed, bls], [x])
@@ -151,26 +152,26 @@ BAD = {
     "type contradicts codec": _set("verificationMethod/0/type", "X25519KeyAgreementKey2020"),
     "unknown type": _set("verificationMethod/0/type", "Multikey"),
     "alias type": _set("verificationMethod/0/type", "Ed25519"),
-    "key of another": _set("verificationMethod/0/publicKeyMultibase", OTHER.multibase),
-    "fragment of another": _set("verificationMethod/0/id", f"{DID}#{OTHER.multibase}"),
-    "relative id": _set("verificationMethod/0/id", f"#{ED.multibase}"),
-    "id of another did": _set("verificationMethod/0/id", f"did:x:a#{ED.multibase}"),
+    "key of another": _set("verificationMethod/0/publicKeyMultibase", OTHER.public),
+    "fragment of another": _set("verificationMethod/0/id", f"{DID}#{OTHER.public}"),
+    "relative id": _set("verificationMethod/0/id", f"#{ED.public}"),
+    "id of another did": _set("verificationMethod/0/id", f"did:x:a#{ED.public}"),
     "revoked no time": _set("verificationMethod/0/revoked", "soon"),
     "revoked with a fraction": _set("verificationMethod/0/revoked", "2026-01-01T00:00:00.5Z"),
     "revoked null": _set("verificationMethod/0/revoked", None),
     "key twice": _set("verificationMethod/+", None),
-    "dangling reference": _set("authentication/0", f"{DID}#{OTHER.multibase}"),
+    "dangling reference": _set("authentication/0", f"{DID}#{OTHER.public}"),
     "embedded method": _set("authentication/0", {"id": "x"}),
     "reference twice": _set("authentication/+", None),
     "empty relationship": _set("authentication", []),
     "key without purpose": _set("keyAgreement", ...),
-    "x25519 authenticates": _set("authentication/+", f"{DID}#{X.multibase}"),
-    "ed25519 agrees": _set("keyAgreement/+", f"{DID}#{ED.multibase}"),
-    "bls authenticates": _set("authentication/+", f"{DID}#{BLS.multibase}"),
+    "x25519 authenticates": _set("authentication/+", f"{DID}#{X.public}"),
+    "ed25519 agrees": _set("keyAgreement/+", f"{DID}#{ED.public}"),
+    "bls authenticates": _set("authentication/+", f"{DID}#{BLS.public}"),
     "service id relative": _set("service/0/id", "#a"),
     "service id of another did": _set("service/0/id", "did:x:a#a"),
     "service id twice": _set("service/+", None),
-    "service id is a key": _set("service/0/id", f"{DID}#{ED.multibase}"),
+    "service id is a key": _set("service/0/id", f"{DID}#{ED.public}"),
     "service without fragment": _set("service/0/id", DID),
     "endpoint no text": _set("service/0/serviceEndpoint", {"uri": "https://a"}),
     "endpoint runs": _set("service/0/serviceEndpoint", "javascript:alert(1)"),
@@ -208,12 +209,12 @@ def test_the_caps() -> None:
 
 
 def test_look_ups() -> None:
-    ed = f"{DID}#{ED.multibase}"
+    ed = f"{DID}#{ED.public}"
     assert FULL.method(ed) == FULL.methods[0]
     assert FULL.method(f"{DID}#x") is None
     assert FULL.purposes(ed) == ("authentication", "assertionMethod", "capabilityInvocation", "capabilityDelegation")
     assert FULL.purposes("x") == ()
-    assert FULL.related("keyAgreement") == (f"{DID}#{X.multibase}",)
+    assert FULL.related("keyAgreement") == (f"{DID}#{X.public}",)
     assert FULL.related("recovery") == ()
     assert FULL.service("web") == FULL.services[1]
     assert FULL.service("#web") is None

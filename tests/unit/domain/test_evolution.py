@@ -16,7 +16,6 @@ from identity_core.domain.dids.changes import (
     Create,
     Deactivate,
     Expire,
-    NewKey,
     NewService,
     Recover,
     RemoveService,
@@ -28,6 +27,7 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evolution import Rules, evolve
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
     AuthFailed,
@@ -75,7 +75,7 @@ class Walk:
         self,
         old: str | None = None,
         grace: timedelta | None = None,
-        new: NewKey | None = None,
+        new: Key | None = None,
         at: datetime | None = None,
         key: str | None = None,
     ) -> DidState:
@@ -102,7 +102,7 @@ def test_create_needs_an_authentication_key_and_update_keys() -> None:
         replace(good, update_keys=good.update_keys * 2),
         replace(good, update_keys=("z6Mk",)),
         replace(good, update_keys=(hana.key("X25519KeyAgreementKey2020").public,)),
-        replace(good, recovery_key=good.keys[0].multibase),
+        replace(good, recovery_key=good.keys[0].public),
         replace(good, recovery_key=hana.key("X25519KeyAgreementKey2020").public),
         replace(good, recovery_key="z6Mk"),
         replace(good, services=(A, A)),
@@ -171,14 +171,14 @@ def test_the_last_authentication_key_cannot_be_removed(walk: Walk) -> None:
         walk.update(RemoveVerificationMethod(walk.key_ids[0]))
     second = walk.hana.new_key("Ed25519", "authentication")
     walk.update(AddVerificationMethod(second))
-    walk.update(RemoveVerificationMethod(walk.key_ids[0]), key=second.multibase)
-    assert walk.key_ids == [f"{DID}#{second.multibase}"]
+    walk.update(RemoveVerificationMethod(walk.key_ids[0]), key=second.public)
+    assert walk.key_ids == [f"{DID}#{second.public}"]
 
 
 def test_the_last_key_may_go_when_another_comes_in_the_same_version(walk: Walk) -> None:
     key = walk.hana.new_key()
     state = walk.update(RemoveVerificationMethod(walk.key_ids[0]), AddVerificationMethod(key))
-    assert [method.multibase for method in state.document.methods] == [key.multibase]
+    assert [method.multibase for method in state.document.methods] == [key.public]
 
 
 def test_a_key_in_grace_does_not_count_as_remaining(walk: Walk) -> None:
@@ -191,8 +191,8 @@ def test_a_key_in_grace_does_not_count_as_remaining(walk: Walk) -> None:
 def test_removing_a_key_removes_it_from_every_relationship(walk: Walk) -> None:
     key = walk.hana.new_key()
     walk.update(AddVerificationMethod(key))
-    state = walk.update(RemoveVerificationMethod(f"{DID}#{key.multibase}"))
-    assert key.multibase not in repr(state.document)
+    state = walk.update(RemoveVerificationMethod(f"{DID}#{key.public}"))
+    assert key.public not in repr(state.document)
 
 
 def test_forward_security(walk: Walk) -> None:
@@ -201,7 +201,7 @@ def test_forward_security(walk: Walk) -> None:
     assert recovery is not None
     removed = walk.hana.new_key("Ed25519", "authentication")
     walk.update(AddVerificationMethod(removed))
-    walk.update(RemoveVerificationMethod(f"{DID}#{removed.multibase}"))
+    walk.update(RemoveVerificationMethod(f"{DID}#{removed.public}"))
     walk.rotate()
     in_grace = walk.key_ids[0]
     walk.rotate(grace=DAY)
@@ -212,14 +212,14 @@ def test_forward_security(walk: Walk) -> None:
     walk.then(Recover(walk.hana.new_key(), False, successor, spend), at)
     at += DAY
     for text in (
-        first.multibase,
-        removed.multibase,
+        first.public,
+        removed.public,
         in_grace.partition("#")[2],
         recovery,
         successor,
         walk.key_ids[0].partition("#")[2],
     ):
-        key = NewKey(first.type, text, ("authentication",))
+        key = Key(first.type, text, ("authentication",))
         with pytest.raises(InvalidDocument):
             walk.update(AddVerificationMethod(key), at=at)
         with pytest.raises(InvalidDocument):
@@ -361,7 +361,7 @@ def test_an_expiry_comes_at_its_time_and_takes_what_is_due(walk: Walk) -> None:
     walk.update(AddVerificationMethod(second))
     at = walk.state.updated_at.replace(microsecond=0) + timedelta(minutes=5)
     ends = at + DAY, at + 2 * DAY
-    walk.rotate(f"{DID}#{second.multibase}", ends[1] - at, at=at)
+    walk.rotate(f"{DID}#{second.public}", ends[1] - at, at=at)
     walk.rotate(walk.key_ids[0], ends[0] - at - timedelta(seconds=1), at=at + timedelta(seconds=1))
     for wrong in (ends[0] - timedelta(seconds=1), ends[0] + timedelta(seconds=1), ends[1], at + timedelta(seconds=2)):
         with pytest.raises(InvalidDocument):
@@ -380,7 +380,7 @@ def test_keys_that_end_in_one_second_end_in_one_version(walk: Walk) -> None:
     walk.update(AddVerificationMethod(second))
     end = walk.state.updated_at.replace(microsecond=0) + DAY
     walk.rotate(walk.key_ids[0], end - walk.state.updated_at - timedelta(minutes=1))
-    walk.rotate(f"{DID}#{second.multibase}", end - walk.state.updated_at - timedelta(minutes=1))
+    walk.rotate(f"{DID}#{second.public}", end - walk.state.updated_at - timedelta(minutes=1))
     (state,) = history.expired(walk.state, end)
     assert len(state.document.methods) == 2
     assert len(state.retired_keys) == len(walk.state.retired_keys) + 2
@@ -396,7 +396,7 @@ def test_recovery_drops_everything_or_adds(walk: Walk) -> None:
     assert len(kept.document.methods) == 4
     assert history.due(kept) == history.due(walk.state)
     state = walk.then(Recover(new, True, successor, spend), at)
-    assert [method.multibase for method in state.document.methods] == [new.multibase]
+    assert [method.multibase for method in state.document.methods] == [new.public]
     assert history.due(state) is None
     assert state.document.services == walk.state.document.services
     assert (state.operation, state.recovery_key) == (history.RECOVERED, successor)
@@ -420,12 +420,12 @@ def test_recovery_needs_the_recovery_key_and_a_good_successor(walk: Walk) -> Non
             walk.then(Recover(new, True, successor, refused), at)
     spend = walk.by(at, recovery, scheme=evidence.RECOVERY_KEY, purpose="recover")
     for bad in (
-        Recover(new, True, new.multibase, spend),
+        Recover(new, True, new.public, spend),
         Recover(new, True, recovery, spend),
         Recover(new, True, walk.hana.key("X25519KeyAgreementKey2020").public, spend),
         Recover(new, True, "", spend),
         Recover(walk.hana.new_key("X25519KeyAgreementKey2020"), True, successor, spend),
-        Recover(NewKey(new.type, walk.creation.keys[0].multibase, new.purposes), True, successor, spend),
+        Recover(Key(new.type, walk.creation.keys[0].public, new.purposes), True, successor, spend),
     ):
         with pytest.raises(InvalidDocument):
             walk.then(bad, at)
@@ -451,7 +451,7 @@ def test_deactivation_empties_the_document_and_ends_everything(walk: Walk) -> No
     assert state.document.to_json().keys() == {"@context", "id", "controller"}
     assert history.due(state) is None
     assert history.expired(state, at + 100 * DAY) == ()
-    key = walk.creation.keys[0].multibase
+    key = walk.creation.keys[0].public
     later = at + DAY
     for change in (
         Update((AddService(A),), walk.by(later, key)),
@@ -492,7 +492,7 @@ def test_the_challenge_of_a_change(walk: Walk) -> None:
     for authorization in fits:
         evolve(walk.state, Update((AddService(A),), authorization), at, rules=RULES)
     other = walk.hana.authorize(
-        "did:ids:QmOtherOtherOtherOtherOtherOtherOtherOtherOthe", walk.creation.keys[0].multibase, at
+        "did:ids:QmOtherOtherOtherOtherOtherOtherOtherOtherOthe", walk.creation.keys[0].public, at
     )
     for authorization in (
         walk.by(at, purpose="rotate"),

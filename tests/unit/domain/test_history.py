@@ -41,18 +41,18 @@ def update(state: DidState, *operations: object) -> DidState:
 
 
 def test_what_a_creation_changes() -> None:
-    assert history.changes(None, create()) == (f"keyAdded #{FIRST.multibase}", "serviceAdded #a", "recoveryKeyChanged")
+    assert history.changes(None, create()) == (f"keyAdded #{FIRST.public}", "serviceAdded #a", "recoveryKeyChanged")
 
 
 def test_what_updates_change() -> None:
     state = create()
     key = HANA.new_key()
     after = update(state, AddVerificationMethod(key), UpdateService(NewService("A", "https://b.example/", "a")))
-    assert history.changes(state, after) == (f"keyAdded #{key.multibase}", "serviceUpdated #a")
+    assert history.changes(state, after) == (f"keyAdded #{key.public}", "serviceUpdated #a")
     last = update(
-        after, RemoveVerificationMethod(f"{DID}#{key.multibase}"), RemoveService("a"), SetAlsoKnownAs(("did:x:a",))
+        after, RemoveVerificationMethod(f"{DID}#{key.public}"), RemoveService("a"), SetAlsoKnownAs(("did:x:a",))
     )
-    assert history.changes(after, last) == (f"keyRemoved #{key.multibase}", "serviceRemoved #a", "alsoKnownAsChanged")
+    assert history.changes(after, last) == (f"keyRemoved #{key.public}", "serviceRemoved #a", "alsoKnownAsChanged")
     assert history.changes(last, update(last, AddService(NewService("B", "https://b.example/", "b")))) == (
         "serviceAdded #b",
     )
@@ -63,33 +63,33 @@ def test_what_a_rotation_and_its_end_change() -> None:
     state = create()
     at = AT + timedelta(minutes=1)
     new = HANA.new_key()
-    authorization = HANA.authorize(str(DID), FIRST.multibase, at)
+    authorization = HANA.authorize(str(DID), FIRST.public, at)
     rotated = evolve(
-        state, Rotate(f"{DID}#{FIRST.multibase}", new, at + timedelta(days=1), authorization), at, rules=Rules()
+        state, Rotate(f"{DID}#{FIRST.public}", new, at + timedelta(days=1), authorization), at, rules=Rules()
     )
     assert history.changes(state, rotated) == (
-        f"keyAdded #{new.multibase}",
-        f"keyRevoked #{FIRST.multibase} at 2026-01-03T03:05:05Z",
+        f"keyAdded #{new.public}",
+        f"keyRevoked #{FIRST.public} at 2026-01-03T03:05:05Z",
     )
     (end,) = history.expired(rotated, at + timedelta(days=1))
-    assert history.changes(rotated, end) == (f"keyExpired #{FIRST.multibase}",)
+    assert history.changes(rotated, end) == (f"keyExpired #{FIRST.public}",)
     assert (end.operation, end.key_id, end.entry_hash) == ("keyExpired", None, "")
 
 
 def test_what_a_deactivation_changes() -> None:
     state = create()
     at = AT + timedelta(minutes=1)
-    after = evolve(state, Deactivate(HANA.authorize(str(DID), FIRST.multibase, at)), at, rules=Rules())
-    assert history.changes(state, after) == (f"keyRemoved #{FIRST.multibase}", "serviceRemoved #a", "deactivated")
+    after = evolve(state, Deactivate(HANA.authorize(str(DID), FIRST.public, at)), at, rules=Rules())
+    assert history.changes(state, after) == (f"keyRemoved #{FIRST.public}", "serviceRemoved #a", "deactivated")
 
 
 def test_a_state_goes_to_the_index_and_back() -> None:
     state = update(create(), AddVerificationMethod(HANA.new_key("Bls12381G2Key2020")))
     at = state.updated_at + timedelta(minutes=1)
-    authorization = HANA.authorize(str(DID), FIRST.multibase, at)
+    authorization = HANA.authorize(str(DID), FIRST.public, at)
     rotated = evolve(
         state,
-        Rotate(f"{DID}#{FIRST.multibase}", HANA.new_key(), at + timedelta(days=1), authorization),
+        Rotate(f"{DID}#{FIRST.public}", HANA.new_key(), at + timedelta(days=1), authorization),
         at,
         rules=Rules(),
     )

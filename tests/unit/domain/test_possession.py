@@ -11,7 +11,9 @@ from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
+from identity_core.domain.dids.keys import Key
 from identity_core.errors import InvalidDocument
 
 DID = "did:ids:QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"
@@ -44,8 +46,9 @@ def test_it_is_asked_of_new_keys_only() -> None:
         possession.require(DID, document(), document(KEY), {})
 
 
-def test_a_maker_is_asked_with_the_did() -> None:
-    made = possession.require(DID, None, document(KEY), {KEY: lambda did: possession.prove(did, KEY, SECRET)})
+def test_a_key_that_was_made_here_proves_itself_to_the_did() -> None:
+    key = Key(multikey.BLS12381G2, KEY, secret=multikey.encode_secret(multikey.BLS12381G2, SECRET))
+    made = possession.require(DID, None, document(KEY), {KEY: key})
     assert made == {KEY: signed(SIGNED)}
 
 
@@ -94,5 +97,7 @@ def test_a_proof_belongs_to_a_key_that_is_there() -> None:
 
 
 def test_keys_that_are_not_bbs_keys_make_none() -> None:
-    assert possession.of_pair(Controller("hana").key()) is None
+    hana = Controller("hana")
+    assert possession.possessions(Create((hana.new_key(),), ())) == {}
+    assert possession.possessions(Create((key := hana.new_key("Bls12381G2Key2020"),), ())) == {key.public: key}
     assert "secret" not in repr(Controller("hana").new_key("Bls12381G2Key2020"))

@@ -20,7 +20,6 @@ from identity_core.domain.dids.changes import (
     Create,
     Deactivate,
     Expire,
-    NewKey,
     NewService,
     Operation,
     Recover,
@@ -32,6 +31,7 @@ from identity_core.domain.dids.changes import (
     UpdateService,
 )
 from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import LogInvalid
 
 Json = dict[str, Any]
@@ -76,8 +76,8 @@ def _write_authorization(authorization: Authorization) -> Json:
     }
 
 
-def _write_key(key: NewKey) -> Json:
-    return {"type": key.type, "publicKeyMultibase": key.multibase, "purposes": list(key.purposes)}
+def _write_key(key: Key) -> Json:
+    return {"type": key.type, "publicKeyMultibase": key.public, "purposes": list(key.purposes)}
 
 
 def _write_service(service: NewService) -> Json:
@@ -138,7 +138,7 @@ def _read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...
 
 def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:
     return Create(
-        keys=tuple(NewKey(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
+        keys=tuple(Key(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
         update_keys=update_keys,
         services=tuple(NewService(s.type, s.endpoint, s.fragment) for s in document.services),
         also_known_as=document.also_known_as,
@@ -157,9 +157,9 @@ def _read_authorization(value: Json) -> Authorization:
     return Authorization(_text(value["scheme"]), _text(value["key"]), _text(value["challenge"]), signature)
 
 
-def _read_key(value: Json) -> NewKey:
+def _read_key(value: Json) -> Key:
     purposes = tuple(_text(purpose) for purpose in value["purposes"])
-    return NewKey(_text(value["type"]), _text(value["publicKeyMultibase"]), purposes)
+    return Key(_text(value["type"]), _text(value["publicKeyMultibase"]), purposes)
 
 
 def _read_service(value: Json) -> NewService:

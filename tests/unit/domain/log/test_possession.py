@@ -17,7 +17,8 @@ from identity_core.codec import multibase
 from identity_core.conformance.controller import BIRTH, Controller, Life
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewKey, NewService, Recover, Rotate, Update
+from identity_core.domain.dids.changes import AddVerificationMethod, Create, NewService, Recover, Rotate, Update
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
@@ -29,8 +30,8 @@ BEFORE = (Path(__file__).with_name("before_possession.jsonl")).read_bytes()
 Item = dict[str, Any]
 
 
-def bare(key: NewKey) -> NewKey:
-    return replace(key, possession=None)
+def bare(key: Key) -> Key:
+    return replace(key, secret=None)
 
 
 def old_life() -> Life:
@@ -54,7 +55,7 @@ def born(hana: Controller) -> tuple[Item, DidState, str]:
     entry = LOG_KEY.seal(
         METHOD.draft(None, Create((hana.new_key(), key), (LOG_KEY.multikey,)), BIRTH, signer=LOG_KEY.multikey)
     )
-    return parsed(entry), METHOD.apply(None, entry), key.multibase
+    return parsed(entry), METHOD.apply(None, entry), key.public
 
 
 def test_the_proof_stands_beside_the_signature_and_not_in_the_document() -> None:
@@ -107,7 +108,7 @@ def test_a_proof_of_another_did_opens_nothing() -> None:
     proof = multibase.base64url_decode(ivo["proof"][0]["possession"][key])
     life = new_life("mallory")
     at = life.later()
-    stolen = NewKey(BLS, key, ("assertionMethod",), proof)
+    stolen = Key(BLS, key, ("assertionMethod",), proof)
     with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
         life.entry(Update((AddVerificationMethod(stolen),), life.authorize(at)), at)
 
@@ -171,11 +172,11 @@ def test_the_next_entry_ends_the_old_form() -> None:
     key = life.controller.new_key(BLS)
     life.change(Update((AddVerificationMethod(key),), life.authorize(at)), at)
     assert parsed(life.entries[-1])["parameters"]["change"]["possession"] is True
-    assert life.state.proven_keys == (key.multibase,)
+    assert life.state.proven_keys == (key.public,)
     at = life.later()
     life.change(Update((AddVerificationMethod(life.controller.new_key()),), life.authorize(at)), at)
     assert "possession" not in parsed(life.entries[-1])["parameters"]["change"]
-    assert life.state.proven_keys == (key.multibase,)
+    assert life.state.proven_keys == (key.public,)
     assert verify(b"\n".join(life.entries)).versions == 4
 
 

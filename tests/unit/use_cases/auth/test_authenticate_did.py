@@ -16,8 +16,9 @@ from identity_core.codec import multibase
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge, keys
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
-from identity_core.domain.dids.changes import AddVerificationMethod, NewKey
+from identity_core.domain.dids.changes import AddVerificationMethod
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.keys import Key
 from identity_core.errors import AuthFailed, DidNotFound
 from identity_core.use_cases.dids.create import Created
 from tests.rooms import Rooms, own_key, update_of
@@ -54,7 +55,7 @@ def verifications(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return tried
 
 
-async def with_keys(rooms: Rooms, number: int) -> tuple[Did, list[keys.KeyPair]]:
+async def with_keys(rooms: Rooms, number: int) -> tuple[Did, list[keys.Key]]:
     """A DID with this many authentication keys, and they in the document's order."""
     pairs = [keys.generate("Ed25519", os.urandom) for _ in range(number)]
     wishes = tuple(own_key("Ed25519", "authentication", pair.public) for pair in pairs)
@@ -69,7 +70,7 @@ async def tried(
     await rooms.authenticate(signed, scheme="DIDAuth", purpose=purpose, body_hash=BODY)
 
 
-def signed_by(pair: keys.KeyPair, text: str) -> bytes:
+def signed_by(pair: keys.Key, text: str) -> bytes:
     return ed25519.sign(pair.secret_raw, text.encode())
 
 
@@ -280,7 +281,7 @@ def test_keys_that_came_later_do_not_raise_the_cost(tmp_path: Path, verification
             new = keys.generate("Ed25519", os.urandom)
             authorization = await rooms.signed(did, first.secret, "update", body={"key": new.public})
             context = rooms.context(did, authorization)
-            added = NewKey(new.type, new.public, ("authentication",))
+            added = Key(new.type, new.public, ("authentication",))
             await rooms.update(did, update_of(AddVerificationMethod(added)), authorization, context, if_match=None)
         verifications.clear()
         with pytest.raises(AuthFailed):

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from identity_core.codec.multikey import BLS12381G2, encode_secret
 from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.keys import KeyPair
+from identity_core.domain.dids.keys import Key
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
@@ -58,8 +59,13 @@ class Keys(OneKey):
         return name.partition("#")[2]
 
     async def sign_bbs(self, name: str, header: bytes, messages: Any) -> bytes:
-        kind, secret, _, _ = self.imported[name]
-        return sign_messages(header, messages, KeyPair(kind, name.partition("#")[2], "", secret))
+        _, secret, _, _ = self.imported[name]
+        return sign_messages(header, messages, held_key(name, secret))
+
+
+def held_key(key_id: str, secret: bytes) -> Key:
+    """A BBS key whose 32 octets the custodian holds."""
+    return Key(BLS12381G2, key_id.partition("#")[2], secret=encode_secret(BLS12381G2, secret))
 
 
 def key_caller(*, targets: frozenset[str] | None = None, scopes: frozenset[str] | None = None) -> Caller:
@@ -114,7 +120,7 @@ class Office:
         wish = AdditionalKey(type="Bls12381G2Key2020", purpose=("assertionMethod",))
         ivo = await rooms.new_did(additional_keys=(wish,), store_secrets=True)
         hana = await rooms.new_did()
-        key_id = next(key.key_id for key in ivo.keys if key.purpose == "assertionMethod")
+        key_id = f"{ivo.version.state.did}#{ivo.keys[1].public}"
         office = cls(rooms, ivo.version.state.did, hana.version.state.did, key_id)
         await office.schema(SCHEMA, ATTRIBUTES, context(key_caller()))
         return office

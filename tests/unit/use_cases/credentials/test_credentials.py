@@ -15,7 +15,6 @@ from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import status_list
 from identity_core.domain.credentials.credential import CredentialStatus, StatusPurpose
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.dids import keys
 from identity_core.domain.dids.log import entry
 from identity_core.errors import (
     Conflict,
@@ -41,7 +40,7 @@ from identity_core.wire import (
     VerifyCredentialRequest,
 )
 from tests.credentials import ATTRIBUTES, VALUES, a_key, shown_to_holder, sign
-from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, key_caller
+from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, held_key, key_caller
 
 REVOCATION, SUSPENSION = StatusPurpose
 ISSUE, READ = "credentials:write", "credentials:read"
@@ -105,7 +104,7 @@ def test_a_deactivated_holder_gets_nothing(office: Office) -> None:
     async def end() -> None:
         hana = await rooms.new_did()
         did = hana.version.state.did
-        secret = next(key.secret for key in hana.keys if key.purpose == "authentication")
+        secret = next(key.secret for key in hana.keys if key.purposes[0] == "authentication")
         signed = await rooms.signed(did, secret or "", "deactivate")
         await rooms.deactivate(
             did,
@@ -136,7 +135,7 @@ def test_a_key_that_was_named_and_is_none_of_the_issuers_here(office: Office) ->
 
 def test_a_signature_from_elsewhere_is_imported(office: Office) -> None:
     secret = office.rooms.custodian.imported[office.key_id][1]
-    pair = keys.KeyPair("Bls12381G2Key2020", office.key_id.partition("#")[2], "", secret)
+    pair = held_key(office.key_id, secret)
     text = multibase.base64url_encode(sign(schema_of(office), VALUES, pair))
     new = office.import_of(text, verification_method=office.key_id)
     shown = run(office.import_signed(new, context(office.as_(office.ivo))))
@@ -146,7 +145,7 @@ def test_a_signature_from_elsewhere_is_imported(office: Office) -> None:
 
 def test_what_is_not_imported(office: Office) -> None:
     secret = office.rooms.custodian.imported[office.key_id][1]
-    ivo = keys.KeyPair("Bls12381G2Key2020", office.key_id.partition("#")[2], "", secret)
+    ivo = held_key(office.key_id, secret)
     schema = schema_of(office)
     other = Schema("urn:example:person:2", schema.attributes)
     primary = run(office.rooms.reader.active(office.ivo)).head.state.document.methods[0].id

@@ -576,7 +576,7 @@ def test_a_key_in_grace_signs_and_a_retired_one_does_not(tmp_path: Path) -> None
 
         did = rooms.did(rooms.hana)
         authorization = await rooms.signed(did, secret_of(rooms.hana), "rotate")
-        old = next(key.key_id for key in rooms.hana.keys if key.purpose == "authentication")
+        old = f"{rooms.hana.version.state.did}#{rooms.hana.keys[0].public}"
         wish = rotation_of(old, rooms.clock.now() + timedelta(minutes=5), purpose=("authentication",))
         await rooms.rotate(did, wish, authorization, rooms.context(did, authorization), if_match=None)
         await rooms.proven()
