@@ -22,7 +22,7 @@ from identity_core.ports.ledger import AnchorTransaction
 from identity_core.store import Store
 from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import add_proof
-from identity_core.use_cases.anchoring.figures import AnchorJournal
+from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, ProofAnchoring, RevokeLeaves
 from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
@@ -172,14 +172,14 @@ class Anchorage:
     def new_worker(self, outbox: StoredOutbox | None = None) -> AnchorWorker:
         """Another one on the same store, a holder of its own if it gets its own outbox."""
         outbox = outbox or self.store.outbox
-        journal = AnchorJournal(Record(self.store.activity))
+        record, figures = Record(self.store.activity), Figures()
 
         async def checkpoint() -> bytes | None:
             return self.checkpoint
 
-        follow = FollowBatches(outbox, self.ledger, journal, self.clock, self.policy)
+        follow = FollowBatches(outbox, self.ledger, record, figures, self.clock, self.policy)
         seal = SealBatch(outbox, self.ledger.anchor_ledger_name, checkpoint, self.clock, self.policy.batch_size)
-        revoke = RevokeLeaves(outbox, self.ledger, journal, self.clock, self.policy.retry_seconds)
+        revoke = RevokeLeaves(outbox, self.ledger, record, figures, self.clock, self.policy.retry_seconds)
         return AnchorWorker(outbox, seal, follow, revoke, self.clock, self.policy)
 
     def rival(self) -> AnchorWorker:

@@ -1,4 +1,4 @@
-"""The handlers of the tag ``api_keys``: admin keys administer API keys, and every change leaves an audit row.
+"""The handlers of the tag ``api_keys``: admin keys administer API keys.
 
 The text of a key is in the answers of createApiKey and rotateApiKey and nowhere else.
 """
@@ -14,11 +14,9 @@ from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of
 from identity_core.codec import times
 from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.codec.times import printed, printed_or_none
-from identity_core.domain.activity import Event
 from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.domain.dids.did import Did
-from identity_core.errors import InvalidDid, InvalidRequest, JsonValue
-from identity_core.ports.clock import Clock
+from identity_core.errors import InvalidDid, InvalidRequest
 from identity_core.use_cases.api_keys.manage import (
     CreateApiKey,
     GetApiKey,
@@ -30,7 +28,6 @@ from identity_core.use_cases.api_keys.manage import (
     UpdateApiKey,
     say_which,
 )
-from identity_core.use_cases.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +40,11 @@ class ApiKeyHandlers:
     update: UpdateApiKey
     rotate: RotateApiKey
     revoke: RevokeApiKey
-    record: Record
-    clock: Clock
     fingerprint: Callable[[str], str]
 
     async def create_api_key(self, request: Request) -> Answer:
         _admin(request)
-        minted = await self.create(_wanted(request.body))
-        await self._record(request, minted.key)
+        minted = await self.create(_wanted(request.body), request.context)
         body = wire.IssuedApiKey(api_key=minted.text, record=self._shown(minted.key))
         return _issued(body, minted.key)
 
@@ -69,16 +63,14 @@ class ApiKeyHandlers:
 
     async def update_api_key(self, request: Request) -> Answer:
         _admin(request)
-        key = await self.update(request.path["keyId"], _changes(request.body))
-        await self._record(request, key)
+        key = await self.update(request.path["keyId"], _changes(request.body), request.context)
         return Answer(200, self._shown(key), headers=[NO_STORE])
 
     async def rotate_api_key(self, request: Request) -> Answer:
         _admin(request)
         wish: wire.RotateApiKeyRequest = request.body
         grace = timedelta(seconds=given(wish.grace_seconds, 0))
-        rotated = await self.rotate(request.path["keyId"], grace=grace)
-        await self._record(request, rotated.predecessor, successor=rotated.successor.key.id)
+        rotated = await self.rotate(request.path["keyId"], request.context, grace=grace)
         successor = rotated.successor
         body = wire.RotatedApiKey(
             api_key=successor.text,
@@ -89,21 +81,11 @@ class ApiKeyHandlers:
 
     async def revoke_api_key(self, request: Request) -> Answer:
         _admin(request)
-        key = await self.revoke(request.path["keyId"])
-        await self._record(request, key)
+        key = await self.revoke(request.path["keyId"], request.context)
         return Answer(200, self._shown(key), headers=[NO_STORE])
 
     def _shown(self, key: ApiKey) -> wire.ApiKeyRecord:
         return _record(key, self.fingerprint(key.digest))
-
-    async def _record(self, request: Request, key: ApiKey, **more: JsonValue) -> None:
-        details: dict[str, JsonValue] = {
-            "name": key.name,
-            "fingerprint": self.fingerprint(key.digest),
-            "admin": key.scopes is None,
-            **more,
-        }
-        await self.record(request.context, Event(target=key.id, details=details), self.clock.now())
 
 
 def _issued(body: wire.IssuedApiKey | wire.RotatedApiKey, key: ApiKey) -> Answer:

@@ -77,9 +77,8 @@ def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeB
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:
     """The handlers of the tag ``api_keys``."""
-    keys, record = opened.keys, Record(opened.store.activity)
-    administer = (keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke)
-    return ApiKeyHandlers(*administer, record, opened.clock, opened.fingerprint)
+    keys = opened.keys
+    return ApiKeyHandlers(keys.create, keys.list, keys.get, keys.update, keys.rotate, keys.revoke, opened.fingerprint)
 
 
 def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> Gate:
@@ -123,11 +122,11 @@ def open_metrics(opened: Runtime, stack: AsyncExitStack) -> Metrics:
     measured = Metrics(shared=shared_metrics)
     figures = PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter)
     measured.before_render(figures.copy)
-    index = IndexMetrics(measured.registry, lambda: opened.journal.withheld)
+    index = IndexMetrics(measured.registry, lambda: opened.suspicions.withheld)
     measured.before_render(index.copy)
     anchoring = None
     if opened.anchorer is not None:
-        anchoring = AnchoringMetrics(measured.registry, opened.anchorer.follow.journal.figures)
+        anchoring = AnchoringMetrics(measured.registry, opened.anchorer.follow.figures)
         measured.before_render(anchoring.copy)
     if shared_metrics is not None:
         for copied in (figures, index, anchoring):

@@ -14,10 +14,10 @@ from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.store.transparency import TransparencyTree
-from identity_core.use_cases.anchoring.figures import AnchorJournal, NewestCheckpoint
+from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
-from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
+from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
@@ -93,15 +93,13 @@ def anchor_worker(settings: Settings, logged: TransparencyLog, store: Store) -> 
     policy = AnchoringPolicy(
         chosen.batch_size, timedelta(seconds=chosen.seal_seconds), chosen.attempts, chosen.retry_seconds
     )
-    journal, checkpoint = (
-        AnchorJournal(Record(store.activity)),
-        NewestCheckpoint(logged.follower, logged.signer.key.name),
-    )
+    record, figures = Record(store.activity), Figures()
+    checkpoint = NewestCheckpoint(logged.follower, logged.signer.key.name)
     return AnchorWorker(
         store.outbox,
         SealBatch(store.outbox, ledger.anchor_ledger_name, checkpoint, clock, policy.batch_size),
-        FollowBatches(store.outbox, ledger, journal, clock, policy),
-        RevokeLeaves(store.outbox, ledger, journal, clock, policy.retry_seconds),
+        FollowBatches(store.outbox, ledger, record, figures, clock, policy),
+        RevokeLeaves(store.outbox, ledger, record, figures, clock, policy.retry_seconds),
         clock,
         policy,
     )
@@ -126,5 +124,5 @@ async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
         store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
         stack.push_async_callback(store.close)
         check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-        audit = IndexAudit(check, ledger, store.index_rows, store.quarantine)
+        audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
         yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)

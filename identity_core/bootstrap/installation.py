@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mutabl
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from identity_core.bootstrap.beside import TransparencyLog, anchor_worker
@@ -22,7 +21,7 @@ from identity_core.bootstrap.ports import (
     SystemClock,
     answers_secret,
     challenge_secret,
-    fingerprints_secret,
+    fingerprints,
     load_plugins,
     log,
     make_own_keys,
@@ -30,7 +29,7 @@ from identity_core.bootstrap.ports import (
 )
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
-from identity_core.domain import callers as key_text
+from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.custodian import Custodian
@@ -48,9 +47,10 @@ from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
-from identity_core.use_cases.dids.index_audit import IndexAudit, QuarantineJournal
+from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.proofs.check import NoProver
+from identity_core.use_cases.record import Record
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
@@ -69,7 +69,7 @@ class Installation:
         """The text of a first API key, made when no store has any; None when one has."""
         if await has_api_keys(self.stores):
             return None
-        minted = await self.keys.create(NewApiKey("first", None))
+        minted = await self.keys.create(NewApiKey("first", None), RequestContext("createApiKey", SERVICE))
         return minted.text
 
 
@@ -114,14 +114,14 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    repair, journal = await _keep_index(settings, check, store, stack)
+    repair, suspicions = await _keep_index(settings, check, store, stack)
     _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
     logged = await TransparencyLog.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
     anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
-    watch.hold_up(repair, journal, anchorer)
+    watch.hold_up(repair, suspicions, anchorer)
     known_keys = ApiKeyCache(clock)
-    keys = tagged_keys(key_stores, store, clock)
+    keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -131,11 +131,11 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         custodian=custodian,
         store=store,
         reader=DidReader(methods, store.documents, clock, check, settings.did.registered_callers),
-        journal=journal,
+        suspicions=suspicions,
         signer=signer,
         answers_secret=await answers_secret(custodian),
         challenge_secret=await challenge_secret(custodian),
-        fingerprint=partial(key_text.fingerprint, await fingerprints_secret(custodian)),
+        fingerprint=fingerprint,
         logged=logged,
         watch=watch,
         anchorer=anchorer,
@@ -143,7 +143,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         buckets=_open_buckets(settings, clock, stack),
         key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,
-        keys=ApiKeyAdministration.over(keys, known_keys, clock),
+        keys=ApiKeyAdministration.over(keys, known_keys, Record(store.activity), fingerprint),
         key_watch=await _watch_keys(keys, stack),
     )
 
@@ -167,24 +167,24 @@ async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExit
 
 async def _keep_index(
     settings: Settings, check: HeadCheck, store: Store, stack: AsyncExitStack
-) -> tuple[IndexRepair, QuarantineJournal]:
+) -> tuple[IndexRepair, RecordSuspicions]:
     """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
-    there. What is withheld is in the journal."""
+    there. What is withheld is in the suspicions."""
     storage = check_of(check.ledger, store)
     await storage.caught_up()
     await storage.projections()
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     await catch_up()
-    audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine)
+    audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
     await audit.seal()
     await audit.sample(settings.ledger.sample, secrets.randbelow)
-    journal = QuarantineJournal(store.quarantine, store.audit, SystemClock(), audit)
-    await journal.record()
+    suspicions = RecordSuspicions(audit)
+    await suspicions.step()
     repair = IndexRepair(catch_up)
-    for task in (repair, journal):
+    for task in (repair, suspicions):
         task.begin()
         stack.push_async_callback(task.close)
-    return repair, journal
+    return repair, suspicions
 
 
 async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
+from identity_core.bootstrap.ports import SystemClock, fingerprints, load_plugins, make_answers_key, store_beside
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
@@ -20,11 +19,13 @@ from identity_core.use_cases.api_keys.manage import (
     CreateApiKey,
     GetApiKey,
     ListApiKeys,
+    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
 )
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
+from identity_core.use_cases.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,19 @@ class ApiKeyAdministration:
     revoke: RevokeApiKey
 
     @classmethod
-    def over(cls, writable: WritableKeyStore, known: ApiKeyCache, clock: Clock) -> ApiKeyAdministration:
-        """The administration of this store."""
-        change = ChangeStored(writable, known)
+    def over(
+        cls, keys: TaggedKeys, known: ApiKeyCache, record: Record, fingerprint: Callable[[str], str]
+    ) -> ApiKeyAdministration:
+        """The administration of ``keys``. ``fingerprint`` makes that of a digest."""
+        clock, change = keys.clock, ChangeStored(keys, known)
+        recorded = RecordKeyChange(record, fingerprint, clock)
         return cls(
-            create=CreateApiKey(writable, clock, secrets.token_bytes),
-            list=ListApiKeys(writable),
-            get=GetApiKey(writable),
-            update=UpdateApiKey(change, clock),
-            rotate=RotateApiKey(change, clock, secrets.token_bytes),
-            revoke=RevokeApiKey(change, clock),
+            create=CreateApiKey(keys, recorded, clock, secrets.token_bytes),
+            list=ListApiKeys(keys),
+            get=GetApiKey(keys),
+            update=UpdateApiKey(change, recorded, clock),
+            rotate=RotateApiKey(change, recorded, clock, secrets.token_bytes),
+            revoke=RevokeApiKey(change, recorded, clock),
         )
 
 
@@ -73,11 +77,11 @@ def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
 
 @dataclass(frozen=True, slots=True)
 class OpenKeys:
-    """The key store of an installation beside its service, and the audit log that tells what is done to it."""
+    """The key store of an installation beside its service, and what records what is done to it."""
 
     administration: ApiKeyAdministration
     keys: TaggedKeys
-    audit: AuditLog
+    record: Record
 
 
 @contextlib.asynccontextmanager
@@ -89,10 +93,14 @@ async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
         stack.push_async_callback(plugins.close)
         stores = plugins.key_stores(settings.key_stores)
         writable_of(stores)
-        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
+        custodian = plugins.custodian(settings.custodian.backend)
+        store = await store_beside(settings, custodian)
         stack.push_async_callback(store.close)
-        keys = tagged_keys(stores, store, clock)
-        yield OpenKeys(ApiKeyAdministration.over(keys, ApiKeyCache(clock), clock), keys, store.audit)
+        # The first key may be made before the first start.
+        await make_answers_key(custodian)
+        keys, record = tagged_keys(stores, store, clock), Record(store.activity)
+        administration = ApiKeyAdministration.over(keys, ApiKeyCache(clock), record, await fingerprints(custodian))
+        yield OpenKeys(administration, keys, record)
 
 
 async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:

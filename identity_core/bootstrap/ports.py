@@ -6,15 +6,17 @@ import contextlib
 import hashlib
 import logging
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
 from identity_core.codec import multikey
+from identity_core.domain import callers as key_text
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin.manager import PluginManager
@@ -101,8 +103,13 @@ ROWS_KEY: Final = "rows"
 async def make_own_keys(custodian: Custodian) -> LogSigner:
     """Makes what is not there yet. Returns what signs the entries of the log."""
     public = await custodian.generate(LOG_KEY, multikey.ED25519, did="-", purpose=LOG_KEY)
-    await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
+    await make_answers_key(custodian)
     return LogSigner(custodian, LOG_KEY, public)
+
+
+async def make_answers_key(custodian: Custodian) -> None:
+    """Makes the key under all secrets but that of the rows, if it is not there yet."""
+    await custodian.generate(ANSWERS_KEY, multikey.ED25519, did="-", purpose=ANSWERS_KEY)
 
 
 async def answers_secret(custodian: Custodian) -> bytes:
@@ -127,9 +134,9 @@ async def challenge_secret(custodian: Custodian) -> bytes:
     return await _secret(custodian, b"identity: challenges, v1")
 
 
-async def fingerprints_secret(custodian: Custodian) -> bytes:
-    """What makes the fingerprints of API keys."""
-    return await _secret(custodian, b"identity: fingerprints of API keys, v1")
+async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
+    """What makes the fingerprint of an API key's digest."""
+    return partial(key_text.fingerprint, await _secret(custodian, b"identity: fingerprints of API keys, v1"))
 
 
 async def open_sealed_credentials(custodian: Custodian, store: Store) -> SealedCredentials:

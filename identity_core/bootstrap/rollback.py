@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 from identity_core.bootstrap.beside import open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_of, told_at_start
+from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
-from identity_core.errors import JsonValue, StorageMismatch
-from identity_core.ports.repositories import AuditRow
+from identity_core.errors import StorageMismatch
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.storage import CheckStorage
+from identity_core.use_cases.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,10 @@ async def accept_rollback(settings: Settings, agreed: Callable[[Rollback], bool]
                 return found
             if found.reason:
                 await drop_projections(store.database, found.entries)
-                await store.audit.write(_row(found), durable=True)
+                now = SystemClock().now()
+                await Record(store.activity)(
+                    RequestContext("acceptRollback", OPERATOR), _event(found), now, durable=True
+                )
             tree = await logged.follower.now()
             end = await StoredAuditEnd(store.database).settled()
             memory.replace(Remembered(await logged.signer.signed(tree), *end))
@@ -93,10 +97,11 @@ async def _refuse_another(check: CheckStorage) -> None:
         ) from error
 
 
-def _row(found: Rollback) -> AuditRow:
-    details: dict[str, JsonValue] = {
-        "entriesLost": found.known_entries - found.entries,
-        "auditLinesLost": found.known_audit_lines - found.audit_lines,
-        "reason": found.reason,
-    }
-    return AuditRow(SystemClock().now(), "-", "acceptRollback", None, None, None, "done", details)
+def _event(found: Rollback) -> Event:
+    return Event(
+        details={
+            "entriesLost": found.known_entries - found.entries,
+            "auditLinesLost": found.known_audit_lines - found.audit_lines,
+            "reason": found.reason,
+        }
+    )

@@ -22,7 +22,7 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.commit import LogSigner
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.index_audit import QuarantineJournal
+from identity_core.use_cases.dids.index_audit import RecordSuspicions
 from identity_core.use_cases.ledger.storage import WatchStorage
 
 
@@ -43,7 +43,7 @@ class Runtime:
     custodian: Custodian
     store: Store
     reader: DidReader
-    journal: QuarantineJournal
+    suspicions: RecordSuspicions
     signer: LogSigner
     answers_secret: bytes
     challenge_secret: bytes

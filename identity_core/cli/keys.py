@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,9 @@ from identity_core.codec.times import printed
 from identity_core.domain.callers import KNOWN, ApiKey, require_known, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
+
+if TYPE_CHECKING:
+    from identity_core.domain.activity import RequestContext
 
 T = TypeVar("T")
 
@@ -47,6 +50,20 @@ def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, ma
         fail(f"{error.code}: {error}", str(settings.data_dir), remedy)
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
+
+
+def _change(
+    settings: Settings,
+    operation: str,
+    job: Callable[[Any, RequestContext], Coroutine[Any, Any, T]],
+    *,
+    may_begin: bool = False,
+) -> T:
+    """Runs a change of a key, which the audit log then names as the operation that it is over HTTP."""
+    from identity_core.domain.activity import OPERATOR, RequestContext
+
+    context = RequestContext(operation, OPERATOR)
+    return _run(settings, lambda opened: job(opened.administration, context), may_begin=may_begin)
 
 
 def _record(key: ApiKey) -> dict[str, Any]:
@@ -140,7 +157,7 @@ def create(
         misused("say --admin or --scopes, one of them", "--scopes dids:create,dids:list, or --admin")
     _check_targets(scopes, targets, any_target=any_target)
     wanted = NewApiKey(scopes=scopes, allowed_targets=frozenset(targets) or None, expires_at=_end(days), **limits)
-    minted = _run(settings, lambda opened: opened.administration.create(wanted), may_begin=True)
+    minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
@@ -200,7 +217,7 @@ def update(
     changes |= {"scopes": scopes} if admin or scopes is not None else {}
     if not changes:
         misused("there is nothing to change", "name at least one option, see --help")
-    key = _run(settings, lambda opened: opened.administration.update(key_id, KeyChanges(**changes)))
+    key = _change(settings, "updateApiKey", lambda keys, context: keys.update(key_id, KeyChanges(**changes), context))
     show(_record(key), text=_whole)
 
 
@@ -213,7 +230,8 @@ def update(
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights."""
     grace = timedelta(hours=grace_hours)
-    minted = _run(settings, lambda opened: opened.administration.rotate(key_id, grace=grace)).successor
+    rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, context, grace=grace))
+    minted = rotated.successor
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
 
@@ -222,7 +240,8 @@ def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
 @click.argument("key_id")
 def revoke(settings: Settings, key_id: str) -> None:
     """End a key."""
-    show(_record(_run(settings, lambda opened: opened.administration.revoke(key_id))), text=_line)
+    key = _change(settings, "revokeApiKey", lambda keys, context: keys.revoke(key_id, context))
+    show(_record(key), text=_line)
 
 
 @command.command()
@@ -239,7 +258,7 @@ def accept(settings: Settings, yes: bool) -> None:
     if faults:
         if not agreed(yes, "Take these keys as they are?"):
             fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
-        _run(settings, lambda opened: opened.keys.accept(opened.audit))
+        _run(settings, lambda opened: opened.keys.accept(opened.record))
     show(
         {"accepted": [*faults]},
         text=lambda body: f"{len(body['accepted'])} accepted" if faults else "every key is as this service left it",

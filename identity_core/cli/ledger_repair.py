@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -73,7 +72,6 @@ def repair(settings: Settings, dids: Sequence[str], every: bool) -> None:
 
 async def _repaired(settings: Settings, dids: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     from identity_core import bootstrap
-    from identity_core.ports.repositories import AuditRow
 
     repaired: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
@@ -85,8 +83,6 @@ async def _repaired(settings: Settings, dids: Sequence[str]) -> tuple[list[dict[
                 failed.append({"did": did, "code": error.code, "reason": str(error)})
                 continue
             repaired.append({"did": did, "versions": versions})
-            row = AuditRow(datetime.now(UTC), "-", "repairDid", None, None, did, "done", {"versions": versions})
-            await tools.store.audit.write(row, durable=True)
     return repaired, failed
 
 

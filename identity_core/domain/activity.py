@@ -23,16 +23,20 @@ from identity_core.errors import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """Who asked, through which operation and request, and what the caller noted about a change."""
+    """Who asked, through which operation and request, and what the caller noted about a change. Where there was no request, its id is
+    ``-``."""
 
     operation: str
     caller: Caller
-    request_id: str
+    request_id: str = "-"
     note: str | None = None
 
 
-SERVICE: Final = Caller()
-"""Asks for what the service does to a DID by itself."""
+SERVICE: Final = Caller(name="service")
+"""Asks for what the service does by itself."""
+
+OPERATOR: Final = Caller()
+"""Asks at the command line, where no one is authenticated."""
 
 DONE: Final = "done"
 REFUSED: Final = "refused"

@@ -64,7 +64,8 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The authenticated caller of one request. Exactly one of ``api_key``, ``subject`` and ``did`` is set.
+    """The authenticated caller of one request. Exactly one of ``api_key``, ``subject`` and ``did`` is set, or ``name``, of what
+    acts without a request: the service itself; an operator's command has none.
 
     ``subject`` is the DID of a bearer token, with the ``scopes`` to which the token narrows it (None: no narrowing) and
     the ``operator`` who acts for it, if it was an API key that asked for the token. ``authorization`` with ``did`` is a
@@ -77,6 +78,7 @@ class Caller:
     authorization: Authorization | None = None
     operator: ApiKey | None = None
     scopes: frozenset[str] | None = None
+    name: str = ""
 
     @property
     def identity(self) -> str:
@@ -89,7 +91,7 @@ class Caller:
         if self.operator is not None:
             # Not the DID itself: what an operator asked for is no answer of the DID's own.
             return f"key:{self.operator.lineage or self.operator.id} for {self.subject}"
-        return f"sub:{self.subject}"
+        return self.name if self.subject is None else f"sub:{self.subject}"
 
     @property
     def person(self) -> Did | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -218,15 +218,8 @@ class AuditRow:
 
 
 class AuditLog(Protocol):
-    """An append-only log whose lines are chained by hashes, and whose head has a tag that only the service can make."""
-
-    def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
-        """Queues a line at once; it is appended when the awaitable resolves.
-
-        It then outlives the process; a loss of power only when ``durable`` (the ledger itself says most of what a line about a DID
-        says, so that those need not wait for the disk a second time).
-        """
-        ...
+    """An append-only log whose lines are chained by hashes, and whose head has a tag that only the service can make. Lines come into
+    it by ``ActivityLog``."""
 
     async def read(self, *, after: int, limit: int) -> Sequence[tuple[int, AuditRow]]:
         """Lines by number (from 1, without gaps), those after ``after`` first."""

@@ -9,7 +9,7 @@ until an operator has the log keyed anew.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,9 +57,6 @@ class AuditLines:
         self._statements = _APPEND[database.dialect]
         self._group = 0
         self._last, self._is_ours = KeyedHead(ChainHead(), 1), False
-
-    def write(self, row: AuditRow, *, durable: bool = False) -> Awaitable[None]:
-        return self._database.write(lambda transaction: self.append(transaction, row), durable=durable)
 
     def append(self, transaction: Transaction, row: AuditRow) -> None:
         """Adds the next line of the chain within ``transaction``."""

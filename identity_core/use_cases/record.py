@@ -13,7 +13,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
-from identity_core.domain.activity import REFUSED, SERVICE, Event, Parties, RequestContext
+from identity_core.domain.activity import REFUSED, Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.ports.activity import ActivityLog, TimelineEntry, Verification
@@ -33,7 +33,7 @@ class Record:
     def __call__(
         self, context: RequestContext, event: Event, at: datetime, *, durable: bool = False
     ) -> Awaitable[None]:
-        """The rows of an event of a request. Verifications are in the audit log only where an API key asked for them."""
+        """The rows of an event. Verifications are in the audit log only where an API key asked for them."""
         caller, rows = context.caller, list[AuditRow | TimelineEntry | Verification]()
         if event.verification is None or caller.key is not None:
             rows.append(_line(context, event, at))
@@ -46,24 +46,17 @@ class Record:
             rows.append(_verification(caller, event, event.verification, at))
         return self.activity.write(rows, durable=durable)
 
-    def own(
-        self, operation: str, event: Event, at: datetime, *, by: str = "service", durable: bool = False
-    ) -> Awaitable[None]:
-        """The audit line of what the service did by itself, without a request."""
-        line = AuditRow(at, "-", operation, by, None, event.target, event.outcome, event.details)
-        return self.activity.write((line,), durable=durable)
-
 
 def _line(context: RequestContext, event: Event, at: datetime) -> AuditRow:
     caller = context.caller
     details = dict(event.details)
-    if event.outcome == REFUSED:
+    if event.outcome == REFUSED and event.code is not None:
         details["code"] = event.code
     return AuditRow(
         at=at,
         request_id=context.request_id,
         operation=context.operation,
-        caller=None if caller is SERVICE else caller.identity,
+        caller=caller.identity or None,
         fingerprint=None if caller.key is None else caller.key.fingerprint,
         target=event.target,
         outcome=event.outcome,

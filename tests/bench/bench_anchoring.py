@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from identity_core.store import Store
-from identity_core.use_cases.anchoring.figures import AnchorJournal
+from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
 from identity_core.use_cases.anchoring.worker import AnchorWorker, SealBatch
@@ -41,7 +41,7 @@ WHERE kind = 'anchor.confirmed'
 def worker_on(store: Store, ledger: Any, seal: float) -> AnchorWorker:
     """As the service builds it, without the ledger's own checkpoint."""
     clock, policy = SystemClock(), AnchoringPolicy(10_000, timedelta(seconds=seal), 3, 1.0)
-    journal = AnchorJournal(Record(store.activity))
+    record, figures = Record(store.activity), Figures()
 
     async def no_checkpoint() -> bytes | None:
         return None
@@ -49,8 +49,8 @@ def worker_on(store: Store, ledger: Any, seal: float) -> AnchorWorker:
     return AnchorWorker(
         store.outbox,
         SealBatch(store.outbox, ledger.anchor_ledger_name, no_checkpoint, clock, policy.batch_size),
-        FollowBatches(store.outbox, ledger, journal, clock, policy),
-        RevokeLeaves(store.outbox, ledger, journal, clock, policy.retry_seconds),
+        FollowBatches(store.outbox, ledger, record, figures, clock, policy),
+        RevokeLeaves(store.outbox, ledger, record, figures, clock, policy.retry_seconds),
         clock,
         policy,
     )

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, Generic, TypeVar
 
-from identity_core.domain.ledger.anchoring import Batch, BatchState
+from identity_core.domain.activity import DONE, REFUSED, SERVICE, Event, RequestContext
+from identity_core.domain.ledger.anchoring import AnchorStatus, Batch, BatchState
 from identity_core.errors import IdentityError
 from identity_core.ports.anchoring import AnchorOutbox, LeaseLost, RevokedLeaf
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger
-from identity_core.use_cases.anchoring.figures import AnchorJournal
+from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
+from identity_core.use_cases.record import Record
 
 MOST_UNANSWERED = 3
 """After so many batches that could not be asked about, the rest of a look is left to the next one: each may cost a deadline."""
@@ -31,7 +33,8 @@ class FollowBatches:
 
     outbox: AnchorOutbox
     ledger: AnchoringLedger
-    journal: AnchorJournal
+    record: Record
+    figures: Figures
     clock: Clock
     policy: AnchoringPolicy
     _not_before: dict[int, float] = field(default_factory=dict)
@@ -77,7 +80,26 @@ class FollowBatches:
             return
         now = self.clock.now()
         await self.outbox.advance(before, after, now)
-        await self.journal.stepped(before, after, self.ledger.anchor_ledger_name, now)
+        name = self.ledger.anchor_ledger_name
+        self.figures.stepped(before, after, name)
+        if after.anchor.status is not before.anchor.status or before.state is BatchState.CONFIRMED:
+            # It need not be durable, because the batch that it tells of is.
+            await self.record(RequestContext("anchorBatch", SERVICE), _event(after, name), now)
+
+
+def _event(batch: Batch, ledger: str) -> Event:
+    return Event(
+        outcome=REFUSED if batch.anchor.status is AnchorStatus.FAILED else DONE,
+        details={
+            "batch": batch.id,
+            "root": batch.root.hex(),
+            "size": batch.size,
+            "ledger": ledger,
+            "status": batch.anchor.status.value,
+            "txHash": batch.tx_hash,
+            "blockNumber": batch.block_number,
+        },
+    )
 
 
 PAGE: Final = 16

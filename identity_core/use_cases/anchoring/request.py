@@ -17,18 +17,19 @@ import contextlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from identity_core.domain.activity import Event
+from identity_core.domain.activity import SERVICE, Event, RequestContext
+from identity_core.domain.callers import Caller
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import IMPORTED, MAX_SYNC_WAIT_MS, StoredProof
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, JsonValue
 from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, RevokedLeaf
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import AnchoringLedger, AnchorTransaction
 from identity_core.ports.proofs import Proofs
-from identity_core.use_cases.anchoring.figures import AnchorJournal
+from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.record import Record
 
 
@@ -132,7 +133,8 @@ class RevokeLeaves:
 
     outbox: AnchorOutbox
     ledger: AnchoringLedger
-    journal: AnchorJournal
+    record: Record
+    figures: Figures
     clock: Clock
     retry_seconds: float
     _not_before: dict[str, float] = field(default_factory=dict)
@@ -145,7 +147,8 @@ class RevokeLeaves:
             if told is not None and told.state == "confirmed" and told.block_number is not None:
                 now = self.clock.now()
                 await self.outbox.revoked(leaf, told.block_number, now)
-                await self.journal.revoked(leaf, told.block_number, name, now)
+                self.figures.revoked += 1
+                await self._record(leaf, now, revokedBlock=told.block_number)
 
     async def block_of(self, leaf: AnchorLeaf) -> int | None:
         """The block in which the ledger has its revocation; None when it does not have it. Raises ``LedgerUnavailable``."""
@@ -156,7 +159,12 @@ class RevokeLeaves:
         """Stores that ``block_of`` is another than before. Raises ``LeaseLost``."""
         now = self.clock.now()
         await self.outbox.revocation_undone(before, block_number, now)
-        await self.journal.revocation_undone(before, block_number, self.ledger.anchor_ledger_name, now)
+        self.figures.revocation_undone(before, block_number, self.ledger.anchor_ledger_name)
+        await self._record(before.leaf, now, revokedBlock=block_number, undoneBlock=before.block_number)
+
+    async def _record(self, leaf: AnchorLeaf, now: datetime, **blocks: JsonValue) -> None:
+        event = Event(target=leaf.proof_id, details={"ledger": self.ledger.anchor_ledger_name, **blocks})
+        await self.record(RequestContext("revokeAnchor", SERVICE), event, now)
 
     async def _asked(self, leaf: AnchorLeaf) -> AnchorTransaction | None:
         told = await self.ledger.revocation_status(leaf.commitment)
@@ -183,5 +191,5 @@ class ImportProofs:
         """How many were not there before. All of them or none are brought in."""
         count = await self.proofs.bring_in(proofs)
         event = Event(details={"given": len(proofs), "imported": count})
-        await self.record.own("importProofs", event, self.clock.now(), by=IMPORTED, durable=True)
+        await self.record(RequestContext("importProofs", Caller(name=IMPORTED)), event, self.clock.now(), durable=True)
         return count

@@ -19,15 +19,30 @@ from typing import Final
 
 from identity_core.domain.ledger.anchor_proof import AnchorPath, checkpoint_commitment, root_and_paths
 from identity_core.domain.ledger.anchoring import Batch, is_due
+from identity_core.domain.ledger.note import Checkpoint
 from identity_core.errors import IdentityError
 from identity_core.ports.anchoring import AnchorLeaf, AnchorOutbox, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.anchoring.recheck import FollowBatches, RecheckFinal, recheck_batches, recheck_revocations
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves, Wakeup, awaited
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.ledger.project import LedgerFollower
 
-Checkpoint = Callable[[], Awaitable[bytes | None]]
-"""The body of the newest checkpoint of the ledger's own log, None where there is none to be had."""
+
+@dataclass(frozen=True, slots=True)
+class NewestCheckpoint:
+    """``origin`` is the log's name. What is anchored is the body, the text that is signed: its signature may be made at any time."""
+
+    follower: LedgerFollower
+    origin: str
+
+    async def __call__(self) -> bytes | None:
+        """The body; None for an empty log, and while it does not follow its ledger, which the follower reports."""
+        try:
+            frontier = await self.follower.now()
+        except IdentityError:
+            return None
+        return Checkpoint(self.origin, frontier.size, frontier.root).text.encode() if frontier.size else None
 
 
 @dataclass(slots=True)
@@ -37,7 +52,7 @@ class SealBatch:
 
     outbox: AnchorOutbox
     ledger_name: str
-    checkpoint: Checkpoint
+    checkpoint: Callable[[], Awaitable[bytes | None]]
     clock: Clock
     batch_size: int
     _last: bytes | None = field(default=None)
@@ -100,7 +115,7 @@ class AnchorWorker(Repeating):
     def fault(self) -> str:
         """Why it does not get on; empty when it does."""
         # By name: a slotted dataclass is made anew, and a bare super() would still mean the class before.
-        return super(AnchorWorker, self).fault or self.follow.journal.figures.trouble
+        return super(AnchorWorker, self).fault or self.follow.figures.trouble
 
     async def close(self) -> None:
         """Stops it and lets go of the lease; the next worker does the rest."""
@@ -152,7 +167,7 @@ class AnchorWorker(Repeating):
 
     async def _look(self) -> Work:
         work = await self.outbox.work(self.seal.ledger_name)
-        self.follow.journal.figures.saw(work, self.clock.now())
+        self.follow.figures.saw(work, self.clock.now())
         return work
 
     def _is_due(self, work: Work) -> bool:

@@ -1,20 +1,10 @@
-"""createApiKey: a new key, whose text is shown once and stored nowhere.
+"""The administration of API keys. Every change leaves an audit line, whoever asked for it: an admin key over HTTP, or the operator
+at the command line.
 
-getApiKey: one key of the store, without its text, which no one has.
-
-listApiKeys: the keys of the writable store, revoked ones included. Keys of files and of the environment are not
-listed: anyone who may read those places sees them there.
-
-How an administrator's change reaches the store when another one comes at the same time: read, decide, write if
-nothing changed in between, else again. So an update never undoes a revocation that it did not see.
-
-updateApiKey: the name, rights and limits of a key. Its text, its id and whether it is revoked do not change.
-
-rotateApiKey: a successor with the same rights and limits; the old key works until the end of the grace period.
-
-Both keys are one caller: they share what the old one created, its bucket and its audit trail (``ApiKey.lineage``).
-
-revokeApiKey: the key stops working, at once in this process, within two seconds in the others, and for good.
+The text of a new key is shown once and stored nowhere. Listed are the keys of the writable store, revoked ones included, and not those
+of files and of the environment: anyone who may read those places sees them there. Two keys of which one replaces the other are one
+caller: they share what the old one created, its bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in
+this process, within two seconds in the others, and for good.
 """
 
 from __future__ import annotations
@@ -26,11 +16,13 @@ from datetime import datetime, timedelta
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.domain import callers as key_text
+from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, require_known, require_targets
-from identity_core.errors import ApiKeyNotFound, IdentityError, InvalidRequest, Overloaded, VersionConflict
+from identity_core.errors import ApiKeyNotFound, IdentityError, InvalidRequest, JsonValue, Overloaded, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
+from identity_core.use_cases.record import Record
 
 _ID_BYTES = 12
 
@@ -70,20 +62,41 @@ def say_which(admin: bool | None, scopes: Sequence[str] | None) -> frozenset[str
 
 
 @dataclass(frozen=True, slots=True)
+class RecordKeyChange:
+    """``fingerprint`` makes that of the digest of a key."""
+
+    record: Record
+    fingerprint: Callable[[str], str]
+    clock: Clock
+
+    async def __call__(self, context: RequestContext, key: ApiKey, **more: JsonValue) -> None:
+        """The audit line of a change that left ``key``."""
+        details: dict[str, JsonValue] = {
+            "name": key.name,
+            "fingerprint": self.fingerprint(key.digest),
+            "admin": key.scopes is None,
+            **more,
+        }
+        await self.record(context, Event(target=key.id, details=details), self.clock.now())
+
+
+@dataclass(frozen=True, slots=True)
 class CreateApiKey:
     """``random`` gives octets of the operating system's random source."""
 
     store: WritableKeyStore
+    record: RecordKeyChange
     clock: Clock
     random: Callable[[int], bytes]
 
-    async def __call__(self, wanted: NewApiKey) -> MintedKey:
+    async def __call__(self, wanted: NewApiKey, context: RequestContext) -> MintedKey:
         """The new key. Raises ``InvalidRequest`` for an expiry that has passed."""
         now = self.clock.now()
         if wanted.expires_at is not None and wanted.expires_at <= now:
             raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
         minted = mint(wanted, now, self.random, lineage=None)
         await self.store.create(minted.key)
+        await self.record(context, minted.key)
         return minted
 
 
@@ -135,7 +148,8 @@ ATTEMPTS = 16
 
 @dataclass(frozen=True, slots=True)
 class ChangeStored:
-    """Read, decide, write."""
+    """Reads, decides, and writes if nothing changed in between, else begins again. So an update never undoes a revocation that it did
+    not see."""
 
     store: WritableKeyStore
     known: ApiKeyCache
@@ -176,12 +190,13 @@ class KeyChanges:
 
 @dataclass(frozen=True, slots=True)
 class UpdateApiKey:
-    """Changes what is named and keeps the rest."""
+    """Changes what is named and keeps the rest: text, id and whether it is revoked do not change."""
 
     change: ChangeStored
+    record: RecordKeyChange
     clock: Clock
 
-    async def __call__(self, key_id: str, changes: KeyChanges) -> ApiKey:
+    async def __call__(self, key_id: str, changes: KeyChanges, context: RequestContext) -> ApiKey:
         """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for an expiry that has passed (revocation
         is there for that), for a scope that is none, and for new scopes to act for DIDs without a word for which."""
         expires_at = changes.expires_at
@@ -198,7 +213,9 @@ class UpdateApiKey:
                 require_targets(scopes, said="allowed_targets" in changed or key.allowed_targets is not None)
             return replace(key, **changed)
 
-        return await self.change(key_id, decide)
+        key = await self.change(key_id, decide)
+        await self.record(context, key)
+        return key
 
 
 MAX_GRACE = timedelta(days=90)
@@ -214,13 +231,15 @@ class RotatedKey:
 
 @dataclass(frozen=True, slots=True)
 class RotateApiKey:
-    """``random`` gives octets of the operating system's random source."""
+    """Makes a successor with the same rights and limits; the old key works until the end of the grace period. ``random`` gives octets
+    of the operating system's random source."""
 
     change: ChangeStored
+    record: RecordKeyChange
     clock: Clock
     random: Callable[[int], bytes]
 
-    async def __call__(self, key_id: str, *, grace: timedelta) -> RotatedKey:
+    async def __call__(self, key_id: str, context: RequestContext, *, grace: timedelta) -> RotatedKey:
         """The two keys. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for a key that is revoked or expired already,
         or a grace period longer than 90 days."""
         if not timedelta(0) <= grace <= MAX_GRACE:
@@ -235,6 +254,7 @@ class RotateApiKey:
         except IdentityError:
             await self.change(successor.key.id, lambda key: _retire(key, now))
             raise
+        await self.record(context, predecessor, successor=successor.key.id)
         return RotatedKey(successor, predecessor)
 
 
@@ -260,12 +280,15 @@ class RevokeApiKey:
     """Final."""
 
     change: ChangeStored
+    record: RecordKeyChange
     clock: Clock
 
-    async def __call__(self, key_id: str) -> ApiKey:
+    async def __call__(self, key_id: str, context: RequestContext) -> ApiKey:
         """The key, revoked now or earlier. Raises ``ApiKeyNotFound``."""
         now = self.clock.now()
-        return await self.change(
+        key = await self.change(
             key_id,
             lambda key: key if key.revoked_at is not None and key.revoked_at <= now else replace(key, revoked_at=now),
         )
+        await self.record(context, key)
+        return key

@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, Overloaded, VersionConflict
 from identity_core.ports.api_keys import KeyTags
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
-from identity_core.ports.repositories import AuditLog, AuditRow
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.record import Record
 
 PAGE: Final = 500
 FOREIGN: Final = "was not written by this service as it is"
 MISSING: Final = "is missing from the key store"
-ACCEPTED: Final = "acceptApiKeys"
 UNFINISHED: Final = timedelta(minutes=5)
 """After that a change that was announced is either in the key store or will never be."""
 
@@ -71,10 +71,10 @@ class TaggedKeys:
             raise
         await self.tags.settle(pending, expected)
 
-    async def accept(self, audit: AuditLog) -> None:
+    async def accept(self, record: Record) -> None:
         """Takes the key store as it is now, because an operator wants that."""
         # The line comes first: what ends the process in between leaves keys that are none, and they can be accepted.
-        await audit.write(AuditRow(self.clock.now(), "-", ACCEPTED, None, None, None, "done", {}), durable=True)
+        await record(RequestContext("acceptApiKeys", OPERATOR), Event(), self.clock.now(), durable=True)
         await self.tags.accept([key async for key in _all(self.store)])
 
     async def faults(self) -> Sequence[str]:

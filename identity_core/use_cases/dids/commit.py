@@ -162,7 +162,7 @@ class DidWriter:
         # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
         while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
             draft = method.draft(state, Expire(), due, signer=self.signer.multikey)
-            state = (await self.append(state, draft, RequestContext("expireKey", SERVICE, "-"))).state
+            state = (await self.append(state, draft, RequestContext("expireKey", SERVICE))).state
         return state
 
     async def append(

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from identity_core.domain.activity import OPERATOR, SERVICE, Event, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, DidQuarantined, InvalidDid
 from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.ports.repositories import AuditLog, AuditRow, IndexedVersion, IndexRows, Quarantine, Suspicion
+from identity_core.ports.repositories import IndexedVersion, IndexRows, Quarantine, Suspicion
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.record import Record
 
 PAGE = 500
 AT_ONCE = 64
@@ -35,6 +37,8 @@ class IndexAudit:
     ledger: LedgerBackend
     rows: IndexRows
     quarantine: Quarantine
+    record: Record
+    clock: Clock
 
     async def differences(self, did: str) -> Sequence[str]:
         """What is different about one DID, a line for each version; one line where its log does not hold. Nothing is said of a DID whose
@@ -95,8 +99,8 @@ class IndexAudit:
             self.quarantine.suspect(did, found[0])
 
     async def repair(self, did: str) -> int:
-        """Writes the index of ``did`` anew from the ledger; how many versions it has. Raises ``DidQuarantined`` where its log on the
-        ledger does not hold, ``Conflict`` where this service wrote what the ledger does not have."""
+        """Writes the index of ``did`` anew from the ledger, for the operator; how many versions it has. Raises ``DidQuarantined``
+        where its log on the ledger does not hold, ``Conflict`` where this service wrote what the ledger does not have."""
         folded = await self._folded(did)
         if folded is None:
             raise DidQuarantined("The log of the DID on the ledger does not hold.", details={"did": did})
@@ -104,6 +108,8 @@ class IndexAudit:
         if left:
             raise Conflict(f"The ledger is not the one that the index came from: {left[0]}.", details={"did": did})
         await self.quarantine.release(did)
+        event = Event(target=did, details={"versions": len(folded)})
+        await self.record(RequestContext("repairDid", OPERATOR), event, self.clock.now(), durable=True)
         return len(folded)
 
     async def _folded(self, name: str) -> Sequence[IndexedVersion] | None:
@@ -114,42 +120,36 @@ class IndexAudit:
             return None
 
 
-def _line(one: Suspicion) -> AuditRow:
-    return AuditRow(one.since, "-", "quarantineDid", None, None, one.did, "done", {"reason": one.reason})
-
-
 def _method(did: str) -> str:
     return did.partition(":")[2].partition(":")[0]
 
 
 @dataclass(slots=True)
-class QuarantineJournal(Repeating):
+class RecordSuspicions(Repeating):
     """Brings what was put under suspicion into the table, the log and the audit log. ``withheld`` is how many DIDs there are; one that
     another process has repaired meanwhile is not among them."""
 
     complaint = "what is wrong with the index cannot be recorded"
 
-    quarantine: Quarantine
-    audit: AuditLog
-    clock: Clock
-    index: IndexAudit
+    audit: IndexAudit
     withheld: int = field(default=0, init=False)
 
     async def step(self) -> float:
-        await self.record()
-        return self.interval_seconds
-
-    async def record(self) -> None:
-        """Once, now."""
-        found = await self.quarantine.unknown(self.clock.now())
+        quarantine = self.audit.quarantine
+        found = await quarantine.unknown(self.audit.clock.now())
         if found:
             for one in found:
                 log.error("ALARM: %s is withheld: %s. See `identity ledger repair`", one.did, one.reason)
             # The line comes first: what ends the process in between makes a second one, and not none.
-            await asyncio.gather(*(self.audit.write(_line(one)) for one in found))
-            differing = [one for one in found if await self.index.differences(one.did)]
-            await self.quarantine.add(differing)
+            await asyncio.gather(*(self._record(one) for one in found))
+            differing = [one for one in found if await self.audit.differences(one.did)]
+            await quarantine.add(differing)
             for one in found:
                 if one not in differing:
-                    await self.quarantine.release(one.did)
-        self.withheld = await self.quarantine.count()
+                    await quarantine.release(one.did)
+        self.withheld = await quarantine.count()
+        return self.interval_seconds
+
+    def _record(self, one: Suspicion) -> Awaitable[None]:
+        event = Event(target=one.did, details={"reason": one.reason})
+        return self.audit.record(RequestContext("quarantineDid", SERVICE), event, one.since)

@@ -24,43 +24,32 @@ from identity_core.use_cases.api_keys.manage import (
     CreateApiKey,
     GetApiKey,
     ListApiKeys,
+    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
 )
 from identity_core.use_cases.record import Record
-from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
+from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock, Rows
 
 ADMIN = Caller(api_key=key("admin", scopes=None, lineage=None))
 SCOPED = Caller(api_key=key("scoped"))
 DOCUMENT = json.loads(resources.files("identity_core.api").joinpath("identity.json").read_text())
 
 
-class Rows:
-    def __init__(self) -> None:
-        self.rows = []
-
-    async def write(self, rows, *, durable=False) -> None:
-        self.rows.extend(rows)
-
-    async def read(self, *, after, limit):
-        return list(enumerate(self.rows, 1))[after : after + limit]
-
-
 class World:
     def __init__(self) -> None:
         self.store, self.clock, self.audit, dice = MemoryKeys(), MovingClock(), Rows(), Dice()
-        change = ChangeStored(self.store, ApiKeyCache(self.clock))
+        change, fingerprint_of = ChangeStored(self.store, ApiKeyCache(self.clock)), partial(fingerprint, b"secret")
+        record = RecordKeyChange(Record(self.audit), fingerprint_of, self.clock)
         self.handlers = ApiKeyHandlers(
-            create=CreateApiKey(self.store, self.clock, dice),
+            create=CreateApiKey(self.store, record, self.clock, dice),
             list=ListApiKeys(self.store),
             get=GetApiKey(self.store),
-            update=UpdateApiKey(change, self.clock),
-            rotate=RotateApiKey(change, self.clock, dice),
-            revoke=RevokeApiKey(change, self.clock),
-            fingerprint=partial(fingerprint, b"secret"),
-            record=Record(self.audit),
-            clock=self.clock,
+            update=UpdateApiKey(change, record, self.clock),
+            rotate=RotateApiKey(change, record, self.clock, dice),
+            revoke=RevokeApiKey(change, record, self.clock),
+            fingerprint=fingerprint_of,
         )
 
     def ask(self, operation: str, body=None, *, key_id: str = "", caller=ADMIN, **query):

@@ -28,7 +28,7 @@ def lines(here: Path) -> Callable[[int], None]:
         async def scenario() -> None:
             store = Store.open(here / "identity-data")
             for _ in range(count):
-                await store.audit.write(ROW)
+                await store.activity.write((ROW,))
             await store.close()
 
         (here / "identity-data").mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,27 @@ def test_rotate_and_revoke(identity: Commands, made: dict[str, Any]) -> None:
     assert "once" in identity.ok("keys", "rotate", identity.json("keys", "create", "--name", "b", "--admin")["id"])
 
 
+def test_every_change_leaves_a_line_in_the_audit_log(identity: Commands, made: dict[str, Any]) -> None:
+    identity.ok("keys", "update", made["id"], "--name", "new")
+    successor = identity.json("keys", "rotate", made["id"])
+    identity.ok("keys", "revoke", successor["id"])
+    identity.refused("keys", "revoke", "key_nobody")
+    identity.ok("keys", "list")
+    lines = [json.loads(line) for line in identity.ok("audit", "export").splitlines()]
+    told = [json.loads(line["line"]) for line in lines]
+    assert [(one["operation"], one["target"]) for one in told] == [
+        ("createApiKey", made["id"]),
+        ("updateApiKey", made["id"]),
+        ("rotateApiKey", made["id"]),
+        ("revokeApiKey", successor["id"]),
+    ]
+    # No one is authenticated at the command line.
+    assert {(one["caller"], one["requestId"], one["outcome"]) for one in told} == {(None, "-", "done")}
+    assert told[0]["details"] == {"name": "ops", "fingerprint": told[1]["details"]["fingerprint"], "admin": True}
+    assert told[2]["details"]["successor"] == successor["id"]
+    assert made["apiKey"] not in repr(told)
+
+
 @pytest.mark.parametrize("command", ["show", "rotate", "revoke"])
 def test_a_key_that_nobody_knows(identity: Commands, made: dict[str, Any], command: str) -> None:
     lines = identity.refused("keys", command, "key_nobody")
@@ -104,5 +126,11 @@ def test_a_store_that_cannot_be_written(identity: Commands, made: dict[str, Any]
 
 def test_a_running_service_takes_the_key(identity: Commands, server: LocalServer) -> None:
     made = identity.json("keys", "create", "--name", "beside", "--admin", "--data-dir", server.data_dir)
-    answer = httpx.get(f"{server.url}/api/v1/dids", headers={"X-API-Key": made["apiKey"]})
-    assert answer.status_code == 200
+    headers = {"X-API-Key": made["apiKey"]}
+    assert httpx.get(f"{server.url}/api/v1/dids", headers=headers).status_code == 200
+    # The audit line knows it by the fingerprint under which the service shows it.
+    shown = httpx.get(f"{server.url}/api/v1/admin/api-keys/{made['id']}", headers=headers).json()
+    lines = identity.ok("audit", "export", "--data-dir", server.data_dir).splitlines()
+    told = [json.loads(json.loads(line)["line"]) for line in lines]
+    (created,) = (one for one in told if one["target"] == made["id"])
+    assert created["details"]["fingerprint"] == shown["fingerprint"]

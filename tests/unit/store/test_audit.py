@@ -37,8 +37,8 @@ def links_hold(store: Store) -> bool:
 
 def test_rows_come_back_as_they_went_in(store: Store) -> None:
     async def scenario() -> None:
-        await store.audit.write(ROW)
-        await store.audit.write(BARE, durable=True)
+        await store.activity.write((ROW,))
+        await store.activity.write((BARE,), durable=True)
         assert list(await store.audit.read(after=0, limit=10)) == [(1, ROW), (2, BARE)]
         assert list(await store.audit.read(after=1, limit=10)) == [(2, BARE)]
         assert list(await store.audit.read(after=0, limit=1)) == [(1, ROW)]
@@ -50,7 +50,7 @@ def test_two_stores_write_one_chain(store: Store, tmp_path: Path, url: str | Non
     async def scenario() -> None:
         other = Store.open(tmp_path, url)
         for _ in range(3):
-            await asyncio.gather(*(each.audit.write(ROW) for each in (store, other) for _ in range(10)))
+            await asyncio.gather(*(each.activity.write((ROW,)) for each in (store, other) for _ in range(10)))
         await other.close()
 
     asyncio.run(scenario())
@@ -61,7 +61,7 @@ def test_two_stores_write_one_chain(store: Store, tmp_path: Path, url: str | Non
 def test_an_edited_line_breaks_the_chain(store: Store) -> None:
     async def scenario() -> None:
         for _ in range(3):
-            await store.audit.write(ROW)
+            await store.activity.write((ROW,))
 
     asyncio.run(scenario())
     assert links_hold(store)
@@ -91,7 +91,7 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
         assert await store.audit.key_from_here() == 1
         assert await store.audit.is_whole()
         for _ in range(5):
-            await store.audit.write(ROW)
+            await store.activity.write((ROW,))
         kept = await store.audit.head()
         assert kept is not None
         assert (kept.head.sequence, kept.keyed_from) == (5, 1)
@@ -99,7 +99,7 @@ def test_the_head_says_where_the_chain_ends(tmp_path: Path, url: str | None) -> 
         cut(store, 3)
         assert not await store.audit.is_whole()
         # What comes next does not cover it up: a gap stays.
-        await store.audit.write(ROW)
+        await store.activity.write((ROW,))
         assert [number for number, _ in await store.audit.read(after=0, limit=10)] == [1, 2, 6]
         await store.close()
 
@@ -110,18 +110,18 @@ def test_a_head_of_another_key_is_none_and_is_not_mended_by_writing(tmp_path: Pa
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
-        await store.audit.write(ROW)
+        await store.activity.write((ROW,))
         thief = keyed(tmp_path, url, secret=b"t" * 32)
         cut(thief, 1)
         await thief.audit.key_from_here()
-        await thief.audit.write(BARE)
+        await thief.activity.write((BARE,))
         assert await thief.audit.is_whole()
         for _ in range(2):
             assert await store.audit.head() is None
             assert not await store.audit.is_whole()
-            await store.audit.write(ROW)
+            await store.activity.write((ROW,))
         assert await store.audit.key_from_here() == 4
-        await store.audit.write(ROW)
+        await store.activity.write((ROW,))
         assert await store.audit.is_whole()
         for each in (store, thief):
             await each.close()
@@ -133,13 +133,13 @@ def test_lines_that_the_head_does_not_know_stay_and_are_told(tmp_path: Path, url
     async def scenario() -> None:
         store = keyed(tmp_path, url)
         await store.audit.key_from_here()
-        await store.audit.write(ROW)
+        await store.activity.write((ROW,))
         (last,) = await store.audit.chain(after=0, limit=10)
         line = audit.to_line(2, BARE)
         row = {"line": line, "link": next_link(last.link, line)}
         insert = "INSERT INTO audit_lines (sequence, line, link) VALUES (2, :line, :link)"
         store.database.write_now(lambda tx: tx.execute(insert, row).rowcount)
-        await store.audit.write(ROW)
+        await store.activity.write((ROW,))
         assert [found.request_id for _, found in await store.audit.read(after=0, limit=10)] == ["r-1", "r-2", "r-1"]
         assert not await store.audit.is_whole()
         await store.close()

@@ -1,4 +1,6 @@
-"""A writable key store in a dictionary: a fake that passes the same kit as the real ones. And a clock that tests move."""
+"""A writable key store in a dictionary: a fake that passes the same kit as the real ones. A clock that tests move, and what is
+recorded, in a list.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, VersionConflict
+from identity_core.ports.activity import TimelineEntry, Verification
+from identity_core.ports.repositories import AuditRow
 
 
 class MemoryKeys:
@@ -60,3 +64,13 @@ class Dice:
     def __call__(self, size: int) -> bytes:
         self.rolled += 1
         return self.rolled.to_bytes(4, "big") * (size // 4) + bytes(size % 4)
+
+
+class Rows:
+    """An ``ActivityLog``."""
+
+    def __init__(self) -> None:
+        self.rows: list[AuditRow | TimelineEntry | Verification] = []
+
+    async def write(self, rows: Sequence[AuditRow | TimelineEntry | Verification], *, durable: bool = False) -> None:
+        self.rows.extend(rows)

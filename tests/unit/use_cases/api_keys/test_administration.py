@@ -6,6 +6,7 @@ from datetime import timedelta
 
 import pytest
 
+from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.callers import Caller, digest_of, is_minted
 from identity_core.errors import ApiKeyNotFound, AuthFailed, InvalidRequest, Overloaded, VersionConflict
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
@@ -16,16 +17,19 @@ from identity_core.use_cases.api_keys.manage import (
     KeyChanges,
     ListApiKeys,
     NewApiKey,
+    RecordKeyChange,
     RevokeApiKey,
     RotateApiKey,
     UpdateApiKey,
     say_which,
 )
-from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock
+from identity_core.use_cases.record import Record
+from tests.unit.use_cases.api_keys.memory_keys import Dice, MemoryKeys, MovingClock, Rows
 
 WANTED = NewApiKey(
     "ci", frozenset({"dids:create"}), frozenset({"did:ids:a"}), requests_per_second=5.0, burst=9, expires_at=None
 )
+BY_OPERATOR = RequestContext("anyOperation", OPERATOR)
 
 
 class Desk:
@@ -34,24 +38,25 @@ class Desk:
     def __init__(self, store: MemoryKeys | None = None) -> None:
         self.store, self.clock, dice = store or MemoryKeys(), MovingClock(), Dice()
         known = ApiKeyCache(self.clock)
-        change = ChangeStored(self.store, known)
-        self._create = CreateApiKey(self.store, self.clock, dice)
-        self._rotate = RotateApiKey(change, self.clock, dice)
-        self._update = UpdateApiKey(change, self.clock)
-        self._revoke = RevokeApiKey(change, self.clock)
+        self.audit = Rows()
+        change, record = ChangeStored(self.store, known), RecordKeyChange(Record(self.audit), str.upper, self.clock)
+        self._create = CreateApiKey(self.store, record, self.clock, dice)
+        self._rotate = RotateApiKey(change, record, self.clock, dice)
+        self._update = UpdateApiKey(change, record, self.clock)
+        self._revoke = RevokeApiKey(change, record, self.clock)
         self._authenticate = AuthenticateApiKey([self.store], known, self.clock, str)
 
     def create(self, wanted: NewApiKey = WANTED):
-        return asyncio.run(self._create(wanted))
+        return asyncio.run(self._create(wanted, BY_OPERATOR))
 
     def rotate(self, key_id: str, **grace: float):
-        return asyncio.run(self._rotate(key_id, grace=timedelta(**grace)))
+        return asyncio.run(self._rotate(key_id, BY_OPERATOR, grace=timedelta(**grace)))
 
     def update(self, key_id: str, **changes):
-        return asyncio.run(self._update(key_id, KeyChanges(**changes)))
+        return asyncio.run(self._update(key_id, KeyChanges(**changes), BY_OPERATOR))
 
     def revoke(self, key_id: str):
-        return asyncio.run(self._revoke(key_id))
+        return asyncio.run(self._revoke(key_id, BY_OPERATOR))
 
     def works(self, text: str) -> bool:
         try:
@@ -196,7 +201,7 @@ def test_a_grace_period_has_its_limits(grace):
     desk = Desk()
     key = desk.create().key
     with pytest.raises(InvalidRequest):
-        asyncio.run(desk._rotate(key.id, grace=grace))
+        asyncio.run(desk._rotate(key.id, BY_OPERATOR, grace=grace))
     assert list(desk.store.by_id) == [key.id]
 
 
@@ -262,3 +267,26 @@ def test_a_digest_that_is_taken_is_refused():
     key = desk.create().key
     with pytest.raises(VersionConflict):
         asyncio.run(desk.store.create(replace(key, id="key_other")))
+
+
+def test_every_change_is_recorded_by_its_use_case_and_a_refused_one_is_not():
+    desk = Desk()
+    key = desk.create().key
+    desk.update(key.id, name="new")
+    successor = desk.rotate(key.id).successor.key
+    desk.revoke(successor.id)
+    with pytest.raises(InvalidRequest):
+        desk.rotate(key.id)
+    with pytest.raises(InvalidRequest):
+        desk.create(replace(WANTED, expires_at=desk.clock.now()))
+    with pytest.raises(ApiKeyNotFound):
+        desk.revoke("key_nobody")
+    told = [(row.target, row.details["name"], row.details["fingerprint"]) for row in desk.audit.rows]
+    assert told == [
+        (key.id, "ci", key.digest.upper()),
+        (key.id, "new", key.digest.upper()),
+        (key.id, "new", key.digest.upper()),
+        (successor.id, "new", successor.digest.upper()),
+    ]
+    assert desk.audit.rows[2].details["successor"] == successor.id
+    assert {(row.operation, row.request_id, row.caller) for row in desk.audit.rows} == {("anyOperation", "-", None)}

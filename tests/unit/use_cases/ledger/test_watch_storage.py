@@ -48,7 +48,7 @@ class Watched(LoggedLedger):
 
     async def audit(self) -> None:
         row = AuditRow(datetime(2026, 1, 1, tzinfo=UTC), "r", "test", None, None, None, "done", {})
-        await self.store.audit.write(row)
+        await self.store.activity.write((row,))
 
 
 def test_it_writes_seldom_and_only_what_is_new(tmp_path: Path) -> None:
