@@ -1,5 +1,6 @@
 """What ``identity doctor`` says of databases: whether an acknowledged write is as safe as it is said to be, whether the files are whole,
-belong together and are as new as they were, and which DIDs are withheld. It only reads, and makes no table that is not there.
+hold the declared tables, belong together and are as new as they were, and which DIDs are withheld. It only reads, and makes no table that
+is not there.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import functools
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from identity_core.cli.options import shown_database
-from identity_core.database import DatabaseError, faults_of, open_database
+from identity_core.database import DatabaseError, Look, faults_of, look_at
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
 
@@ -135,28 +137,63 @@ def ask(url: str) -> dict[str, str]:
 
 SHOWN: Final = 5
 BEFORE: Final = "see the findings before this one"
+_OTHER_TABLES: Final = (
+    "put the database back from a backup, or make by hand what the steps in identity_core/store/migrations make"
+)
 _WITHHELD: Final = "SELECT did, reason FROM quarantined_dids ORDER BY did"
 _REMEDY: Final = (
     "`identity ledger audit` says what differs, `identity ledger repair --all` writes them anew from the ledger"
 )
 
 
+@contextmanager
+def _looked(settings: Settings) -> Iterator[Look]:
+    """The database of the store. Raises ``DatabaseError``."""
+    database = look_at(settings.database_url, settings.data_dir / "identity.sqlite")
+    try:
+        yield database
+    finally:
+        asyncio.run(database.close())
+
+
+def tables(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the tables of the store are those that this version declares. Nothing where there are none, or of another version: other
+    checks report that."""
+    from identity_core.store.comparison import compare
+    from identity_core.store.migrations import bring_up
+
+    try:
+        with _looked(settings) as database:
+            bring_up(database)
+            found = compare(database)
+    except DatabaseError:
+        return
+    missing = [str(one) for one in found if not one.is_additional]
+    additional = [str(one) for one in found if one.is_additional]
+    if missing:
+        yield wrong(f"the tables are not those of this version: {_listed(missing)}", _OTHER_TABLES)
+    if additional:
+        yield warn(f"somebody has added to the tables: {_listed(additional)}", "remove it, unless it is yours")
+    if not found:
+        yield ok("as this version declares them")
+
+
+def _listed(found: Sequence[str]) -> str:
+    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return "; ".join(found[:SHOWN]) + more
+
+
 def index(settings: Settings) -> Iterator[Diagnosis]:
     """A warning when DIDs are withheld. Nothing where there is no installation or its database cannot be read: other checks report that."""
     try:
-        database = open_database(settings.database_url, settings.data_dir / "identity.sqlite", read_only=True)
-        try:
+        with _looked(settings) as database:
             found = database.read_now(lambda transaction: transaction.execute(_WITHHELD).fetchall())
-        finally:
-            asyncio.run(database.close())
     except DatabaseError:
         return
     if not found:
         yield ok("no DID is withheld")
         return
-    named = "; ".join(f"{did}: {reason}" for did, reason in found[:SHOWN])
-    more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    yield wrong(f"{len(found)} DIDs are withheld: {named}{more}", _REMEDY)
+    yield wrong(f"{len(found)} DIDs are withheld: {_listed([f'{did}: {reason}' for did, reason in found])}", _REMEDY)
 
 
 def storage(settings: Settings) -> Iterator[Diagnosis]:

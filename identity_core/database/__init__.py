@@ -22,7 +22,7 @@ from identity_core.database.errors import (
     NotReplicated,
 )
 from identity_core.database.interface import Cursor, Database, Dialect, Job, Transaction
-from identity_core.database.look import faults_of
+from identity_core.database.look import Look, faults_of, look_at
 from identity_core.database.migrations import migrate
 
 __all__ = [
@@ -39,11 +39,13 @@ __all__ = [
     "DatabaseUnavailable",
     "Dialect",
     "Job",
+    "Look",
     "MigrationFailed",
     "MigrationPending",
     "NotReplicated",
     "Transaction",
     "faults_of",
+    "look_at",
     "migrate",
     "open_database",
     "open_postgresql",
@@ -73,7 +75,5 @@ def open_database(url: str | None, path: Path, *, processes: int = 1, read_only:
     """The server named by ``url``, or the embedded file ``path`` when there is none. ``read_only`` makes and changes nothing; there
     ``DatabaseAbsent`` is raised for a file that is not there."""
     if read_only:
-        from identity_core.database.look import look_at_postgresql, look_at_sqlite
-
-        return look_at_sqlite(path) if url is None else look_at_postgresql(url)
+        return look_at(url, path)
     return open_sqlite(path, processes=processes) if url is None else open_postgresql(url)

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from identity_core.database.errors import DatabaseAbsent, DatabaseDamaged, DatabaseMismatch, DatabaseUnavailable
@@ -22,12 +22,21 @@ from identity_core.database.sqlite_connection import Connection, translated
 
 
 class Look:
-    """A ``Database`` of which only the reading half works. ``read_job`` runs a job, ``end`` lets go of what is open."""
+    """A ``Database`` of which only the reading half works. ``driver`` is the connection itself, for a library that asks by its own
+    statements: it can change nothing either. ``end`` lets go of what is open."""
 
     read_only = True
 
-    def __init__(self, dialect: Dialect, transaction: Transaction, end: ExitStack, failures: type[Exception]) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        transaction: Transaction,
+        driver: Any,
+        end: ExitStack,
+        failures: type[Exception],
+    ) -> None:
         self.dialect: Dialect = dialect
+        self.driver = driver
         self._transaction = transaction
         self._end = end
         self._failures = failures
@@ -82,7 +91,7 @@ def look_at_sqlite(path: Path) -> Look:
             raise translated(error) from error
         except OSError as error:
             raise DatabaseUnavailable(f"cannot open {path}: {error.strerror}") from error
-        return Look("sqlite", connection, stack.pop_all(), sqlite3.Error)
+        return Look("sqlite", connection, connection, stack.pop_all(), sqlite3.Error)
 
 
 @contextmanager
@@ -116,13 +125,12 @@ def look_at_postgresql(url: str) -> Look:
     session, failures = read_only_session(url)
     stack = ExitStack()
     stack.callback(session.drop)
-    look = Look("postgresql", session, stack, failures)
-    try:
-        look.read_now(lambda transaction: transaction.execute("SELECT 1").fetchone())
-    except DatabaseUnavailable:
-        stack.close()
-        raise
-    return look
+    return Look("postgresql", session, session.connection(), stack, failures)
+
+
+def look_at(url: str | None, path: Path) -> Look:
+    """The server named by ``url``, or the embedded file ``path`` when there is none. Raises as the two above do."""
+    return look_at_sqlite(path) if url is None else look_at_postgresql(url)
 
 
 def faults_of(path: Path) -> list[str]:

@@ -41,11 +41,11 @@ class PostgresqlSession:
 
     def execute(self, sql: str, parameters: Mapping[str, object] = NOTHING, /) -> Cursor:
         """See ``Transaction.execute``. Never connects: what follows a lost connection would not be one transaction."""
-        return self._open().execute(translated_sql(sql), parameters)
+        return self.connection().execute(translated_sql(sql), parameters)
 
     def command(self, sql: str) -> None:
         """Commands without parameters or rows, several at a time."""
-        self._open().execute(sql, prepare=False)
+        self.connection().execute(sql, prepare=False)
 
     def begin(self, *, durable: bool, savepoint: str) -> None:
         """Opens a transaction with a savepoint at its start; a connection that died since its last use is replaced once."""
@@ -80,7 +80,8 @@ class PostgresqlSession:
         if notice.source_function == _WAIT_FOR_STANDBY:
             self._replicated = False
 
-    def _open(self) -> psycopg.Connection[Any]:
+    def connection(self) -> psycopg.Connection[Any]:
+        """The one that is open. Raises ``psycopg.OperationalError`` where there is none."""
         if self._connection is None:
             raise psycopg.OperationalError("the connection is lost")
         return self._connection

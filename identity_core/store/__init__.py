@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from identity_core.database import Database, open_database
-from identity_core.store import schema
+from identity_core.store import migrations
 from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
@@ -74,7 +74,7 @@ class Store:
         """
         path = data_dir / "identity.sqlite"
         database = open_database(database_url, path, processes=processes, read_only=read_only)
-        schema.bring_up(database)
+        migrations.bring_up(database)
         quarantine, audit = QuarantinedDids(database), AuditLines(database, secret)
         return cls(
             database,

@@ -23,7 +23,7 @@ LIMITS = {
     "plugin": (1_790, 19),
     "ports": (660, 16),
     "settings": (750, 7),
-    "store": (2_470, 29),
+    "store": (2_500, 29),
     "throttle": (630, 9),
     "use_cases": (3_990, 50),
 }

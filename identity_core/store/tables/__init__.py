@@ -1,7 +1,7 @@
 """The tables of the store, as SQLModel classes: what the steps of ``migrations/`` are written from and checked against.
 
-Statements are written by hand beside this, or made by ``records.py``; nothing imports the package but the author of a step and tests. Times
-are microseconds since 1970 (UTC) unless a name says seconds; hashes and documents are raw octets.
+Statements are written by hand beside this, or made by ``records.py``; nothing imports the package but the author of a step,
+``identity doctor`` and tests. Times are microseconds since 1970 (UTC) unless a name says seconds; hashes and documents are raw octets.
 """
 
 from __future__ import annotations

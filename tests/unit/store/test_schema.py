@@ -14,8 +14,10 @@ import pytest
 from sqlalchemy import BigInteger, Column, Engine, LargeBinary, MetaData, Table, create_engine
 from sqlalchemy.pool import NullPool
 
-from identity_core.database import Database, MigrationFailed, MigrationPending, migrate, open_database
-from identity_core.store import Store, schema
+from identity_core.database import Database, MigrationFailed, MigrationPending, look_at, migrate, open_database
+from identity_core.store import Store
+from identity_core.store import migrations as steps_of_store
+from identity_core.store.comparison import compare
 from identity_core.store.migrations.__main__ import differences, written
 from identity_core.store.tables import metadata_of_store
 
@@ -37,6 +39,9 @@ def url(request: pytest.FixtureRequest) -> str | None:
 def test_the_steps_make_the_declared_tables(store: Store, tmp_path: Path, url: str | None) -> None:
     with engine_for(url, tmp_path / "identity.sqlite").connect() as connection:
         assert differences(connection) == []
+    look = look_at(url, tmp_path / "identity.sqlite")
+    assert compare(look) == []
+    asyncio.run(look.close())
 
 
 def test_the_next_step_is_what_is_missing(store: Store, tmp_path: Path, url: str | None) -> None:
@@ -87,7 +92,7 @@ def test_a_start_needs_no_orm(tmp_path: Path) -> None:
 
 def made_by_alembic(database: Database, revision: str) -> None:
     """The tables as that revision left them, and how it was remembered."""
-    schema.bring_up(database)
+    steps_of_store.bring_up(database)
     remembered = (
         "DROP TABLE store_migrations",
         "CREATE TABLE store_migrations (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",

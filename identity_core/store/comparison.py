@@ -1,0 +1,95 @@
+"""The tables of a database held against those that ``tables`` declares, for ``identity doctor``.
+
+By SQLAlchemy alone, which tells of types and primary keys; Alembic, which writes the next step, is no dependency of the service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Dialect, Inspector, Table, UniqueConstraint, create_engine, inspect
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from identity_core.database import DatabaseError, Look
+from identity_core.store.tables import metadata_of_store
+
+_DRIVERS: Final = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``place`` is a table, a column (``usage.day``) or an index. ``is_additional``: the database has it, and it is not declared."""
+
+    place: str
+    says: str
+    is_additional: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.says}"
+
+
+def compare(database: Look) -> list[Difference]:
+    """Where the tables of a database are not the declared ones; tables of others are left alone. Raises ``DatabaseError``."""
+    engine = create_engine(_DRIVERS[database.dialect], creator=lambda: database.driver, poolclass=StaticPool)
+    try:
+        with engine.connect() as connection:
+            inspector = inspect(connection)
+            present = set(inspector.get_table_names())
+            return [one for table in metadata_of_store.sorted_tables for one in _of_table(inspector, table, present)]
+    except SQLAlchemyError as error:
+        raise DatabaseError(str(error)) from error
+
+
+def _of_table(inspector: Inspector, table: Table, present: set[str]) -> Iterator[Difference]:
+    if table.name not in present:
+        yield Difference(table.name, "is missing")
+        return
+    columns = {
+        one["name"]: _column(one["type"], one["nullable"], inspector.dialect)
+        for one in inspector.get_columns(table.name)
+    }
+    declared = {one.name: _column(one.type, bool(one.nullable), inspector.dialect) for one in table.columns}
+    yield from _differences(f"{table.name}.{{}}", declared, columns)
+    yield from _differences(
+        f"the index {{}} of {table.name}", _declared_indexes(table), _indexes(inspector, table.name)
+    )
+    key = [column.name for column in table.primary_key]
+    if inspector.get_pk_constraint(table.name)["constrained_columns"] != key:
+        yield Difference(table.name, f"has another primary key than ({', '.join(key)})")
+
+
+def _differences(place: str, declared: Mapping[str, str], found: Mapping[str, str]) -> Iterator[Difference]:
+    """``place`` has room for a name. Both mappings lead from a name to what it is, in words."""
+    for name, what in declared.items():
+        if name not in found:
+            yield Difference(place.format(name), "is missing")
+        elif found[name] != what:
+            yield Difference(place.format(name), f"is {found[name]}, not {what}")
+    for name in sorted(found.keys() - declared.keys()):
+        yield Difference(place.format(name), "is additional", is_additional=True)
+
+
+def _column(kind: Any, nullable: bool, dialect: Dialect) -> str:
+    return f"{kind.compile(dialect)}{'' if nullable else ' NOT NULL'}"
+
+
+def _index(unique: bool, columns: list[Any]) -> str:
+    return f"{'unique ' if unique else ''}over ({', '.join(map(str, columns))})"
+
+
+def _declared_indexes(table: Table) -> dict[str, str]:
+    indexes = {str(one.name): _index(one.unique, [column.name for column in one.columns]) for one in table.indexes}
+    constraints = [one for one in table.constraints if isinstance(one, UniqueConstraint)]
+    return indexes | {str(one.name): _index(True, [column.name for column in one.columns]) for one in constraints}
+
+
+def _indexes(inspector: Inspector, table: str) -> dict[str, str]:
+    """With those of unique constraints, whose name they have."""
+    indexes = {
+        str(one["name"]): _index(bool(one["unique"]), one["column_names"]) for one in inspector.get_indexes(table)
+    }
+    constraints = inspector.get_unique_constraints(table)
+    return indexes | {str(one["name"]): _index(True, [*one["column_names"]]) for one in constraints}
