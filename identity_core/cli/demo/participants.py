@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
-from identity_core.client import Client, Signer
+from identity_core.client import Client, Signer, ibct
 
-SHOP = "https://shop.example"
+SHOP: Final = "https://shop.example"
 
 
 @dataclass(slots=True)
@@ -24,11 +25,10 @@ class Person:
         """The DID."""
         return self.signer.did
 
-    def ask(self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] | None = None) -> Any:
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
         """The answer. Raises ``ServiceError`` or ``ServiceUnreachable``."""
         self._token = self._token or self.session.token(self.signer)["access_token"]
-        headers = {"Authorization": f"Bearer {self._token}"}
-        return self.session.call(method, path, body=body, query=query, headers=headers)
+        return self.session.call(method, path, body=body, headers={"Authorization": f"Bearer {self._token}"})
 
 
 @dataclass(slots=True)
@@ -51,6 +51,11 @@ class Participants:
     def person(self, created: Mapping[str, Any]) -> Person:
         """The person who has the keys of a DID that was just created."""
         return Person(self.session, Signer(created["did"], created["keys"]["authentication"]["privateKey"]))
+
+    def token(self, action: str) -> dict[str, str]:
+        """A token of Hana's for Aki."""
+        wanted = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
+        return ibct.issue(self.hana.signer, wanted)
 
 
 def anchor_text(anchor: Mapping[str, Any] | None) -> str:

@@ -42,11 +42,8 @@ class Story:
         self.say(("\n" if self.steps else "") + click.style(title, bold=True))
         self._chapter = title
 
-    def tell(
-        self, title: str, text: Text, act: Callable[..., Any], *given: Any, promise: Callable[[Any], bool] | None = None
-    ) -> Any:
-        """Runs one step, which is ``act`` with what is ``given``, and says in a line what it showed. An answer that breaks the
-        ``promise`` ends the demo."""
+    def tell(self, title: str, text: Text, act: Callable[..., Any], *given: Any) -> Any:
+        """The answer of one step, which is ``act`` with what is ``given``; says in a line what it showed."""
         self.exchanges.clear()
         started = time.perf_counter()
         answer = act(*given)
@@ -60,13 +57,17 @@ class Story:
         self.say(f"{len(self.steps):>3}. {title}\n     {click.style(shown, fg='green')}  ({milliseconds:.0f} ms)")
         if self.is_shown:
             self.say("\n".join(map(_exchange_text, self.exchanges)) if self.exchanges else _indented(answer))
-        if promise is not None and not promise(answer):
-            fail(f"that is not what was promised: {shown}", title, _REPORT)
         return answer
+
+    def promise(self, kept: bool) -> None:
+        """Ends the demo unless the last step came out as it must."""
+        if not kept:
+            step = self.steps[-1]
+            fail(f"that is not what was promised: {step['shows']}", step["step"], _REPORT)
 
     def refused(self, title: str, code: str, act: Callable[..., Any], *given: Any) -> None:
         """Runs a step that must be refused with ``code``; anything else ends the demo."""
-        answer = self.tell(title, refusal_text, lambda: attempted(act, *given))
+        answer = self.tell(title, refusal_text, attempted, act, *given)
         if answer["code"] != code:
             fail(f"expected a refusal {code}, got {answer['code']}", title, _REPORT)
 
@@ -85,11 +86,13 @@ def refusal_text(outcome: dict[str, Any]) -> str:
     return f"refused: {outcome['status']} {outcome['code']}"
 
 
-def masked(value: Any) -> Any:
-    """``value`` with the secrets in it shortened beyond use."""
+def masked(value: Any, longest: int | None = None) -> Any:
+    """``value`` with the secrets in it shortened beyond use, and texts of more than ``longest`` characters cut."""
     if isinstance(value, dict):
-        return {name: f"{str(one)[:4]}…" if name in _MASKED else masked(one) for name, one in value.items()}
-    return [masked(one) for one in value] if isinstance(value, list) else value
+        return {name: f"{str(one)[:4]}…" if name in _MASKED else masked(one, longest) for name, one in value.items()}
+    if isinstance(value, list):
+        return [masked(one, longest) for one in value]
+    return _cut(value, longest) if isinstance(value, str) and longest is not None else value
 
 
 def _recorded(exchange: Exchange) -> dict[str, Any]:
@@ -112,17 +115,10 @@ def _exchange_text(exchange: Exchange) -> str:
 def _indented(body: Any) -> str:
     if body is None:
         return ""
-    text = body if isinstance(body, str) else orjson.dumps(_brief(masked(body)), option=orjson.OPT_INDENT_2).decode()
-    return "\n".join("       " + _cut(line) for line in text.splitlines())
+    if not isinstance(body, str):
+        body = orjson.dumps(masked(body, _LONGEST), option=orjson.OPT_INDENT_2).decode()
+    return "\n".join(f"       {_cut(line, _LONGEST)}" for line in body.splitlines())
 
 
-def _brief(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _brief(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_brief(one) for one in value]
-    return _cut(value) if isinstance(value, str) else value
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}… ({len(text):,} characters)"
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest // 2]}… ({len(text):,} characters)"
