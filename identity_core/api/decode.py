@@ -156,8 +156,11 @@ class RequestBody:
             return convert(value, self._type)
         except ValidationError:
             check(self._validator, value)
-            # JSON Schema calls 1.0 an integer, and so must we.
+        # JSON Schema calls 1.0 an integer, and so must we.
+        try:
             return convert(value, self._type, strict=False)
+        except ValidationError:
+            raise InvalidRequest("An integer beyond 2^53 is written in digits, without an exponent.") from None
 
     def _check_media(self, content_type: str) -> None:
         media, *parameters = content_type.split(";") if len(content_type) <= MAX_CONTENT_TYPE else [""]

@@ -191,15 +191,16 @@ def cursor(text: str) -> str:
     return multibase.base64url_encode(text.encode())
 
 
-def position(cursor: str | None, pattern: str = ".*") -> str | None:
-    """Where the last page ended, None for the first. Raises ``InvalidRequest`` for what does not fit ``pattern``."""
+def position(cursor: str | None, pattern: str = "[ -~]*") -> str | None:
+    """Where the last page ended, None for the first. Raises ``InvalidRequest`` for what does not fit ``pattern``, by default printable
+    ASCII."""
     if cursor is None:
         return None
     try:
         text = multibase.base64url_decode(cursor).decode("ascii")
     except ValueError:
         text = None
-    if text is None or re.fullmatch(pattern, text, re.ASCII | re.DOTALL) is None:
+    if text is None or re.fullmatch(pattern, text, re.ASCII) is None:
         raise InvalidRequest("The cursor is not one of ours.", details={"parameter": "cursor"})
     return text
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from identity_core.errors import Overloaded, PluginUnavailable, StorageMismatch
+from identity_core.errors import InvalidRequest, Overloaded, PluginUnavailable, StorageMismatch
 
 
 class DatabaseError(Exception):
@@ -67,6 +67,15 @@ class DatabaseDamaged(DatabaseMismatch):
 
 class ConstraintViolated(DatabaseError):
     """A row would break a UNIQUE, CHECK, NOT NULL or FOREIGN KEY rule; the job that tried was undone, alone."""
+
+
+class ValueNotStorable(DatabaseError, InvalidRequest):
+    """A value that the database cannot be asked about, such as a text with U+0000 on PostgreSQL: it came from a client, and no row has
+    it."""
+
+    def __init__(self, reason: str = "") -> None:
+        InvalidRequest.__init__(self, "A text of the request has a character that cannot be stored.")
+        self.reason = reason
 
 
 class MigrationFailed(DatabaseError):

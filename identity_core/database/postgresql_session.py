@@ -10,7 +10,13 @@ from typing import Any
 
 import psycopg
 
-from identity_core.database.errors import ConstraintViolated, DatabaseError, DatabaseUnavailable, NotReplicated
+from identity_core.database.errors import (
+    ConstraintViolated,
+    DatabaseError,
+    DatabaseUnavailable,
+    NotReplicated,
+    ValueNotStorable,
+)
 from identity_core.database.group_commit import Pending, run_together
 from identity_core.database.interface import NOTHING, Cursor, Job, T
 
@@ -128,9 +134,12 @@ def _run_apart(writer: PostgresqlSession, jobs: Sequence[Pending]) -> None:
 
 def translated(error: psycopg.Error) -> DatabaseError:
     """The error of this room for one of the driver's: what the server, the network or a neighbour does is
-    ``DatabaseUnavailable``, a fault in the SQL itself a plain ``DatabaseError``."""
+    ``DatabaseUnavailable``, a value that it has no form for ``ValueNotStorable``, a fault in the SQL itself a plain ``DatabaseError``."""
     if isinstance(error, psycopg.IntegrityError):
         return ConstraintViolated(str(error))
+    if isinstance(error, psycopg.DataError) and error.sqlstate is None:
+        # The driver could not write the value down; the server was not asked.
+        return ValueNotStorable(str(error))
     # Operational: connection, shutdown, disk full, deadlock, lock timeout. Internal: the server's own faults.
     if isinstance(error, psycopg.OperationalError | psycopg.InternalError | psycopg.InterfaceError):
         return DatabaseUnavailable(str(error))

@@ -1,0 +1,84 @@
+"""Values that fit the document and that a database or a library has no form for: refused, and never a fault of ours.
+
+On SQLite and on a server, because they differ in what they can keep.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.attack.conftest import Target
+from tests.attack.delegated.scene import PROOFS, People, Scene
+from tests.attack.stranger import PREFIX
+from tests.fault.service_process import service
+from tests.postgres_server import postgres_server
+
+__all__ = ["postgres_server"]
+
+NUL = "a\0b"
+LISTS = ["/dids", "/admin/api-keys", "/credential-schemas", "/credentials", "/delegations", "/verifications/history"]
+MALFORMED = (400, "INVALID_REQUEST")
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[People]:
+    folder: Path = tmp_path_factory.mktemp("values") / "data"
+    server = request.getfixturevalue("postgres_server") if request.param == "postgresql" else None
+    environment = {} if server is None else {"IDENTITY_DATABASE_URL": server.new_database()}
+    with service(folder, environment=environment) as running:
+        yield People.of(Target(running.wire, running.stranger, folder, 1))
+
+
+@pytest.fixture
+def scene(people: People) -> Scene:
+    return Scene.of(people)
+
+
+@pytest.mark.parametrize("place", [*LISTS, "/dashboard/timeline"])
+@pytest.mark.parametrize("octets", [b"\0", b"a\0b", b"2026-01-01T00:00:00Z a\0", b"\n", b"\x7f", b"key_\x1f"])
+def test_a_cursor_with_control_characters_is_none_of_ours(people: People, place: str, octets: bytes) -> None:
+    cursor = base64.urlsafe_b64encode(octets).rstrip(b"=").decode()
+    key = {"X-API-Key": people.target.stranger.api_key}
+    answer = people.target.wire.call("GET", f"{PREFIX}{place}?cursor={cursor}", None, key)
+    assert answer.outcome == MALFORMED
+
+
+def test_a_text_with_a_nul_is_kept_or_refused(scene: Scene) -> None:
+    """The texts that people write: a server cannot keep every one."""
+    key = {"X-API-Key": scene.target.stranger.api_key}
+    proof = scene.ask().json["proofId"]
+    for place, body in (
+        (f"/zkp/proofs/{proof}/revoke", {"reason": NUL}),
+        (f"/delegations/{scene.delegation_id}/revoke", {"reason": NUL}),
+        (f"/credentials/{scene.credential_id}/status", {"purpose": "suspension", "value": True, "reason": NUL}),
+        ("/admin/api-keys", {"name": NUL, "scopes": ["dids:list"]}),
+    ):
+        answer = scene.target.wire.call("POST", PREFIX + place, body, key)
+        assert answer.outcome in ((200, None), (201, None), MALFORMED), place
+
+
+def test_no_credential_has_a_nul_in_its_name(scene: Scene) -> None:
+    asked = scene.ask(scene.body(credentialId=NUL))
+    assert asked.outcome in ((404, "CREDENTIAL_NOT_FOUND"), MALFORMED)
+    told = scene.target.wire.call("POST", f"{PREFIX}/challenges", {"domain": NUL}, scene.by(scene.holder))
+    assert told.outcome == MALFORMED
+    # The next request on the same connections finds them in order.
+    assert scene.ask().status == 201
+
+
+@pytest.mark.parametrize("number", ["1e17", "1e308", "9223372036854775808.0", "1e19"])
+def test_an_integer_as_an_exponent_is_no_fault(scene: Scene, number: str) -> None:
+    """JSON Schema calls all of them integers."""
+    body = json.dumps(scene.body())[:-1].encode() + f', "syncWaitMs": {number}}}'.encode()
+    answer = scene.target.wire.call("POST", PROOFS, body, scene.by(scene.agent))
+    assert answer.outcome == MALFORMED
+    proof = scene.ask().json["proofId"]
+    revoked = scene.target.wire.call(
+        "POST", f"{PREFIX}/zkp/proofs/{proof}/revoke", f'{{"syncWaitMs": {number}}}'.encode(), scene.by(scene.agent)
+    )
+    assert revoked.outcome == MALFORMED
