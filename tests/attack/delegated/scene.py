@@ -6,6 +6,7 @@ signed by nacl. Mallory has a DID, the same API as everybody, and whatever the t
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sqlite3
@@ -74,6 +75,13 @@ def proof_value(token: Mapping[str, str], key: SigningKey) -> str:
 
 def signed(token: Mapping[str, str], key: SigningKey) -> dict[str, str]:
     return {**token, "proofValue": proof_value(token, key)}
+
+
+def opened(proof: Mapping[str, Any]) -> Json:
+    """The envelope of a proof."""
+    text = proof["proof"]
+    envelope: Json = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return envelope
 
 
 def said(answer: Answer) -> tuple[int, Any, dict[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.delegated.scene import AGE, Json, People, Scene, said
+from tests.attack.delegated.scene import AGE, Json, People, Scene, opened, said
 from tests.attack.stranger import PREFIX, Answer, base64url, rounds
 
 SHOP = "https://shop.example"
@@ -31,12 +31,6 @@ def verdict(scene: Scene, proof: Json, **expected: Any) -> Json:
     assert answer.status == 200, answer.body
     told: Json = answer.json
     return told
-
-
-def opened(proof: Json) -> Json:
-    text = proof["proof"]
-    envelope: Json = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return envelope
 
 
 def closed(envelope: Json) -> Json:
