@@ -147,8 +147,10 @@ def test_closing_abandons_what_still_waits(is_sent):
         asked = asyncio.create_task(storage.acquire_token_bucket("a", 0.001, 5))
         while storage._sender is None or (is_sent and storage._waiting):
             await asyncio.sleep(0)
+        sender = storage._sender
         async with asyncio.timeout(10):
             await storage.close()
+            assert sender.done(), "it could still use the connections that are closed"
             (answer,) = await asyncio.gather(asked, return_exceptions=True)
         silent.close()
         return answer
