@@ -17,26 +17,19 @@ of some length: one test looks for it in what the store shows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
+from identity_core.conformance.loops import in_own_loop, run
 from identity_core.domain.callers import ApiKey, digest_of
 from identity_core.errors import ApiKeyNotFound, VersionConflict
 from identity_core.ports.key_store import KeyStore, WritableKeyStore
 
-T = TypeVar("T")
-
 NASTY = ("", "a", "\0", "0" * 63, "0" * 65, "g" * 64, "é" * 64, "' OR 1=1 --", "%", "0" * 5_000)
 CREATED = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
-
-
-def run(scenario: Coroutine[Any, Any, T]) -> T:
-    """Runs one scenario to its end."""
-    return asyncio.run(scenario)
 
 
 class KeyStoreConformance:
@@ -100,14 +93,11 @@ class KeyStoreConformance:
         """What is no digest is not found, and does no harm."""
         assert run(store.find(digest)) is None, "nonsense found a key"
 
-    def test_many_at_once(self, store: KeyStore, known_key: str) -> None:
+    @in_own_loop
+    async def test_many_at_once(self, store: KeyStore, known_key: str) -> None:
         """64 look-ups at once all get their own answer."""
-
-        async def scenario() -> list[ApiKey | None]:
-            digests = [digest_of(known_key if n % 2 else f"unknown {n}") for n in range(64)]
-            return await asyncio.gather(*(store.find(digest) for digest in digests))
-
-        for n, found in enumerate(run(scenario())):
+        digests = [digest_of(known_key if n % 2 else f"unknown {n}") for n in range(64)]
+        for n, found in enumerate(await asyncio.gather(*(store.find(digest) for digest in digests))):
             assert (found is not None) == bool(n % 2), "look-ups at the same time got each other's answers"
 
 
@@ -147,76 +137,65 @@ class WritableKeyStoreConformance(KeyStoreConformance):
         """The object has the methods of the port."""
         assert isinstance(store, WritableKeyStore)
 
-    def test_what_is_written_is_read(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_what_is_written_is_read(self, store: WritableKeyStore) -> None:
         """Every field comes back as it was, from ``get``, ``find`` and ``list``; nulls and empty sets too."""
         full = key("full")
         bare = key("bare", scopes=None, allowed_targets=None, requests_per_second=None, burst=None, expires_at=None)
         bare = replace(bare, lineage=None)
         empty = key("empty", scopes=frozenset(), allowed_targets=frozenset())
 
-        async def scenario() -> None:
-            for made in (full, bare, empty):
-                await store.create(made)
-                assert _plain(await store.get(made.id)) == made, "get gave another key than was written"
-                assert _plain(await store.find(made.digest)) == made, "find gave another key than was written"
-            assert await _all(store) == [bare, empty, full], "list gave something else"
+        for made in (full, bare, empty):
+            await store.create(made)
+            assert _plain(await store.get(made.id)) == made, "get gave another key than was written"
+            assert _plain(await store.find(made.digest)) == made, "find gave another key than was written"
+        assert await _all(store) == [bare, empty, full], "list gave something else"
 
-        run(scenario())
-
-    def test_an_id_and_a_digest_belong_to_one_key(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_an_id_and_a_digest_belong_to_one_key(self, store: WritableKeyStore) -> None:
         """A second key with the id or the digest of another is refused and changes nothing."""
+        first = key("first")
+        await store.create(first)
+        with pytest.raises(VersionConflict):
+            await store.create(key("second", id=first.id))
+        with pytest.raises(VersionConflict):
+            await store.create(key("second", digest=first.digest))
+        assert await _all(store) == [first], "a refused key was written"
 
-        async def scenario() -> None:
-            first = key("first")
-            await store.create(first)
-            with pytest.raises(VersionConflict):
-                await store.create(key("second", id=first.id))
-            with pytest.raises(VersionConflict):
-                await store.create(key("second", digest=first.digest))
-            assert await _all(store) == [first], "a refused key was written"
-
-        run(scenario())
-
-    def test_unknown_ids(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_unknown_ids(self, store: WritableKeyStore) -> None:
         """An id that no key has: ``get`` gives None, ``replace`` raises ``ApiKeyNotFound``."""
+        for key_id in ("", "nobody", "\0", "' OR 1=1 --", "x" * 5_000):
+            assert await store.get(key_id) is None, "an unknown id gave a key"
+        with pytest.raises(ApiKeyNotFound):
+            await store.replace(key("nobody"), expected=key("nobody"))
 
-        async def scenario() -> None:
-            for key_id in ("", "nobody", "\0", "' OR 1=1 --", "x" * 5_000):
-                assert await store.get(key_id) is None, "an unknown id gave a key"
-            with pytest.raises(ApiKeyNotFound):
-                await store.replace(key("nobody"), expected=key("nobody"))
-
-        run(scenario())
-
-    def test_replace_writes_every_field(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_replace_writes_every_field(self, store: WritableKeyStore) -> None:
         """After ``replace`` the new key is there and nothing of the old one."""
         old = key("one")
         new = key("two", id=old.id, scopes=None, allowed_targets=None, burst=9, revoked_at=CREATED)
 
-        async def scenario() -> None:
-            await store.create(old)
-            await store.replace(new, expected=old)
-            assert _plain(await store.get(old.id)) == new, "replace did not write every field"
-            assert await store.find(old.digest) is None, "the old digest still finds the key"
-            assert _plain(await store.find(new.digest)) == new, "the new digest does not find the key"
+        await store.create(old)
+        await store.replace(new, expected=old)
+        assert _plain(await store.get(old.id)) == new, "replace did not write every field"
+        assert await store.find(old.digest) is None, "the old digest still finds the key"
+        assert _plain(await store.find(new.digest)) == new, "the new digest does not find the key"
 
-        run(scenario())
-
-    def test_replace_refuses_what_it_did_not_expect(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_replace_refuses_what_it_did_not_expect(self, store: WritableKeyStore) -> None:
         """A change on the ground of an outdated key is refused: an update never undoes a revocation."""
         old = key("one")
         revoked = replace(old, revoked_at=CREATED + timedelta(seconds=1))
 
-        async def scenario() -> None:
-            await store.create(old)
-            await store.replace(revoked, expected=old)
-            with pytest.raises(VersionConflict):
-                await store.replace(replace(old, name="renamed"), expected=old)
-            assert _plain(await store.get(old.id)) == revoked, "an update undid a revocation"
+        await store.create(old)
+        await store.replace(revoked, expected=old)
+        with pytest.raises(VersionConflict):
+            await store.replace(replace(old, name="renamed"), expected=old)
+        assert _plain(await store.get(old.id)) == revoked, "an update undid a revocation"
 
-        run(scenario())
-
-    def test_of_many_replacements_one_wins(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_of_many_replacements_one_wins(self, store: WritableKeyStore) -> None:
         """32 changes of one key at the same time, each from the same state: one is written."""
         old = key("one")
 
@@ -227,30 +206,25 @@ class WritableKeyStoreConformance(KeyStoreConformance):
                 return None
             return f"name {n}"
 
-        async def scenario() -> None:
-            await store.create(old)
-            winners = [name for name in await asyncio.gather(*(change(n) for n in range(32))) if name is not None]
-            assert len(winners) == 1, f"{len(winners)} changes from one state were accepted"
-            stored = await store.get(old.id)
-            assert stored is not None
-            assert stored.name == winners[0], "the change that was accepted is not the one that is stored"
+        await store.create(old)
+        winners = [name for name in await asyncio.gather(*(change(n) for n in range(32))) if name is not None]
+        assert len(winners) == 1, f"{len(winners)} changes from one state were accepted"
+        stored = await store.get(old.id)
+        assert stored is not None
+        assert stored.name == winners[0], "the change that was accepted is not the one that is stored"
 
-        run(scenario())
-
-    def test_pages(self, store: WritableKeyStore) -> None:
+    @in_own_loop
+    async def test_pages(self, store: WritableKeyStore) -> None:
         """``list`` goes through all keys in ascending order of id (by code point), page by page."""
         names = ["B", "_", "a", "b", "-", "0", "aa"]
 
-        async def scenario() -> None:
-            for name in names:
-                await store.create(key(name))
-            seen: list[str] = []
-            while page := await store.list(after=seen[-1] if seen else None, limit=3):
-                assert len(page) <= 3, "a page is longer than its limit"
-                seen += [each.id for each in page]
-            assert seen == sorted(f"key_{name}" for name in names), "the pages are not all keys in order"
-
-        run(scenario())
+        for name in names:
+            await store.create(key(name))
+        seen: list[str] = []
+        while page := await store.list(after=seen[-1] if seen else None, limit=3):
+            assert len(page) <= 3, "a page is longer than its limit"
+            seen += [each.id for each in page]
+        assert seen == sorted(f"key_{name}" for name in names), "the pages are not all keys in order"
 
 
 async def _all(store: WritableKeyStore) -> list[ApiKey | None]:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import re
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
 import pytest
 
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 
-T = TypeVar("T")
-
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
-
-
-def run(scenario: Coroutine[Any, Any, T]) -> T:
-    """Runs one scenario to its end."""
-    return asyncio.run(scenario)
 
 
 async def whole(ledger: LedgerBackend) -> list[LedgerEntry]:
@@ -66,15 +57,6 @@ def check_receipt(receipt: Receipt) -> None:
     assert receipt.recorded_at.utcoffset() == timedelta(0), "recorded_at is not an aware UTC time"
 
 
-async def close(ledger: LedgerBackend) -> None:
-    """Closes a ledger that can be closed."""
-    closing = getattr(ledger, "close", None)
-    if closing is not None:
-        result = closing()
-        if inspect.isawaitable(result):
-            await result
-
-
 class ExaminedLedger:
     """The ledger that every group of promises is about."""
 
@@ -84,3 +66,8 @@ class ExaminedLedger:
     def ledger(self) -> LedgerBackend:
         """The ledger to examine, empty."""
         raise NotImplementedError("give the fixture 'ledger'")
+
+    @pytest.fixture
+    def reopen(self) -> Callable[[], LedgerBackend] | None:
+        """Opens what ``ledger`` wrote anew, after it was closed; None for a ledger that forgets."""
+        return None

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import pytest
 
-from identity_core.conformance.ledger import DID, check_lines, close, run, whole
+from identity_core.conformance.ledger_examined import DID, ExaminedLedger, check_lines, whole
 from identity_core.conformance.ledger_writers import (
     PAUSE_SECONDS,
     Attempts,
@@ -35,6 +35,7 @@ from identity_core.conformance.ledger_writers import (
     write_until_killed,
     write_until_told,
 )
+from identity_core.conformance.loops import close, in_own_loop, run
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
@@ -50,16 +51,10 @@ ACKNOWLEDGED_BEFORE_A_KILL = 20
 TURNS = 8
 
 
-class LedgerFaultConformance:
+class LedgerFaultConformance(ExaminedLedger):
     """What a ledger promises when processes die, race, lose their server, or somebody forges what is stored."""
 
-    shared_chain: ClassVar[bool] = False
     recovery_seconds: ClassVar[float] = 60.0
-
-    @pytest.fixture
-    def ledger(self) -> LedgerBackend:
-        """The ledger to examine, empty."""
-        raise NotImplementedError("give the fixture 'ledger'")
 
     @pytest.fixture
     def reopen(self) -> Open:
@@ -125,77 +120,68 @@ class LedgerFaultConformance:
 
         run(check())
 
-    def test_an_outage_is_told_and_nothing_is_guessed(self, ledger: LedgerBackend, outage: Outage | None) -> None:
+    @in_own_loop
+    async def test_an_outage_is_told_and_nothing_is_guessed(self, ledger: LedgerBackend, outage: Outage | None) -> None:
         """Under load, appends raise ``LedgerUnavailable``; a receipt is true, "not recorded" too, and afterwards it goes on."""
         if outage is None:
             pytest.skip("this ledger gives no fixture 'outage'")
         attempts, stop = Attempts(), asyncio.Event()
 
-        async def scenario() -> None:
-            writers = [
-                asyncio.create_task(write_until_told(ledger, f"did:x:{n}", attempts, stop)) for n in range(TURNS)
-            ]
-            await self._until(lambda: len(attempts.acknowledged) >= TURNS, writers)
-            async with _beside_the_loop(outage()):
-                await self._until(lambda: attempts.refused > 0, writers)
-            before = len(attempts.acknowledged)
-            await self._until(lambda: len(attempts.acknowledged) >= before + TURNS, writers)
-            stop.set()
-            await asyncio.gather(*writers)
-            lines = await whole(ledger)
-            check_lines(lines, shared_chain=self.shared_chain)
-            attempts.check(lines)
+        writers = [asyncio.create_task(write_until_told(ledger, f"did:x:{n}", attempts, stop)) for n in range(TURNS)]
+        await self._until(lambda: len(attempts.acknowledged) >= TURNS, writers)
+        async with _beside_the_loop(outage()):
+            await self._until(lambda: attempts.refused > 0, writers)
+        before = len(attempts.acknowledged)
+        await self._until(lambda: len(attempts.acknowledged) >= before + TURNS, writers)
+        stop.set()
+        await asyncio.gather(*writers)
+        lines = await whole(ledger)
+        check_lines(lines, shared_chain=self.shared_chain)
+        attempts.check(lines)
 
-        run(scenario())
-
-    def test_asked_again_after_an_outage_it_is_recorded_once(
+    @in_own_loop
+    async def test_asked_again_after_an_outage_it_is_recorded_once(
         self, ledger: LedgerBackend, outage: Outage | None
     ) -> None:
         """The same append again until there is an answer: a receipt, or ``VersionConflict`` where the first was recorded."""
         if outage is None:
             pytest.skip("this ledger gives no fixture 'outage'")
 
-        async def scenario() -> None:
-            await ledger.append(DID, b"before", expected_version=0)
-            appends = (ledger.append(f"did:x:{n}", b"once", expected_version=0) for n in range(TURNS))
-            async with _beside_the_loop(outage()):
-                outcomes = await asyncio.gather(*appends, return_exceptions=True)
-            strange = [one for one in outcomes if not isinstance(one, (Receipt, LedgerUnavailable))]
-            assert not strange, f"neither a receipt nor LedgerUnavailable: {strange}"
-            assert any(isinstance(one, LedgerUnavailable) for one in outcomes), "the outage was none"
-            for n in range(TURNS):
-                await self._append(ledger, f"did:x:{n}", b"once")
-                recorded = [line.entry for line in await ledger.entries(f"did:x:{n}")]
-                assert recorded == [b"once"], f"recorded twice, or not at all: {recorded}"
-            lines = await whole(ledger)
-            assert len(lines) == TURNS + 1, "an entry is lost or doubled"
-            check_lines(lines, shared_chain=self.shared_chain)
+        await ledger.append(DID, b"before", expected_version=0)
+        appends = (ledger.append(f"did:x:{n}", b"once", expected_version=0) for n in range(TURNS))
+        async with _beside_the_loop(outage()):
+            outcomes = await asyncio.gather(*appends, return_exceptions=True)
+        strange = [one for one in outcomes if not isinstance(one, (Receipt, LedgerUnavailable))]
+        assert not strange, f"neither a receipt nor LedgerUnavailable: {strange}"
+        assert any(isinstance(one, LedgerUnavailable) for one in outcomes), "the outage was none"
+        for n in range(TURNS):
+            await self._append(ledger, f"did:x:{n}", b"once")
+            recorded = [line.entry for line in await ledger.entries(f"did:x:{n}")]
+            assert recorded == [b"once"], f"recorded twice, or not at all: {recorded}"
+        lines = await whole(ledger)
+        assert len(lines) == TURNS + 1, "an entry is lost or doubled"
+        check_lines(lines, shared_chain=self.shared_chain)
 
-        run(scenario())
-
-    def test_a_forged_entry_is_found(self, ledger: LedgerBackend, reopen: Open, tamper: Tamper | None) -> None:
+    @in_own_loop
+    async def test_a_forged_entry_is_found(self, ledger: LedgerBackend, reopen: Open, tamper: Tamper | None) -> None:
         """An auditor with a checkpoint finds the ledger sound, and then the entry that was changed; or the ledger refuses."""
-
-        async def scenario() -> None:
-            for n in range(5):
-                await ledger.append(DID, b"%d" % n, expected_version=n)
-            honest = await whole(ledger)
-            assert audited(honest, honest) == []
-            await close(ledger)
-            if tamper is None:
-                pytest.skip("this ledger gives no fixture 'tamper'; the auditor finds it sound")
-            tamper(3, b"forged")
-            again = reopen()
-            try:
-                lines = await whole(again)
-                assert [line for line in lines if line.did == DID] == list(await again.entries(DID)), "two stories"
-            except LedgerUnavailable:
-                return
-            finally:
-                await close(again)
-            assert "entry 3" in {one.where for one in audited(lines, honest)}, "not found by an auditor"
-
-        run(scenario())
+        for n in range(5):
+            await ledger.append(DID, b"%d" % n, expected_version=n)
+        honest = await whole(ledger)
+        assert audited(honest, honest) == []
+        await close(ledger)
+        if tamper is None:
+            pytest.skip("this ledger gives no fixture 'tamper'; the auditor finds it sound")
+        tamper(3, b"forged")
+        again = reopen()
+        try:
+            lines = await whole(again)
+            assert [line for line in lines if line.did == DID] == list(await again.entries(DID)), "two stories"
+        except LedgerUnavailable:
+            return
+        finally:
+            await close(again)
+        assert "entry 3" in {one.where for one in audited(lines, honest)}, "not found by an auditor"
 
     async def _append(self, ledger: LedgerBackend, did: str, entry: bytes) -> None:
         """Appends the first entry of ``did``, again and again while the ledger is not back."""

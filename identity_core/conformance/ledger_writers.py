@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.conformance.ledger import DID, close, run
+from identity_core.conformance.ledger_examined import DID
+from identity_core.conformance.loops import close, run
 from identity_core.errors import LedgerUnavailable, VersionConflict
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import pytest
 
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
+from identity_core.conformance.loops import in_own_loop
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
@@ -60,140 +61,107 @@ class ResolvingDidMethodConformance:
         """Opens the world outside."""
         raise NotImplementedError("give an outside fixture")
 
-    def test_it_is_a_resolving_method(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_it_is_a_resolving_method(self, outside: Opened) -> None:
         """It has the port's members, ``resolve`` is a coroutine, and its own DIDs pass its check."""
+        async with outside() as world:
+            assert isinstance(world.method, ResolvingDidMethod)
+            assert inspect.iscoroutinefunction(world.method.resolve)
+            for did in (world.did, world.absent, world.unreachable, world.borrowed, *world.unfit):
+                assert did.method == world.method.name
+                world.method.check(did)
 
-        async def scenario() -> None:
-            async with outside() as world:
-                assert isinstance(world.method, ResolvingDidMethod)
-                assert inspect.iscoroutinefunction(world.method.resolve)
-                for did in (world.did, world.absent, world.unreachable, world.borrowed, *world.unfit):
-                    assert did.method == world.method.name
-                    world.method.check(did)
-
-        asyncio.run(scenario())
-
-    def test_what_is_published_is_shown_whole(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_what_is_published_is_shown_whole(self, outside: Opened) -> None:
         """The state holds the document as it was found, and says that it is alive."""
+        async with outside() as world:
+            state = await world.method.resolve(world.did)
+            assert state is not None, "what is published was not found"
+            assert state.did == world.did
+            assert state.document.to_json() == world.document, "the document was changed on the way"
+            assert (state.version_id, state.deactivated) == (1, False)
+            assert state.created_at.tzinfo is not None
 
-        async def scenario() -> None:
-            async with outside() as world:
-                state = await world.method.resolve(world.did)
-                assert state is not None, "what is published was not found"
-                assert state.did == world.did
-                assert state.document.to_json() == world.document, "the document was changed on the way"
-                assert (state.version_id, state.deactivated) == (1, False)
-                assert state.created_at.tzinfo is not None
-
-        asyncio.run(scenario())
-
-    def test_nobody_signs_in_with_what_was_found(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_nobody_signs_in_with_what_was_found(self, outside: Opened) -> None:
         """A foreign document gives no key that this installation trusts."""
+        async with outside() as world:
+            state = await world.method.resolve(world.did)
+            assert state is not None
+            assert not history.authentication_keys(state, state.updated_at)
 
-        async def scenario() -> None:
-            async with outside() as world:
-                state = await world.method.resolve(world.did)
-                assert state is not None
-                assert not history.authentication_keys(state, state.updated_at)
-
-        asyncio.run(scenario())
-
-    def test_the_identifier_alone_tells_nothing(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_the_identifier_alone_tells_nothing(self, outside: Opened) -> None:
         """``expand`` is None, at once: only ``resolve`` looks."""
+        async with outside() as world:
+            for did in (world.did, world.absent, world.unreachable):
+                assert world.method.expand(did) is None
 
-        async def scenario() -> None:
-            async with outside() as world:
-                for did in (world.did, world.absent, world.unreachable):
-                    assert world.method.expand(did) is None
-
-        asyncio.run(scenario())
-
-    def test_nothing_is_none(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_nothing_is_none(self, outside: Opened) -> None:
         """That there is nothing is an answer, the same each time."""
+        async with outside() as world:
+            assert [await world.method.resolve(world.absent) for _ in range(3)] == [None] * 3
 
-        async def scenario() -> None:
-            async with outside() as world:
-                assert [await world.method.resolve(world.absent) for _ in range(3)] == [None] * 3
-
-        asyncio.run(scenario())
-
-    def test_not_to_know_is_not_nothing(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_not_to_know_is_not_nothing(self, outside: Opened) -> None:
         """What could not be learnt is ``PluginUnavailable``, each time, and never None."""
+        async with outside() as world:
+            for _ in range(3):
+                with pytest.raises(PluginUnavailable):
+                    await world.method.resolve(world.unreachable)
 
-        async def scenario() -> None:
-            async with outside() as world:
-                for _ in range(3):
-                    with pytest.raises(PluginUnavailable):
-                        await world.method.resolve(world.unreachable)
-
-        asyncio.run(scenario())
-
-    def test_what_cannot_be_shown_is_refused(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_what_cannot_be_shown_is_refused(self, outside: Opened) -> None:
         """A document of another form is ``InvalidDocument``, each time, and shown in no part."""
+        async with outside() as world:
+            assert world.unfit, "name a DID whose document cannot be shown"
+            for did in (*world.unfit, *world.unfit):
+                with pytest.raises(InvalidDocument):
+                    await world.method.resolve(did)
 
-        async def scenario() -> None:
-            async with outside() as world:
-                assert world.unfit, "name a DID whose document cannot be shown"
-                for did in (*world.unfit, *world.unfit):
-                    with pytest.raises(InvalidDocument):
-                        await world.method.resolve(did)
-
-        asyncio.run(scenario())
-
-    def test_a_document_of_another_did_is_not_shown(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_a_document_of_another_did_is_not_shown(self, outside: Opened) -> None:
         """It is nothing, or ``InvalidDocument``."""
-
-        async def scenario() -> None:
-            async with outside() as world:
-                for _ in range(2):
-                    with contextlib.suppress(InvalidDocument):
-                        assert await world.method.resolve(world.borrowed) is None
-
-        asyncio.run(scenario())
+        async with outside() as world:
+            for _ in range(2):
+                with contextlib.suppress(InvalidDocument):
+                    assert await world.method.resolve(world.borrowed) is None
 
     @pytest.mark.parametrize("text", ["did:other:a", "did:{name}:", "did:{name}:é", "did:{name}:..", "did:{name}:%00"])
-    def test_an_identifier_that_is_none_of_it(self, outside: Opened, text: str) -> None:
+    @in_own_loop
+    async def test_an_identifier_that_is_none_of_it(self, outside: Opened, text: str) -> None:
         """What cannot be a DID of the method is ``InvalidDid``, before anything is asked."""
+        async with outside() as world:
+            with pytest.raises(InvalidDid):
+                _checked(world.method, text.format(name=world.method.name))
 
-        async def scenario() -> None:
-            async with outside() as world:
-                with pytest.raises(InvalidDid):
-                    _checked(world.method, text.format(name=world.method.name))
-
-        asyncio.run(scenario())
-
-    def test_many_at_once(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_many_at_once(self, outside: Opened) -> None:
         """Many callers get the same answer, and one who goes away spoils it for no one."""
+        async with outside() as world:
+            calls = [asyncio.create_task(world.method.resolve(world.did)) for _ in range(MANY)]
+            await asyncio.sleep(0)
+            calls[0].cancel()
+            states = await asyncio.gather(*calls, world.method.resolve(world.absent), return_exceptions=True)
+            for state in states[1:MANY]:
+                assert isinstance(state, history.DidState), f"a caller got {state!r}"
+                assert state.document.to_json() == world.document
+            assert states[MANY] is None
+            assert await world.method.resolve(world.did) is not None
 
-        async def scenario() -> None:
-            async with outside() as world:
-                calls = [asyncio.create_task(world.method.resolve(world.did)) for _ in range(MANY)]
-                await asyncio.sleep(0)
-                calls[0].cancel()
-                states = await asyncio.gather(*calls, world.method.resolve(world.absent), return_exceptions=True)
-                for state in states[1:MANY]:
-                    assert isinstance(state, history.DidState), f"a caller got {state!r}"
-                    assert state.document.to_json() == world.document
-                assert states[MANY] is None
-                assert await world.method.resolve(world.did) is not None
-
-        asyncio.run(scenario())
-
-    def test_nothing_is_written_here(self, outside: Opened) -> None:
+    @in_own_loop
+    async def test_nothing_is_written_here(self, outside: Opened) -> None:
         """A method whose DIDs are made elsewhere drafts no entry and reads none."""
-
-        async def scenario() -> None:
-            async with outside() as world:
-                if world.method.mutable:
-                    pytest.skip("it also keeps DIDs of its own: DidMethodConformance is for those")
-                signer = WalletSigner("kit")
-                with pytest.raises(InvalidDocument):
-                    world.method.draft(None, Controller("kit").creation(signer), BIRTH, signer=signer.multikey)
-                for entry in (b"", b"{}", b"\xff", b"[" * 5000):
-                    with pytest.raises(LogInvalid):
-                        world.method.apply(None, entry)
-
-        asyncio.run(scenario())
+        async with outside() as world:
+            if world.method.mutable:
+                pytest.skip("it also keeps DIDs of its own: DidMethodConformance is for those")
+            signer = WalletSigner("kit")
+            with pytest.raises(InvalidDocument):
+                world.method.draft(None, Controller("kit").creation(signer), BIRTH, signer=signer.multikey)
+            for entry in (b"", b"{}", b"\xff", b"[" * 5000):
+                with pytest.raises(LogInvalid):
+                    world.method.apply(None, entry)
 
 
 def _checked(method: ResolvingDidMethod, text: str) -> None:
