@@ -55,12 +55,11 @@ def derive_key(secret: bytes, *, info: bytes, salt: bytes = b"", length: int = K
 
 def key_from_passphrase(passphrase: bytes, salt: bytes, *, operations: int, memory_bytes: int) -> bytes:
     """Argon2id: 32 bytes from a passphrase and a 16-byte salt. The costs are arguments because they must be stored with the
-    salt: ``INTERACTIVE`` and ``MODERATE`` are libsodium's advice."""
+    salt: ``MODERATE`` is libsodium's advice."""
     if len(salt) != SALT_BYTES:
         raise ValueError("the salt has 16 bytes")
     return pwhash.argon2id.kdf(KEY_BYTES, passphrase, salt, opslimit=operations, memlimit=memory_bytes)
 
 
-INTERACTIVE: Final = (pwhash.argon2id.OPSLIMIT_INTERACTIVE, pwhash.argon2id.MEMLIMIT_INTERACTIVE)
 MODERATE: Final = (pwhash.argon2id.OPSLIMIT_MODERATE, pwhash.argon2id.MEMLIMIT_MODERATE)
 """(operations, memory in bytes) for ``key_from_passphrase``."""

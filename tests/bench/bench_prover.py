@@ -87,11 +87,11 @@ class Bench:
     def __init__(self, backend: str) -> None:
         from identity_prover_bbs import BbsProver
 
-        from identity_core.crypto.bls12381 import prefer, select
+        from identity_core.crypto.bls12381 import select
 
-        prefer(backend)
-        self.prover = BbsProver(select(), os.urandom)
-        self.issuer = BbsIssuer("bench")
+        curve = select(backend)
+        self.prover = BbsProver(curve, os.urandom)
+        self.issuer = BbsIssuer("bench", curve)
         self.witness = self.issuer.credential(SCHEMA, VALUES)
 
     def prove(self, asked: Any) -> ZkProof:

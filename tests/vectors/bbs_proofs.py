@@ -20,6 +20,12 @@ from identity_core.crypto.bls12381 import ORDER
 from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
 
 
+def named(scalars: Sequence[int]) -> RandomScalars:
+    """The draft's list of 5 + U random scalars, in its order."""
+    r1, r2, e_tilde, r1_tilde, r3_tilde, *m_tildes = scalars
+    return RandomScalars(r1, r2, e_tilde, r1_tilde, r3_tilde, tuple(m_tildes))
+
+
 def calculate_random_scalars(count: int) -> list[int]:
     """``count`` scalars from 1 to r - 1 of the system's dice, within 2^-128 of uniform; ``OSError`` without."""
     scalars: list[int] = []
@@ -51,7 +57,7 @@ def proof_gen(
     hidden = core.undisclosed_indexes(len(messages), disclosed_indexes)
     key = octets_to_public_key(suite, public_key)
     signed = octets_to_signature(suite, signature)
-    dice = RandomScalars.of(random_scalars(5 + len(hidden)))
+    dice = named(random_scalars(5 + len(hidden)))
     init = core.proof_init(suite, key, signed, header, scalars, disclosed_indexes, dice)
     shown = {index: scalars[index] for index in disclosed_indexes}
     challenge = calculate_challenge(init, shown, presentation_header)

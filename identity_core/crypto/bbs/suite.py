@@ -59,10 +59,6 @@ class Ciphersuite:
         """Q1 || H1 || … || Hcount."""
         return b"".join(self._grown(1 + count).octets[: 1 + count])
 
-    def message_generators(self, count: int) -> Sequence[G1]:
-        """H1 … Hcount."""
-        return self._grown(1 + count).points[1 : 1 + count]
-
     def combine(
         self, p1: int, q1: int, indexes: Sequence[int], scalars: Sequence[int], also: Sequence[tuple[G1, int]] = ()
     ) -> G1:
@@ -141,12 +137,6 @@ class RandomScalars:
     r1_tilde: int = field(repr=False)
     r3_tilde: int = field(repr=False)
     m_tildes: tuple[int, ...] = field(repr=False)
-
-    @classmethod
-    def of(cls, scalars: Sequence[int]) -> RandomScalars:
-        """From the draft's list of 5 + U scalars, in its order."""
-        r1, r2, e_tilde, r1_tilde, r3_tilde, *m_tildes = scalars
-        return cls(r1, r2, e_tilde, r1_tilde, r3_tilde, tuple(m_tildes))
 
 
 @dataclass(frozen=True, slots=True)

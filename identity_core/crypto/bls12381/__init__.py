@@ -14,7 +14,7 @@ from identity_core.crypto.bls12381.backend import (
     FixedBases,
     InvalidPoint,
 )
-from identity_core.crypto.bls12381.choice import BackendState, available, prefer, select
+from identity_core.crypto.bls12381.choice import BackendState, available, select
 from identity_core.crypto.bls12381.fixed_bases import DigitTable
 
 __all__ = [
@@ -28,6 +28,5 @@ __all__ = [
     "FixedBases",
     "InvalidPoint",
     "available",
-    "prefer",
     "select",
 ]

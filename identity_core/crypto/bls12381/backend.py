@@ -10,8 +10,8 @@ Left out on purpose: field elements, uncompressed points, points outside the sub
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, NewType, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Final, NewType, Protocol, TypeVar, runtime_checkable
 
 ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """r, the prime order of G1, G2 and the target group."""
@@ -32,6 +32,7 @@ G2_GENERATOR: Final = bytes.fromhex(
 
 G1 = NewType("G1", object)
 G2 = NewType("G2", object)
+P = TypeVar("P")
 
 
 class InvalidPoint(ValueError):
@@ -155,3 +156,23 @@ def checked_dst(dst: bytes) -> bytes:
     if not 1 <= len(dst) <= MAX_DST_OCTETS:
         raise ValueError(f"a domain separation tag has 1 to {MAX_DST_OCTETS} octets")
     return dst
+
+
+def decoded(
+    octets: bytes,
+    length: int,
+    uncompress: Callable[[bytes], P],
+    compress: Callable[[P], bytes],
+    is_identity: Callable[[P], bool],
+) -> P:
+    """The point of ``octets``, if they are the canonical encoding of one and not of the identity; else raises ``InvalidPoint``.
+    ``uncompress`` raises ``ValueError`` for what is off the curve or outside the subgroup."""
+    if len(octets) != length:
+        raise InvalidPoint(f"a point has {length} octets")
+    try:
+        point = uncompress(bytes(octets))
+    except ValueError as fault:
+        raise InvalidPoint("the octets encode no point of the subgroup") from fault
+    if is_identity(point) or compress(point) != octets:
+        raise InvalidPoint("the octets encode the identity, or are not canonical")
+    return point

@@ -168,16 +168,13 @@ _FAULTS: Final = (
 """What a foreign library that is broken or of another version may raise in the self-test."""
 
 _states: dict[str, BackendState] = {}
-_preferred: list[str] = []
 
 
 def select(name: str | None = None) -> Curve:
-    """The backend of that name; without a name the one that ``prefer`` named, else the first that works.
+    """The backend of that name; without a name the first that works.
 
     Raises ``BackendUnavailable``. A name is a wish that is granted or refused, never exchanged for another.
     """
-    if name is None and _preferred:
-        name = _preferred[0]
     refusals: list[str] = []
     for candidate in LOADERS if name is None else (name,):
         state = _state(candidate)
@@ -185,14 +182,6 @@ def select(name: str | None = None) -> Curve:
             return state.curve
         refusals.append(f"{candidate}: {state.reason}")
     raise BackendUnavailable("; ".join(refusals))
-
-
-def prefer(name: str | None) -> None:
-    """Makes ``select()`` mean this backend in the whole process; ``None`` restores the order. Called once, by the code that reads the
-    settings. Raises ``BackendUnavailable``."""
-    if name is not None:
-        select(name)
-    _preferred[:] = [] if name is None else [name]
 
 
 def available() -> list[BackendState]:

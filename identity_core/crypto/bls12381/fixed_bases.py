@@ -1,4 +1,4 @@
-"""Precomputed multiples of fixed points, for backends whose additions are native.
+"""What the backends on native libraries share: operators on points, and precomputed multiples of fixed ones.
 
 A point's table holds, for each digit position of a scalar in base 2^window, all multiples for that position; a product
 is then one addition for each position and no doubling. The backends without a multi-scalar multiplication win most by
@@ -7,19 +7,31 @@ it, and the others win too. Only curve additions are used: no arithmetic of ours
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import getitem
-from typing import Any, Final
+from typing import Any, Final, cast
 from weakref import WeakSet
 
-from identity_core.crypto.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve
+from identity_core.crypto.bls12381.backend import (
+    G1,
+    G1_GENERATOR,
+    G1_OCTETS,
+    G2_GENERATOR,
+    G2_OCTETS,
+    ORDER,
+    SCALAR_OCTETS,
+    Curve,
+    FixedBases,
+    decoded,
+)
 
 MAX_TABLE_OCTETS: Final = 64 << 20
 POINT_OCTETS: Final = 192
 """A native point: 144 octets of coordinates, the object's head, the slot in its list, the allocator's rounding."""
 
 _SCALAR_BITS: Final = 255
+_WINDOW: Final = 8
 _OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
 
 
@@ -126,6 +138,65 @@ class WindowedBases:
             base = shifted + base + self._minus_offset
         rows.reverse()
         return rows
+
+
+class NativeCurve:
+    """The part of ``Curve`` that follows from operators, ``to_octets`` and ``uncompress_…``, which check curve and subgroup and raise
+    ``ValueError``. The class of a library is a whole ``Curve``: it adds products, hashing and pairing."""
+
+    def __init__(
+        self,
+        *,
+        g1_identity: Any,
+        g2_identity: Any,
+        uncompress_g1: Callable[[bytes], Any],
+        uncompress_g2: Callable[[bytes], Any],
+        to_octets: Callable[[Any], bytes],
+    ) -> None:
+        self._g1_identity, self._g2_identity = g1_identity, g2_identity
+        self._uncompress_g1, self._uncompress_g2 = uncompress_g1, uncompress_g2
+        self._to_octets = to_octets
+        self._g1_generator, self._g2_generator = uncompress_g1(G1_GENERATOR), uncompress_g2(G2_GENERATOR)
+        self._shelf = TableShelf()
+
+    def g1_identity(self) -> Any:
+        return self._g1_identity
+
+    def g1_generator(self) -> Any:
+        return self._g1_generator
+
+    def g2_generator(self) -> Any:
+        return self._g2_generator
+
+    def g1_add(self, a: Any, b: Any, /) -> Any:
+        return a + b
+
+    def g1_neg(self, a: Any, /) -> Any:
+        return -a
+
+    def g1_is_identity(self, a: Any, /) -> bool:
+        return bool(a == self._g1_identity)
+
+    def g1_equal(self, a: Any, b: Any, /) -> bool:
+        return bool(a == b)
+
+    def g1_to_octets(self, a: Any, /) -> bytes:
+        return bytes(self._to_octets(a))
+
+    def octets_to_g1(self, octets: bytes, /) -> Any:
+        return decoded(octets, G1_OCTETS, self._uncompress_g1, self._to_octets, self.g1_is_identity)
+
+    def g2_is_identity(self, a: Any, /) -> bool:
+        return bool(a == self._g2_identity)
+
+    def g2_to_octets(self, a: Any, /) -> bytes:
+        return bytes(self._to_octets(a))
+
+    def octets_to_g2(self, octets: bytes, /) -> Any:
+        return decoded(octets, G2_OCTETS, self._uncompress_g2, self._to_octets, self.g2_is_identity)
+
+    def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
+        return WindowedBases(cast(Curve, self), self._shelf, points, _WINDOW if window is None else window)
 
 
 class DigitTable:

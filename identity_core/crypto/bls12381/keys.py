@@ -10,7 +10,6 @@ own (``Curve.hash_to_g1``).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from typing import Final
 
 from identity_core.crypto.bls12381.backend import G2_OCTETS, ORDER, SCALAR_OCTETS, InvalidPoint, checked_dst
@@ -51,20 +50,6 @@ MIN_KEY_MATERIAL_OCTETS: Final = 32
 
 class InvalidBlsKey(ValueError):
     """Not a key: its length, a scalar outside 1 to r - 1, or no point of the subgroup."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlsKeyPair:
-    """A raw secret, which is never printed, and its public key."""
-
-    secret: bytes = field(repr=False)
-    public: bytes
-
-
-def generate_key_pair(key_material: bytes) -> BlsKeyPair:
-    """The pair that follows from fresh random octets; see ``generate_secret``."""
-    secret = generate_secret(key_material)
-    return BlsKeyPair(secret, public_key(secret))
 
 
 def generate_secret(key_material: bytes, key_info: bytes = b"") -> bytes:

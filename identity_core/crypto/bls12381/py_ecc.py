@@ -23,8 +23,8 @@ from identity_core.crypto.bls12381.backend import (
     G2_OCTETS,
     ORDER,
     FixedBases,
-    InvalidPoint,
     checked_dst,
+    decoded,
 )
 
 _SCALAR_BITS: Final = 255
@@ -71,13 +71,7 @@ class PyEccCurve:
         return compress_G1(a).to_bytes(G1_OCTETS, "big")
 
     def octets_to_g1(self, octets: bytes, /) -> Any:
-        if len(octets) != G1_OCTETS:
-            raise InvalidPoint(f"a point has {G1_OCTETS} octets")
-        try:
-            point = decompress_G1(G1Compressed(int.from_bytes(octets, "big")))
-        except ValueError as fault:
-            raise InvalidPoint("the octets encode no point of the curve") from fault
-        return _checked(point, self.g1_to_octets(point) == octets)
+        return decoded(octets, G1_OCTETS, _uncompress_g1, self.g1_to_octets, is_inf)
 
     def g2_mul(self, a: Any, k: int, /) -> Any:
         return _interleaved(Z2, [_Term(Z2, a, k, _WINDOW)])
@@ -89,14 +83,7 @@ class PyEccCurve:
         return b"".join(half.to_bytes(G2_OCTETS // 2, "big") for half in compress_G2(a))
 
     def octets_to_g2(self, octets: bytes, /) -> Any:
-        if len(octets) != G2_OCTETS:
-            raise InvalidPoint(f"a point has {G2_OCTETS} octets")
-        halves = int.from_bytes(octets[:G1_OCTETS], "big"), int.from_bytes(octets[G1_OCTETS:], "big")
-        try:
-            point = decompress_G2(G2Compressed(halves))
-        except ValueError as fault:
-            raise InvalidPoint("the octets encode no point of the curve") from fault
-        return _checked(point, self.g2_to_octets(point) == octets)
+        return decoded(octets, G2_OCTETS, _uncompress_g2, self.g2_to_octets, is_inf)
 
     def hash_to_g1(self, message: bytes, dst: bytes, /) -> Any:
         return hash_to_G1(message, checked_dst(dst), hashlib.sha256)  # type: ignore[arg-type]
@@ -168,9 +155,17 @@ def _interleaved(identity: Any, terms: Iterable[_Term]) -> Any:
     return total
 
 
-def _checked(point: Any, canonical: bool) -> Any:
-    """The point, if it is of prime order and its encoding was canonical. The order is tried by a plain multiplication,
-    since ours reduces its scalars."""
-    if not canonical or is_inf(point) or not is_inf(multiply(point, ORDER)):
-        raise InvalidPoint("the octets encode the identity or a point outside the subgroup, or are not canonical")
+def _uncompress_g1(octets: bytes) -> Any:
+    return _of_prime_order(decompress_G1(G1Compressed(int.from_bytes(octets, "big"))))
+
+
+def _uncompress_g2(octets: bytes) -> Any:
+    halves = int.from_bytes(octets[:G1_OCTETS], "big"), int.from_bytes(octets[G1_OCTETS:], "big")
+    return _of_prime_order(decompress_G2(G2Compressed(halves)))
+
+
+def _of_prime_order(point: Any) -> Any:
+    """The point, if it is in the subgroup; tried by a plain multiplication, since ours reduces its scalars."""
+    if not is_inf(multiply(point, ORDER)):
+        raise ValueError("a point outside the subgroup")
     return point

@@ -12,8 +12,9 @@ from identity_core.crypto.bls12381 import ORDER, keys
 from tests.vectors import bbs_proofs
 
 HEADER = b"header"
-PAIR = keys.generate_key_pair(bytes(range(32)))
-SECRET = keys.secret_scalar(PAIR.secret)
+SECRET_OCTETS = keys.generate_secret(bytes(range(32)))
+SECRET = keys.secret_scalar(SECRET_OCTETS)
+PUBLIC = keys.public_key(SECRET_OCTETS)
 TEXTS = [b"Hana", b"Oslo"]
 MESSAGES = [*octets.messages_to_scalars(TEXTS), (1 << 63) + 41, 0, ORDER - 1]
 SHOWN = {1: MESSAGES[1]}
@@ -22,7 +23,7 @@ HIDDEN = [0, 2, 3, 4]
 
 @pytest.fixture
 def key(suite):
-    return octets.octets_to_public_key(suite, PAIR.public)
+    return octets.octets_to_public_key(suite, PUBLIC)
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def signature(suite, key):
 
 
 def dice(*masks: int) -> RandomScalars:
-    return RandomScalars.of([*bbs_proofs.calculate_random_scalars(5), *masks])
+    return bbs_proofs.named([*bbs_proofs.calculate_random_scalars(5), *masks])
 
 
 def prove(suite, key, signature, given: RandomScalars, presentation_header: bytes = b""):
@@ -74,7 +75,7 @@ def test_too_many_messages(suite, key):
     with pytest.raises(ValueError, match="at most"):
         core.core_sign(suite, SECRET, key, HEADER, [0] * (257))
     with pytest.raises(ValueError, match="at most"):
-        suite.message_generators(257)
+        suite.generator_octets(257)
 
 
 def test_the_presentation_header_may_depend_on_the_first_message(suite, key, signature):
@@ -88,9 +89,9 @@ def test_the_presentation_header_may_depend_on_the_first_message(suite, key, sig
     assert recomputed.points_octets == init.points_octets
     assert recomputed.domain == init.domain
     # The same octets pass the draft's own interface: nothing about the proof is special.
-    bbs_proofs.proof_verify(suite, PAIR.public, encoded, HEADER, late, [TEXTS[1]], [1])
+    bbs_proofs.proof_verify(suite, PUBLIC, encoded, HEADER, late, [TEXTS[1]], [1])
     with pytest.raises(BbsProofInvalid):
-        bbs_proofs.proof_verify(suite, PAIR.public, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])
+        bbs_proofs.proof_verify(suite, PUBLIC, encoded, HEADER, b"hash of other points", [TEXTS[1]], [1])
 
 
 def test_responses_are_mask_plus_challenge_times_message(suite, key, signature):
@@ -170,7 +171,7 @@ def test_the_pairing_is_not_spent_on_a_wrong_challenge(suite, key, signature, mo
 
     monkeypatch.setattr(type(suite.curve), "pairing_product_is_one", spent)
     with pytest.raises(BbsProofInvalid):
-        bbs_proofs.proof_verify(suite, PAIR.public, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
+        bbs_proofs.proof_verify(suite, PUBLIC, octets.proof_to_octets(proof), HEADER, b"another", [TEXTS[1]], [1])
 
 
 def test_nothing_secret_is_printed(signature):

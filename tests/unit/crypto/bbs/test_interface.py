@@ -21,8 +21,16 @@ from tests.vectors.bbs_proofs import calculate_random_scalars
 HEADER, PRESENTATION = b"header", b"presentation header"
 MESSAGES = [f"message {number}".encode() for number in range(6)]
 SHOWN = [1, 4]
-PAIR = keys.generate_key_pair(bytes(range(32)))
-OTHER = keys.generate_key_pair(bytes(range(1, 33)))
+
+
+class Pair:
+    def __init__(self, material):
+        self.secret = keys.generate_secret(material)
+        self.public = keys.public_key(self.secret)
+
+
+PAIR = Pair(bytes(range(32)))
+OTHER = Pair(bytes(range(1, 33)))
 WRONG_SCALARS = {"0": 0, "r": ORDER, "r + 1": ORDER + 1, "2^256 - 1": (1 << 256) - 1}
 WRONG_POINTS = {
     "off the curve": b"\x80" + bytes(46) + b"\x01",

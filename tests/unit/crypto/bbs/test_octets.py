@@ -10,7 +10,7 @@ from identity_core.crypto.bls12381 import keys
 
 
 def test_a_key_is_decoded_once(suite):
-    public = keys.generate_key_pair(bytes(32)).public
+    public = keys.public_key(keys.generate_secret(bytes(32)))
     assert octets.octets_to_public_key(suite, public) is octets.octets_to_public_key(suite, public)
 
 
@@ -27,7 +27,7 @@ def test_generators_are_distinct_and_do_not_change_as_they_grow(suite):
 
 @pytest.mark.parametrize("suite", ["py_ecc"], indirect=True)
 def test_what_is_hashed_has_at_most_65536_octets(suite):
-    key = octets.octets_to_public_key(suite, keys.generate_key_pair(bytes(32)).public)
+    key = octets.octets_to_public_key(suite, keys.public_key(keys.generate_secret(bytes(32))))
     nothing = suite.curve.g1_identity()
     init = InitResult(nothing, nothing, nothing, nothing, nothing, 7, bytes(240))
     for what, hashed in (
@@ -53,6 +53,7 @@ def test_combining_leaves_zero_terms_out(suite):
 
 @pytest.mark.parametrize("suite", ["pyblst"], indirect=True)
 def test_the_last_message_has_a_generator_too(suite):
-    assert suite.curve.g1_equal(suite.combine(0, 0, [255], [1]), suite.message_generators(256)[255])
+    last = suite.curve.octets_to_g1(suite.generator_octets(256)[-48:])
+    assert suite.curve.g1_equal(suite.combine(0, 0, [255], [1]), last)
     with pytest.raises(ValueError, match="at most 256"):
         suite.combine(0, 0, [256], [1])

@@ -7,14 +7,13 @@ import sys
 
 import pytest
 
-from identity_core.crypto.bls12381 import BackendUnavailable, InvalidPoint, available, choice, prefer, select
+from identity_core.crypto.bls12381 import BackendUnavailable, InvalidPoint, available, choice, select
 
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """No backend has been tried, none is preferred, and the loaders may be exchanged."""
+    """No backend has been tried, and the loaders may be exchanged."""
     monkeypatch.setattr(choice, "_states", {})
-    monkeypatch.setattr(choice, "_preferred", [])
     loaders = dict(choice.LOADERS)
     monkeypatch.setattr(choice, "LOADERS", loaders)
     return loaders
@@ -71,20 +70,6 @@ def test_none_at_all(fresh):
         fresh[name] = absent
     with pytest.raises(BackendUnavailable, match="py_ecc"):
         select()
-
-
-def test_a_preference_holds_for_the_process(fresh):
-    prefer("py_ecc")
-    assert select().name == "py_ecc"
-    prefer(None)
-    assert select().name == next(state.name for state in available() if state.curve is not None)
-
-
-def test_a_preference_that_cannot_be_met_changes_nothing(fresh):
-    fresh["arkworks"] = absent
-    with pytest.raises(BackendUnavailable):
-        prefer("arkworks")
-    assert choice._preferred == []
 
 
 def original(curve):
