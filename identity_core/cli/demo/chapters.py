@@ -60,6 +60,24 @@ def a_did(story: Story, people: Participants) -> None:
     people.hana = Person(session, Signer(did, key["privateKey"]))
 
 
+def version_text(body: dict[str, Any]) -> str:
+    """A resolution in words."""
+    document, version = body["didDocument"], body["didDocumentMetadata"]["versionId"]
+    services = ", ".join(service["type"] for service in document.get("service", []))
+    return f"version {version}: {len(document['verificationMethod'])} keys, {services or 'no service'}"
+
+
+def _change_and_replay(story: Story, session: Client, hana: Signer) -> None:
+    title = "Hana adds a service; her signature is bound to exactly this body"
+    said = "version {versionId}, transaction {transactionHash:.16}…"
+    story.tell(title, said, session.update, hana.did, _ADDED, hana)
+    # A challenge that is bound to nothing is the worst case: anyone who sees the header could use it for any change.
+    header = {"Authorization": hana.header(session.challenge(hana.did)["challenge"])}
+    remove = partial(session.call, "PATCH", f"/dids/{quote(hana.did, safe='')}", body=_REMOVED, headers=header)
+    story.tell("She removes it again, with a challenge that is bound to nothing", "version {versionId}", remove)
+    story.refused("Mallory replays her header", "AUTH_FAILED", remove)
+
+
 def a_credential(story: Story, people: Participants) -> None:
     """Leaves everybody with a DID, and the credential."""
     title = "Ivo, Aki and Vera create DIDs; the service keeps Ivo's signing key for him"
