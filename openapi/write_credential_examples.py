@@ -31,7 +31,6 @@ from identity_core.domain.credentials.credential import (
     CredentialStatus,
     StatusPurpose,
     check_signature,
-    messages,
 )
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
@@ -153,7 +152,7 @@ class CredentialTelling:
         schema = self.schema.definition.schema
         suite = ciphersuite(select())
         public = PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
-        scalars = octets.mixed_messages_to_scalars(messages(schema, VALUES))
+        scalars = octets.mixed_messages_to_scalars(schema.messages(VALUES))
         key = octets.octets_to_public_key(suite, public)
         made = core.core_sign(suite, secret_scalar(self.key.secret_raw), key, schema.header, scalars)
         signature = octets.signature_to_octets(suite, made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,13 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 from identity_core.api.credentials import verifiable_credential
+from identity_core.codec import multibase
 from identity_core.codec.structs import plain
 from identity_core.crypto.bbs import core, octets
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials.credential import Credential, CredentialStatus, canonical_values, messages
+from identity_core.domain.credentials.credential import Credential, CredentialStatus, canonical_values
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids import keys
@@ -67,9 +69,20 @@ def shown_to_holder(credential: Credential, witness: Witness | None, base_url: s
     return value
 
 
+def bits_of(text: str) -> bytes:
+    """What an ``encodedList`` says, the first place leftmost (Bitstring Status List 1.0 §2.2)."""
+    return gzip.decompress(multibase.base64url_decode(text.removeprefix("u")))
+
+
+def set_in(text: str) -> set[int]:
+    """The places whose bits are set."""
+    bits = bits_of(text)
+    return {place for place in range(len(bits) * 8) if bits[place // 8] & 0x80 >> place % 8}
+
+
 def sign(schema: Schema, values: Mapping[str, Any], pair: Key | None = None) -> bytes:
     """The issuer's signature on these values."""
-    return sign_messages(schema.header, messages(schema, canonical_values(schema, values)), pair or a_key())
+    return sign_messages(schema.header, schema.messages(canonical_values(schema, values)), pair or a_key())
 
 
 def sign_messages(header: bytes, signed: Any, pair: Key) -> bytes:

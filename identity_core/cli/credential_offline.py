@@ -79,12 +79,12 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
     from identity_core.crypto.bbs.suite import ciphersuite
     from identity_core.crypto.bls12381 import keys as bls
     from identity_core.crypto.bls12381 import select
-    from identity_core.domain.credentials.credential import canonical_values, messages
+    from identity_core.domain.credentials.credential import canonical_values
 
     schema = definition.schema
     canonical = canonical_values(schema, values)
     suite = ciphersuite(select())
-    scalars = octets.mixed_messages_to_scalars(messages(schema, canonical))
+    scalars = octets.mixed_messages_to_scalars(schema.messages(canonical))
     public = octets.octets_to_public_key(suite, bls.public_key(secret))
     made = core.core_sign(suite, bls.secret_scalar(secret), public, schema.header, scalars)
     return dict(canonical), octets.signature_to_octets(suite, made)

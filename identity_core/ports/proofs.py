@@ -30,18 +30,6 @@ class Proofs(Protocol):
         """The proof with this id, or None."""
         ...
 
-    async def list(
-        self,
-        *,
-        holder: str | None = None,
-        agent: str | None = None,
-        before: tuple[datetime, str] | None = None,
-        limit: int,
-    ) -> Sequence[StoredProof]:
-        """The newest proofs first, of this holder and this agent where they are given. ``before`` is creation time and id of the last
-        one of the page before."""
-        ...
-
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
         """The proof as it stands afterwards, or None for an unknown one. The first revocation counts; durable on return."""
         ...

@@ -88,8 +88,6 @@ _GET = f"{_SELECT} WHERE id = :id"
 _UNANCHORED = (
     f"{_SELECT} WHERE anchor_status = 'pre-phase7' AND revoked_at IS NULL ORDER BY created_at, id LIMIT :limit"
 )
-_LAST = " ORDER BY created_at DESC, id DESC LIMIT :limit"
-_BEFORE = "(created_at < :at OR (created_at = :at AND id < :id))"
 _REVOKE = """
 UPDATE proofs SET revoked_at = :at, revoked_by = :by, revocation_reason = :reason WHERE id = :id AND revoked_at IS NULL
 """
@@ -103,25 +101,6 @@ class StoredProofs:
 
     async def get(self, proof_id: str) -> StoredProof | None:
         return await self._database.read(lambda transaction: find_proof(transaction, proof_id))
-
-    async def list(
-        self,
-        *,
-        holder: str | None = None,
-        agent: str | None = None,
-        before: tuple[datetime, str] | None = None,
-        limit: int,
-    ) -> Sequence[StoredProof]:
-        wanted: dict[str, object] = {"holder": holder, "agent": agent}
-        wanted = {name: did for name, did in wanted.items() if did is not None}
-        where = [f"{name} = :{name}" for name in wanted]
-        parameters = wanted | {"limit": limit}
-        if before is not None:
-            where.append(_BEFORE)
-            parameters |= {"at": micros(before[0]), "id": before[1]}
-        sql = _SELECT + (f" WHERE {' AND '.join(where)}" if where else "") + _LAST
-        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [_TABLE.read(row) for row in rows]
 
     async def revoke(self, proof_id: str, revocation: ProofRevocation) -> StoredProof | None:
         parameters = {

@@ -17,7 +17,6 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import status_list
 from identity_core.domain.dids import keys
 from tests.attack.conftest import Target
 from tests.attack.stranger import (
@@ -32,7 +31,7 @@ from tests.attack.stranger import (
     body_hash,
     header,
 )
-from tests.credentials import sign
+from tests.credentials import set_in, sign
 from tests.servers import local_server
 
 ATTRIBUTES: list[dict[str, Any]] = [
@@ -381,7 +380,7 @@ def test_revocation_wins_and_is_seen_by_all_processes(either: Target) -> None:
     assert office.operate("GET", f"/credentials/{record['id']}").json["status"] == "revoked"
     for _ in range(6):
         shown = either.wire.call("GET", name, fresh=True).json
-        places = status_list.decoded(shown["credentialSubject"]["encodedList"])
+        places = set_in(shown["credentialSubject"]["encodedList"])
         assert places == {int(entry["statusListIndex"])}
 
 

@@ -1,13 +1,16 @@
-"""Every operation's use case takes the request and the query as the types that the document names, so that a change of a schema which it
-does not follow is an error of types."""
+"""Every operation's use case takes the request and the query as the types that the document names, and its answer is made as one of them,
+so that a change of a schema which the code does not follow is an error of types."""
 
+import ast
 import importlib
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from msgspec import Struct
 
 from identity_core import wire
 from identity_core.api.contract import load_document, operations
@@ -18,6 +21,12 @@ OTHERWISE = {"createApiKey", "updateApiKey", "rotateApiKey", "listApiKeys"}
 # A cursor and a limit, a number: nothing of theirs has a name of its own in the core.
 OTHERWISE |= {"listDids", "listDidHistory", "resolveDid", "getDidAuthChallenge"}
 OTHERWISE |= {"getLedgerBlock", "getLedgerInclusionProof", "getLedgerConsistencyProof"}
+
+
+# It answers with the octets that are signed.
+SIGNED = {"getStatusList"}
+# What several tags answer with.
+SHARED = ("anchors", "authors", "caching")
 
 
 def named() -> Iterator[tuple[str, str, str]]:
@@ -56,3 +65,36 @@ def test_the_use_case_takes_what_the_document_names(operation_id: str, tag: str,
 
 def test_the_exceptions_are_operations() -> None:
     assert {operation_id for operation_id, _, _ in named()} >= OTHERWISE
+
+
+def answers() -> Iterator[tuple[str, str, str]]:
+    """operationId, tag, and the record that it answers with."""
+    for _, _, operation in operations(load_document().value):
+        for status, response in operation["responses"].items():
+            for content in response.get("content", {}).values() if status.startswith("2") else ():
+                name = content["schema"].get("$ref", "").rpartition("/")[2]
+                if isinstance(vars(wire).get(name), type) and issubclass(vars(wire)[name], Struct):
+                    yield operation["operationId"], operation["tags"][0], name
+
+
+def called(module: ModuleType) -> Iterator[str]:
+    """The names that the module calls, without what stands before a dot."""
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.func.attr
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id
+
+
+@pytest.mark.parametrize(
+    ("operation_id", "tag", "name"),
+    [each for each in answers() if each[0] not in SIGNED],
+    ids=lambda value: str(value),
+)
+def test_the_answer_is_made_as_what_the_document_names(operation_id: str, tag: str, name: str) -> None:
+    makers = [importlib.import_module(f"identity_core.api.{each}") for each in (tag, *SHARED)]
+    assert any(name in called(each) for each in (*makers, *modules(tag)))
+
+
+def test_the_signed_answers_are_operations() -> None:
+    assert {operation_id for operation_id, _, _ in answers()} >= SIGNED

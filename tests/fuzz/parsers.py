@@ -155,7 +155,6 @@ PARSERS: dict[str, Parser] = {
             "id": f"urn:uuid:{UUID}",
         },
     ),
-    "status_list": of_text(status_list.decoded, (ValueError,), status_list.encoded([1, 7])),
     "status_list_id": of_text(status_list.parse_public_id, (ValueError, IdentityError), f"{'A' * 22}-revocation"),
     "log_entry": Parser(entry.parse, (IdentityError,), (json.dumps(ENTRY, separators=(",", ":")).encode(),)),
     "log": Parser(

@@ -9,7 +9,7 @@ from tests.house.walks import walks
 # files, functions and domain objects of the core
 LIMITS = {
     "createDid": (61, 220, 24),
-    "generateDelegatedProof": (82, 330, 27),
+    "generateDelegatedProof": (80, 320, 25),
 }
 
 

@@ -22,7 +22,7 @@ from identity_core.codec import multibase
 from identity_core.codec.times import printed
 from identity_core.domain.activity import Event, Parties
 from identity_core.domain.credentials.attributes import ValueRefused
-from identity_core.domain.credentials.schema import Message, Schema
+from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked, InvalidCredential, JsonValue
 
@@ -124,11 +124,6 @@ def canonical_values(schema: Schema, values: Mapping[str, Any]) -> dict[str, Jso
     return canonical
 
 
-def messages(schema: Schema, canonical: Mapping[str, JsonValue]) -> tuple[Message, ...]:
-    """What the issuer signs in the slots, from canonical values."""
-    return schema.messages(canonical)
-
-
 def parse_signature(text: str) -> bytes:
     """The 80 octets of ``signature``: base64url, bare or as multibase ``u…``. Raises ``InvalidCredential``."""
     try:
@@ -149,7 +144,7 @@ def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonic
 
     suite = ciphersuite(select())
     try:
-        scalars = octets.mixed_messages_to_scalars(messages(schema, canonical))
+        scalars = octets.mixed_messages_to_scalars(schema.messages(canonical))
         key = octets.octets_to_public_key(suite, public_key)
         core.core_verify(suite, key, octets.octets_to_signature(suite, signature), schema.header, scalars)
     except (BbsSignatureInvalid, ValueError):

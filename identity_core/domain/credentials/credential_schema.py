@@ -60,13 +60,9 @@ class CredentialSchema:
                 raise ValueRefused("a policy names no attribute of the schema")
             _check(policy, attribute)
 
-    def policy(self, attribute: str) -> AttributePolicy:
-        """The policy of this attribute."""
-        return self.policies.get(attribute, NO_POLICY)
-
     def check_predicate(self, predicate: Predicate) -> None:
         """Raises ``PredicateUnsupported`` for a predicate that the attribute's policy does not allow."""
-        policy = self.policy(predicate.attribute)
+        policy = self.policies.get(predicate.attribute, NO_POLICY)
         if policy.proof_types is not None and predicate.type not in policy.proof_types:
             raise PredicateUnsupported(details={"reason": "the schema does not allow this predicate of the attribute"})
         if policy.allowed_values is not None and not policy.allowed_values.issuperset(predicate.operands):
@@ -93,7 +89,8 @@ RESERVED: Final = frozenset({"id", "type"})
 
 def attributes_json(definition: CredentialSchema) -> list[dict[str, JsonValue]]:
     """The attributes that ``read`` reads."""
-    return [_attribute_json(one, definition.policy(one.name)) for one in definition.schema.attributes]
+    policies = definition.policies
+    return [_attribute_json(one, policies.get(one.name, NO_POLICY)) for one in definition.schema.attributes]
 
 
 def read(schema_id: str, attributes: Sequence[Mapping[str, Any]]) -> CredentialSchema:

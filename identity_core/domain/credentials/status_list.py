@@ -78,21 +78,6 @@ def encoded(places: Iterable[int]) -> str:
     return "u" + multibase.base64url_encode(zlib.compress(bytes(bits), level=6, wbits=GZIP))
 
 
-def decoded(text: str) -> frozenset[int]:
-    """The places whose bits are set. Raises ``ValueError`` for what ``encoded`` would not have written."""
-    if not text.startswith("u"):
-        raise ValueError("encodedList is multibase base64url")
-    unpacking = zlib.decompressobj(wbits=GZIP)
-    try:
-        # One octet more than a list has is asked for, and no more is unpacked: a small text can hold very much.
-        bits = unpacking.decompress(multibase.base64url_decode(text[1:]), ENTRIES // 8 + 1)
-    except zlib.error as error:
-        raise ValueError("encodedList is not gzip") from error
-    if len(bits) != ENTRIES // 8 or not unpacking.eof:
-        raise ValueError("the list has another length")
-    return frozenset(place for place in range(ENTRIES) if bits[place // 8] & 0x80 >> place % 8)
-
-
 def unsigned(
     list_: str, purpose: StatusPurpose, places: Iterable[int], *, issuer: str, base_url: str, valid_from: datetime
 ) -> dict[str, Any]:

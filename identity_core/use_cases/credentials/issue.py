@@ -33,7 +33,6 @@ from identity_core.domain.credentials.credential import (
     CredentialStatus,
     canonical_values,
     check_signature,
-    messages,
     parse_signature,
 )
 from identity_core.domain.credentials.schema import Schema
@@ -202,8 +201,8 @@ class IssueCredential:
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
         key_id, key = await self._held_key(prepared.document, given(new.verification_method, None))
-        signed = messages(prepared.schema, prepared.values)
-        signature = await self.custodian.sign_bbs(key_id, prepared.schema.header, signed)
+        schema = prepared.schema
+        signature = await self.custodian.sign_bbs(key_id, schema.header, schema.messages(prepared.values))
         return await self.intake.admit(prepared, Signed(key_id, key.raw, signature), context)
 
     async def _held_key(self, document: DidDocument, wanted: str | None) -> tuple[str, PublicKey]:

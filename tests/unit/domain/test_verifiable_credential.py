@@ -10,7 +10,7 @@ import pytest
 
 from identity_core.codec import multibase
 from identity_core.domain.credentials import verifiable_credential
-from identity_core.domain.credentials.credential import canonical_values, check_signature, messages, parse_signature
+from identity_core.domain.credentials.credential import canonical_values, check_signature, parse_signature
 from identity_core.domain.credentials.verifiable_credential import CONTEXTS
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidCredential
@@ -78,7 +78,7 @@ def test_the_signature_of_the_issuer() -> None:
 
 def test_a_signature_on_anything_else() -> None:
     other_schema = a_schema("urn:example:person:2").schema
-    contradicting = list(messages(SCHEMA, CANONICAL))
+    contradicting = list(SCHEMA.messages(CANONICAL))
     # The number says another age than the text: a mark, and a proof of what was never said.
     contradicting[-1] = int(contradicting[-1]) + 1
     cases = [

@@ -22,6 +22,7 @@ from identity_core.ports.delegations import DelegationFilter
 from identity_core.store import Store
 from tests import servers
 from tests.fault import service_process
+from tests.kept import kept_proofs
 from tests.unit.store.earlier.make import ARCHIVE, COUNTS, rows_of
 
 ALL = 10_000
@@ -57,7 +58,7 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
         store = Store.open(folder)
         delegations = await store.delegations.list(DelegationFilter(), after=None, limit=ALL)
         credentials = await store.credentials.list(CredentialFilter(), after=None, limit=ALL)
-        proofs = await store.proofs.list(limit=ALL)
+        proofs = await kept_proofs(store)
         found = {
             "delegations": len(delegations),
             "credentials": len([await store.credentials.sealed(one.id) for one in credentials]),

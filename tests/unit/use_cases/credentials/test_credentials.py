@@ -39,7 +39,7 @@ from identity_core.wire import (
     SetCredentialStatusRequest,
     VerifyCredentialRequest,
 )
-from tests.credentials import ATTRIBUTES, VALUES, a_key, shown_to_holder, sign
+from tests.credentials import ATTRIBUTES, VALUES, a_key, set_in, shown_to_holder, sign
 from tests.unit.use_cases.credentials.conftest import BASE, SCHEMA, Office, context, held_key, key_caller
 
 REVOCATION, SUSPENSION = StatusPurpose
@@ -68,7 +68,7 @@ def test_what_is_issued_is_signed_sealed_and_stored(office: Office) -> None:
     assert stored == credential
     witness = run(office.vault.witness(stored))
     assert witness.attributes["income"] == "41250.50"
-    assert run(office.vault.policy(stored)).policy("age").allowed_values
+    assert run(office.vault.policy(stored)).policies["age"].allowed_values
     assert run(office.vault.find(credential.id, office.hana)) == stored
 
 
@@ -335,7 +335,7 @@ def test_the_list_is_signed_and_says_so(office: Office) -> None:
     after = run(office.status_list(name))
     assert after.version == before.version + 1
     document = orjson.loads(after.octets)
-    assert status_list.decoded(document["credentialSubject"]["encodedList"]) == {int(status["statusListIndex"])}
+    assert set_in(document["credentialSubject"]["encodedList"]) == {int(status["statusListIndex"])}
     proof = document.pop("proof")
     signer = office.rooms.custodian.pair.public
     assert document["issuer"] == f"did:key:{signer}"

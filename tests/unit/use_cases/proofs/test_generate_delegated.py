@@ -42,6 +42,7 @@ from identity_core.errors import (
 from identity_core.ports.activity import TimelineQuery
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.store.invocations import LEASE
+from tests.kept import kept_proofs
 from tests.proving import VALUES, Ledger, Proving, Workers, run
 from tests.rooms import ORIGIN, START, rotation_of, secret_of
 
@@ -347,7 +348,7 @@ def test_after_a_crash_only_the_identical_request_goes_on(tmp_path: Path) -> Non
         forever.set()
         with pytest.raises(RequestInProgress):
             await dead
-        assert len(await rooms.store.proofs.list(limit=9)) == 1
+        assert len(await kept_proofs(rooms.store)) == 1
         assert (await rooms.ask(body)).outcome == answered.outcome
         assert await rooms.uses() == 1
 
@@ -400,7 +401,7 @@ def test_a_client_that_goes_away_leaves_a_finished_request(tmp_path: Path) -> No
             await asked
         done.set()
         async with asyncio.timeout(60):
-            while not await rooms.store.proofs.list(limit=1):
+            while not await kept_proofs(rooms.store):
                 await asyncio.sleep(0.001)
         assert (await rooms.ask(body)).is_replay
 
@@ -442,7 +443,7 @@ def test_what_is_revoked_while_proving_gives_no_proof(
         rooms.workers.after = meanwhile
         with pytest.raises(refusal):
             await rooms.ask(rooms.body(token=token))
-        assert await rooms.store.proofs.list(limit=9) == []
+        assert await kept_proofs(rooms.store) == []
         assert (rooms.workers.proofs, await rooms.uses()) == (1, 1)
 
     run(tmp_path, story)
