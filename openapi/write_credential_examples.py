@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from identity_core.api.credentials import credentials, record, schema, schemas, shown, verdict
+from identity_core.api.credentials import credentials, record, schema, schemas, shown
 from identity_core.codec import multibase, times
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
@@ -41,7 +41,7 @@ from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import SignedStatusList
-from identity_core.use_cases.credentials.verify import CredentialCheck, CredentialVerification
+from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.story import ORIGIN, Json, Story, dice
 from openapi.write_examples import EXAMPLES, START, Dumper, Telling
 
@@ -205,12 +205,12 @@ def _secret(shown: ShownCredential) -> Witness:
 
 def _verdicts() -> Json:
     names = ("form", "schema", "issuerKey", "signature", "record", "status", "validity")
-    right = tuple(CredentialCheck(name, True) for name in names)
+    right = tuple(CredentialCheck(check=name, ok=True, code=None, reason=None) for name in names)
     reason = "the signature is not the issuer's on these values"
-    wrong = (*right[:3], CredentialCheck("signature", False, "SIGNATURE_INVALID", reason))
+    wrong = (*right[:3], CredentialCheck(check="signature", ok=False, code="SIGNATURE_INVALID", reason=reason))
     return {
-        "good": plain(verdict(CredentialVerification(right))),
-        "changed": plain(verdict(CredentialVerification(wrong))),
+        "good": plain(CredentialVerdict(verified=True, checks=right)),
+        "changed": plain(CredentialVerdict(verified=False, checks=wrong)),
     }
 
 

@@ -33,7 +33,7 @@ from identity_core.use_cases.credentials.schemas import (
 )
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
-from identity_core.use_cases.credentials.verify import CredentialVerification, VerifyCredential
+from identity_core.use_cases.credentials.verify import VerifyCredential
 
 _PREFIX: Final = "/api/v1"
 LIST_SECONDS: Final = 60
@@ -94,7 +94,7 @@ class CredentialHandlers:
         return Answer(200, record(changed, None, request.authenticated), headers=[NO_STORE])
 
     async def verify_credential(self, request: Request) -> Answer:
-        return Answer(200, verdict(await self.verify(request.body)), headers=[NO_STORE])
+        return Answer(200, await self.verify(request.body), headers=[NO_STORE])
 
     async def get_status_list(self, request: Request) -> Answer:
         made = await self.status_list(request.path["statusListId"])
@@ -199,15 +199,6 @@ def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> wire.
     page, end = page_of(rows, limit)
     following = None if end is None else cursor(f"{printed_exactly(end.created_at)} {end.id}")
     return wire.CredentialList(items=tuple(record(one, None, reader) for one in page), next_cursor=following)
-
-
-def verdict(found: CredentialVerification) -> wire.CredentialVerdict:
-    """What was found, check by check."""
-    checks = tuple(
-        wire.CredentialCheck(check=check.name, ok=check.ok, code=check.code, reason=check.reason)
-        for check in found.checks
-    )
-    return wire.CredentialVerdict(verified=found.verified, checks=checks)
 
 
 def credential_position(cursor: str | None) -> CredentialPosition | None:

@@ -12,35 +12,12 @@ from datetime import datetime
 from identity_core.domain.credentials import verifiable_credential
 from identity_core.domain.credentials.credential import canonical_values
 from identity_core.domain.credentials.verifiable_credential import PresentedCredential
-from identity_core.errors import CredentialExpired, CredentialRevoked, InvalidCredential
+from identity_core.errors import CredentialExpired, CredentialRevoked, IdentityError, InvalidCredential
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.use_cases.credentials.issue import SignatureChecks
 from identity_core.use_cases.proofs.check import IssuerKeys
-from identity_core.wire import VerifyCredentialRequest
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialCheck:
-    """One check. ``ok`` None: it could not be made. ``code`` says why it is not right; ``reason`` is for people and quotes
-    nothing."""
-
-    name: str
-    ok: bool | None
-    code: str | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialVerification:
-    """The checks in their order; those behind the first that is not right may be missing."""
-
-    checks: tuple[CredentialCheck, ...]
-
-    @property
-    def verified(self) -> bool:
-        """Whether every check is right."""
-        return all(check.ok for check in self.checks)
+from identity_core.wire import CredentialCheck, CredentialVerdict, VerifyCredentialRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,56 +31,65 @@ class VerifyCredential:
     clock: Clock
     base_url: str
 
-    async def __call__(self, wish: VerifyCredentialRequest) -> CredentialVerification:
+    async def __call__(self, wish: VerifyCredentialRequest) -> CredentialVerdict:
         now = self.clock.now()
         try:
             presented = verifiable_credential.parse(wish.credential)
         except InvalidCredential as error:
-            return CredentialVerification((_wrong("form", "CREDENTIAL_MALFORMED", error),))
-        checks = [CredentialCheck("form", True), *await self._signature(presented, now)]
+            return _verdict([_wrong("form", "CREDENTIAL_MALFORMED", error)])
+        checks = [_right("form"), *await self._signature(presented, now)]
         if all(check.ok for check in checks):
             checks += await self._record(presented, now)
-        return CredentialVerification(tuple(checks))
+        return _verdict(checks)
 
     async def _signature(self, presented: PresentedCredential, now: datetime) -> list[CredentialCheck]:
         registered = await self.schemas.get(presented.schema_id)
         if registered is None:
-            return [CredentialCheck("schema", False, "SCHEMA_UNKNOWN")]
+            return [_wrong("schema", "SCHEMA_UNKNOWN")]
         schema = registered.definition.schema
         try:
             values = canonical_values(schema, presented.attributes)
         except InvalidCredential as error:
             return [_wrong("schema", "ATTRIBUTES_INVALID", error)]
-        checks = [CredentialCheck("schema", True)]
+        checks = [_right("schema")]
         if presented.verification_method.partition("#")[0] != str(presented.issuer):
-            return [*checks, CredentialCheck("issuerKey", False, "ISSUER_MISMATCH")]
+            return [*checks, _wrong("issuerKey", "ISSUER_MISMATCH")]
         found = await self.issuer_keys(presented.verification_method, now)
-        code = found.check.code
-        checks.append(CredentialCheck("issuerKey", found.check.ok, None if code is None else code.value))
+        checks.append(CredentialCheck(check="issuerKey", ok=found.check.ok, code=found.check.code, reason=None))
         if found.raw is None:
             return checks
         try:
             await self.check(found.raw, presented.signature, schema, values)
         except InvalidCredential as error:
             return [*checks, _wrong("signature", "SIGNATURE_INVALID", error)]
-        return [*checks, CredentialCheck("signature", True)]
+        return [*checks, _right("signature")]
 
     async def _record(self, presented: PresentedCredential, now: datetime) -> list[CredentialCheck]:
         credential = await self.credentials.get(presented.id)
         if credential is None:
-            return [CredentialCheck("record", False, "CREDENTIAL_UNKNOWN")]
+            return [_wrong("record", "CREDENTIAL_UNKNOWN")]
         if not presented.agrees_with(credential, self.base_url):
-            return [CredentialCheck("record", False, "RECORD_MISMATCH")]
-        checks = [CredentialCheck("record", True)]
+            return [_wrong("record", "RECORD_MISMATCH")]
+        checks = [_right("record")]
         try:
             credential.check_usable(now)
         except CredentialRevoked as error:
-            return [*checks, CredentialCheck("status", False, f"CREDENTIAL_{credential.status.upper()}", str(error))]
+            return [*checks, _wrong("status", f"CREDENTIAL_{credential.status.upper()}", error)]
         except CredentialExpired as error:
-            return [*checks, CredentialCheck("status", True), _wrong("validity", error.code, error)]
-        return [*checks, CredentialCheck("status", True), CredentialCheck("validity", True)]
+            return [*checks, _right("status"), _wrong("validity", error.code, error)]
+        return [*checks, _right("status"), _right("validity")]
 
 
-def _wrong(name: str, code: str, error: InvalidCredential | CredentialExpired) -> CredentialCheck:
-    reason = error.details.get("reason")
-    return CredentialCheck(name, False, code, reason if isinstance(reason, str) else str(error))
+def _verdict(checks: list[CredentialCheck]) -> CredentialVerdict:
+    """The checks in their order; those behind the first that is not right may be missing."""
+    return CredentialVerdict(verified=all(check.ok for check in checks), checks=tuple(checks))
+
+
+def _right(name: str) -> CredentialCheck:
+    return CredentialCheck(check=name, ok=True, code=None, reason=None)
+
+
+def _wrong(name: str, code: str, error: IdentityError | None = None) -> CredentialCheck:
+    """``code`` says why it is not right; the reason is for people and quotes nothing."""
+    reason = None if error is None else str(error.details.get("reason", error))
+    return CredentialCheck(check=name, ok=False, code=code, reason=reason)
