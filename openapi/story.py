@@ -77,7 +77,7 @@ class Story:
         after = self._chain.apply(before, entry)
         sequence = len(self.lines) + 1
         receipt = Receipt(hashlib.sha256(entry).hexdigest(), sequence, sequence, at)
-        version = IndexedVersion(after, receipt, history.changes(before, after), after.key_id)
+        version = IndexedVersion(after, receipt, history.changes(before, after))
         self.lines.append(entry)
         self.versions.append(version)
         return version

@@ -260,7 +260,7 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
         block_number=None if receipt is None else receipt.block_number,
         previous_hash=state.previous_hash,
         entry_hash=None if receipt is None else state.entry_hash,
-        key_id=version.key_id,
+        key_id=state.key_id,
         changes=tuple(version.changes),
         did_document=raw(state.document.octets) if include_document else UNSET,
     )

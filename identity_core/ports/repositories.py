@@ -16,12 +16,11 @@ from identity_core.ports.ledger import Receipt
 @dataclass(frozen=True, slots=True)
 class IndexedVersion:
     """One version of a DID as the index knows it. ``receipt`` is None for did:key-like states that were expanded and
-    never recorded. ``changes`` are public strings such as ``keyAdded #z6Mk…``; ``key_id`` is the key that authorised it."""
+    never recorded. ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
 
     state: DidState
     receipt: Receipt | None
-    changes: tuple[str, ...]
-    key_id: str | None
+    changes: tuple[str, ...] = ()
 
 
 class DocumentIndex(Protocol):

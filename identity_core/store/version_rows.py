@@ -44,7 +44,7 @@ def row_of(version: IndexedVersion, owner: str | None) -> Row:
         state_to_json(state),
         state.document.octets,
         orjson.dumps(version.changes),
-        version.key_id,
+        state.key_id,
         owner if state.version_id == 1 else None,
     )
 
@@ -66,10 +66,9 @@ def is_ours(mac: RowMac, read: Row) -> bool:
 
 def version_of(read: Row) -> IndexedVersion:
     """The version; for rows that are ours."""
-    _, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, key_id, _, _ = read
+    _, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
     return IndexedVersion(
         state_from_json(bytes(state), bytes(document)),
         Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
         tuple(orjson.loads(bytes(changes))),
-        key_id,
     )

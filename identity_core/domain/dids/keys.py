@@ -76,13 +76,9 @@ KEY_TYPES: Final = {kind.name: kind for kind in (ED25519, X25519, BLS12381G2)}
 _ALIASES: Final = {"Ed25519": ED25519.name}
 
 
-def verification_method_type(name: str) -> str:
-    """The type as documents spell it; ``Ed25519`` is short for ``Ed25519VerificationKey2020``. Raises ``InvalidDocument``."""
-    return key_type(name).name
-
-
 def key_type(name: str) -> KeyType:
-    """The row of the table. Raises ``InvalidDocument`` for a type that this installation does not know."""
+    """The row of the table; ``Ed25519`` is short for ``Ed25519VerificationKey2020``. Raises ``InvalidDocument`` for a type that this
+    installation does not know."""
     kind = KEY_TYPES.get(_ALIASES.get(name, name))
     if kind is None:
         raise InvalidDocument(
@@ -128,10 +124,10 @@ class PublicKey:
     @classmethod
     def parse(cls, type_name: str, multibase: str) -> PublicKey:
         """Raises ``InvalidDocument`` for an unknown type, text that is no multikey of that type, and for weak keys."""
-        name = verification_method_type(type_name)
+        name = key_type(type_name).name
         known = _checked.get(multibase)
         if known is None:
-            known = _remember(_check(multibase))
+            known = _checked.put(multibase, _check(multibase))
         if known.type != name:
             raise InvalidDocument(
                 "The key is not of the type that it is said to be.", details={"type": name, "keyType": known.type}
@@ -162,7 +158,7 @@ class Key:
 
 def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str, ...] = ()) -> Key:
     """A new key from 32 bytes of ``random``. Raises ``InvalidDocument`` for an unknown type."""
-    name = verification_method_type(type_name)
+    name = key_type(type_name).name
     material = random(32)
     if name == ED25519.name:
         secret, public = material, ed25519.generate(material).public
@@ -174,17 +170,13 @@ def generate(type_name: str, random: Callable[[int], bytes], purposes: tuple[str
         secret = bls.generate_secret(material)
         public = bls.public_key(secret)
     text = multikey.encode_public(name, public)
-    _remember(PublicKey(name, text, public))
+    _checked.put(text, PublicKey(name, text, public))
     return Key(name, text, purposes, secret=multikey.encode_secret(name, secret))
 
 
 # Point checks cost more than everything else about a document. A key is checked when it first comes in; the fold that follows
 # in the same process, and each later version that still lists the key, need not do it again.
 _checked: BoundedCache[str, PublicKey] = BoundedCache(8192)
-
-
-def _remember(key: PublicKey) -> PublicKey:
-    return _checked.put(key.multibase, key)
 
 
 def _check(multibase: str) -> PublicKey:

@@ -49,7 +49,7 @@ class Revision:
 
     def add_key(self, key: Key, *, before: str | None = None) -> None:
         """Adds a key under its purposes, last or in front of the key ``before``."""
-        kind = keys.verification_method_type(key.type)
+        kind = keys.key_type(key.type).name
         keys.check_purposes(kind, key.purposes)
         method = VerificationMethod(f"{self.did}#{key.public}", kind, key.public)
         if any(known.id == method.id for known in self.methods):

@@ -43,8 +43,9 @@ class UpdateDid:
         *,
         if_match: int | None,
     ) -> IndexedVersion:
-        change = Update(operations_of(wish, did), authorization)
-        return await self.writer.commit(did, lambda _: change, context, if_match=if_match)
+        return await self.writer.commit(
+            did, Update(operations_of(wish, did), authorization), context, if_match=if_match
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class RotateDidKey:
             if stored:
                 await keep_secrets(self.custodian, did, (replace(new_key, purposes=("rotation",)),))
         change = Rotate(old_key_id, new_key, revoke_old_after, authorization)
-        version = await self.writer.commit(did, lambda _: change, context, if_match=if_match)
+        version = await self.writer.commit(did, change, context, if_match=if_match)
         old = version.state.document.method(old_key_id)
         end = old.revoked if old is not None and old.revoked is not None else version.state.updated_at
         return Rotated(version, new_key if returned else replace(new_key, secret=None), end)
@@ -122,7 +123,7 @@ class RecoverDid:
             following = keys.generate("Ed25519", self.random, (RECOVERY,))
         new_key = Key(key.type, key.multibase, keys.default_purposes(key.type, primary=True), possession)
         change = Recover(new_key, given(wish.revoke_all_existing_keys, False), following.public, authorization)
-        version = await self.writer.commit(did, lambda _: change, context)
+        version = await self.writer.commit(did, change, context)
         return Recovered(version, following)
 
 
@@ -143,7 +144,5 @@ class DeactivateDid:
     ) -> IndexedVersion:
         if not wish.confirm:
             raise ConfirmationRequired(details={"did": str(did)})
-        change = Deactivate(authorization)
-        return await self.writer.commit(
-            did, lambda _: change, replace(context, note=given(wish.reason, None)), if_match=if_match
-        )
+        noted = replace(context, note=given(wish.reason, None))
+        return await self.writer.commit(did, Deactivate(authorization), noted, if_match=if_match)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import ceil
@@ -70,10 +70,6 @@ class LogSigner:
     name: str
     multikey: str
 
-    async def sign(self, draft: UnsignedEntry) -> bytes:
-        """The signature that ``draft`` waits for."""
-        return await self.custodian.sign(self.name, draft.signing_input)
-
 
 @dataclass(slots=True)
 class DidLocks:
@@ -112,9 +108,9 @@ class DidWriter:
     locks: DidLocks = field(default_factory=DidLocks)
 
     async def commit(
-        self, did: Did, change: Callable[[DidState], Change], context: RequestContext, *, if_match: int | None = None
+        self, did: Did, change: Change, context: RequestContext, *, if_match: int | None = None
     ) -> IndexedVersion:
-        """Records ``change(state)`` as the next version of an existing DID and returns that version.
+        """Records ``change`` as the next version of an existing DID and returns that version.
 
         Raises what the rules raise, ``VersionConflict`` when ``if_match`` is not the current version, ``Overloaded`` after
         sixteen lost races, ``LedgerUnavailable``.
@@ -132,7 +128,7 @@ class DidWriter:
                     await self.reader.check.fold(did, standing.recorded)
                     before = await self._write_due(method, standing.recorded, now)
                     at = max(now, before.updated_at + TICK)
-                    draft = method.draft(before, change(before), at, signer=self.signer.multikey)
+                    draft = method.draft(before, change, at, signer=self.signer.multikey)
                     return await self.append(before, draft, context)
                 except VersionConflict:
                     await self.reader.check.bring_up(did)
@@ -170,14 +166,14 @@ class DidWriter:
     ) -> IndexedVersion:
         """Signs the draft that follows ``state`` and records it; for the first entry of a DID ``owner`` is who created it. Raises
         ``VersionConflict`` when the DID has another version by now, or exists."""
-        signature = await self.signer.sign(draft)
+        signature = await self.signer.custodian.sign(self.signer.name, draft.signing_input)
         try:
             after = draft.after(signature)
         except history.LogInvalid as error:
             raise PluginUnavailable("The custodian's signature is not one of the log key.") from error
         did = str(draft.did)
         receipt = await self.ledger.append(did, draft.sealed(signature), expected_version=after.version_id - 1)
-        version = IndexedVersion(after, receipt, history.changes(state, after), after.key_id)
+        version = IndexedVersion(after, receipt, history.changes(state, after))
         details: dict[str, JsonValue] = {"versionId": after.version_id, "transactionHash": receipt.transaction_hash}
         if context.note is not None:
             details["note"] = context.note

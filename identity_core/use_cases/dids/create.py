@@ -88,7 +88,7 @@ class CreateDid:
         primary = AdditionalKey(type=key_type, purpose=())
         wanted = [
             (
-                keys.verification_method_type(key.type),
+                keys.key_type(key.type).name,
                 key.purpose or keys.default_purposes(key.type, primary=place == 0),
             )
             for place, key in enumerate((primary, *given(options.additional_keys, ())))

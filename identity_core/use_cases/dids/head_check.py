@@ -135,7 +135,7 @@ class HeadCheck:
                 raise self._differs(did.text, f"entry {line.version} of its log is not valid: {error}") from error
             if after.version_id != line.version or after.did != did:
                 raise self._differs(did.text, f"entry {line.version} of its log is that of another version or DID")
-            versions.append(IndexedVersion(after, line.receipt, history.changes(state, after), after.key_id))
+            versions.append(IndexedVersion(after, line.receipt, history.changes(state, after)))
             state = after
             if place % FOLDED_AT_ONCE == 0:
                 await asyncio.sleep(0)

@@ -76,7 +76,7 @@ class DidReader:
         if head is not None:
             return head
         state = method.expand(did)
-        return None if state is None else IndexedVersion(state, None, (), None)
+        return None if state is None else IndexedVersion(state, None)
 
     async def version(self, did: Did, version_id: int) -> IndexedVersion:
         """A version that the recorded one follows. Raises ``DidQuarantined`` when it is not there."""
@@ -133,14 +133,14 @@ class DidReader:
             raise NotAcceptable(str(error), details={"did": str(did), **error.details}) from error
         except PluginTimeout as error:
             raise PluginUnavailable(details=error.details) from error
-        return None if state is None else IndexedVersion(state, None, (), None)
+        return None if state is None else IndexedVersion(state, None)
 
     def due(self, recorded: IndexedVersion, now: datetime) -> tuple[IndexedVersion, ...]:
         """The versions after ``recorded`` that exist by definition at ``now`` and are not written yet."""
         before = recorded.state
         versions = []
         for state in history.expired(before, now):
-            versions.append(IndexedVersion(state, None, history.changes(before, state), None))
+            versions.append(IndexedVersion(state, None, history.changes(before, state)))
             before = state
         return tuple(versions)
 
@@ -185,7 +185,7 @@ class CatchUp:
             except DidQuarantined:
                 withheld.add(line.did)
                 continue
-            versions.append(IndexedVersion(after, line.receipt, history.changes(before, after), after.key_id))
+            versions.append(IndexedVersion(after, line.receipt, history.changes(before, after)))
             states[line.did] = after
         return versions, withheld
 

@@ -78,7 +78,7 @@ def _operation(item: UpdateOperation | UpdateDidRequest, did: Did) -> Operation:
         return RemoveVerificationMethod(absolute_key_id(item.key_id, did))
     if item.verification_method is not UNSET:
         method = item.verification_method
-        kind = keys.verification_method_type(method.type)
+        kind = keys.key_type(method.type).name
         purposes = given(item.relationships, ()) or keys.default_purposes(kind, primary=False)
         possession = possession_of(method.proof_of_possession)
         return AddVerificationMethod(Key(kind, method.public_key_multibase, purposes, possession))

@@ -44,7 +44,7 @@ def test_another_document_is_another_entity() -> None:
     tags = set()
     for members in (of(), of(alsoKnownAs=["urn:x"])):
         state = foreign.found(DID, members, AT)
-        found = Resolution(IndexedVersion(state, None, (), None), False, None, 1, None, None)
+        found = Resolution(IndexedVersion(state, None), False, None, 1, None, None)
         tags |= {resolution(found, media, 0, ResolveDidQuery(), AT).etag for media in RESOLUTION_MEDIA}
     assert len(tags) == 2 * len(RESOLUTION_MEDIA)
 

@@ -55,7 +55,7 @@ def version(name: str, number: int, sequence: int, *, at: datetime | None = None
         spent_challenges=(SpentChallenge("abc", START + timedelta(minutes=5)),),
     )
     receipt = Receipt(f"{sequence:064x}", (sequence + 1) // 2, sequence, moment + timedelta(microseconds=7))
-    return IndexedVersion(state, receipt, (f"keyAdded #{KEY}", "ü"), state.key_id)
+    return IndexedVersion(state, receipt, (f"keyAdded #{KEY}", "ü"))
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:

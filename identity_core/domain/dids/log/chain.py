@@ -77,11 +77,6 @@ class Chain:
     method: str
     rules: Rules
 
-    @property
-    def version(self) -> str:
-        """The value of ``parameters.method``."""
-        return f"did:{self.method}:1.0"
-
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier can be the hash of a first entry."""
         if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
@@ -119,7 +114,7 @@ class Chain:
     def _parameters(self, change: Change) -> dict[str, Any]:
         match change:
             case Create():
-                return {"method": self.version, "scid": PLACEHOLDER, "updateKeys": list(change.update_keys)}
+                return {"method": f"did:{self.method}:1.0", "scid": PLACEHOLDER, "updateKeys": list(change.update_keys)}
             case Deactivate():
                 return {"deactivated": True, "updateKeys": []}
             case _:
