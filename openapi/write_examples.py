@@ -22,8 +22,7 @@ from identity_core.codec.times import printed
 from identity_core.crypto import ed25519
 from identity_core.crypto.jws import VerificationKey
 from identity_core.domain import tokens as token
-from identity_core.domain.dids import changes as possession
-from identity_core.domain.dids import keys
+from identity_core.domain.dids import evidence, keys
 from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.changes import (
     AddService,
@@ -148,7 +147,7 @@ class Telling:
 
     def possession(self) -> str:
         """What shows that Hana has the key that she adds."""
-        proof = possession.prove(str(self.story.did), self.signing.public, self.signing.secret_raw)
+        proof = evidence.prove_possession(str(self.story.did), self.signing.public, self.signing.secret_raw)
         return multibase.base64url_encode(proof)
 
     def rotate(self) -> IndexedVersion:

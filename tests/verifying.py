@@ -15,8 +15,7 @@ from identity_core.crypto.bls12381 import keys as bls
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials.credential import Credential
-from identity_core.domain.dids import changes as possession
-from identity_core.domain.dids import keys
+from identity_core.domain.dids import evidence, keys
 from identity_core.domain.dids.changes import AddVerificationMethod
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
@@ -107,7 +106,9 @@ class Verifying(Proving):
         """A BBS key joins Ivo's document: that of the kit's issuer, or another."""
         secret = bls.generate_secret(seed.ljust(32, b"."))
         public = multikey.encode_public(multikey.BLS12381G2, bls.public_key(secret))
-        key = Key("Bls12381G2Key2020", public, ("assertionMethod",), possession.prove(str(did), public, secret))
+        key = Key(
+            "Bls12381G2Key2020", public, ("assertionMethod",), evidence.prove_possession(str(did), public, secret)
+        )
         authorization = await self.signed(did, self.issuer_keys.secret, "update")
         context = self.context(did, authorization)
         await self.update(did, update_of(AddVerificationMethod(key)), authorization, context, if_match=None)

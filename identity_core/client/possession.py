@@ -8,7 +8,7 @@ The key and its DID are all that it says (``domain/dids/changes.py`` has the oct
 from __future__ import annotations
 
 from identity_core.codec import multibase, multikey
-from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import evidence
 
 
 def proof_of_possession(did: str, secret_multikey: str) -> str:
@@ -20,4 +20,4 @@ def proof_of_possession(did: str, secret_multikey: str) -> str:
     from identity_core.crypto.bls12381 import keys as bls
 
     public = multikey.encode_public(kind, bls.public_key(secret))
-    return multibase.base64url_encode(possession.prove(did, public, secret))
+    return multibase.base64url_encode(evidence.prove_possession(did, public, secret))

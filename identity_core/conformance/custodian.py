@@ -36,7 +36,7 @@ from identity_core.conformance.custodian_keys import (
 )
 from identity_core.conformance.loops import close, in_own_loop, run
 from identity_core.crypto import ed25519
-from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 
 NASTY_MESSAGES = (b"", b"\0", bytes(64), b"\xff" * 32, bytes(range(256)) * 256)
@@ -108,7 +108,7 @@ class SigningPromises(ExaminedCustodian):
 
         public = await custodian.generate("k", multikey.BLS12381G2, did=DID, purpose=PURPOSE)
         tag = b"IDENTITY-SERVICE-BBS-POP-V1:"
-        for header in (tag, tag + b"x", possession.header(DID, public)):
+        for header in (tag, tag + b"x", evidence.possession_header(DID, public)):
             for messages in ((), (b"m",)):
                 with pytest.raises(KeyRefused):
                     await custodian.sign_bbs("k", header, messages)

@@ -12,7 +12,6 @@ from typing import ClassVar
 import pytest
 
 from identity_core.conformance.controller import Controller, Life, WalletSigner
-from identity_core.domain.dids import changes as possession
 from identity_core.domain.dids import evidence
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
@@ -203,9 +202,9 @@ class ChangePromises(ExaminedDidMethod):
         DID or key: else anyone who lists an issuer's key passes for the issuer."""
         key, other = (changing.controller.new_key("Bls12381G2Key2020") for _ in range(2))
         did = str(changing.state.did)
-        good = possession.prove(did, key.public, key.secret_raw)
-        of_another_did = possession.prove("did:example:other", key.public, key.secret_raw)
-        of_another_key = possession.prove(did, other.public, other.secret_raw)
+        good = evidence.prove_possession(did, key.public, key.secret_raw)
+        of_another_did = evidence.prove_possession("did:example:other", key.public, key.secret_raw)
+        of_another_key = evidence.prove_possession(did, other.public, other.secret_raw)
         key = replace(key, secret=None)
         for bad in (None, of_another_did, of_another_key, bytes(80)):
             at = changing.later()

@@ -19,9 +19,9 @@ from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
+from identity_core.store.index_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
-from identity_core.store.version_rows import INSERT, SELECT, VERSIONS, Row, is_ours, row_of, tagged, version_of
 
 HEADS_KEPT = 4096
 CHANGED = "a row of the index is not the one that was written"

@@ -1,16 +1,28 @@
-"""Who may change a DID, and the evidence that they wanted to.
+"""Who may change a DID, and the evidence that they wanted to; and that who lists a BBS key has it.
 
 A change under DIDAuth or RecoveryKey carries the challenge and the signature over it. What is checked here holds when a change is
 drafted and when a log is read years later, so it needs the state before the change and the time of the entry, and nothing else. The
 challenge's origin is not checked: a log does not know where it was served.
+
+Proof of possession of a BBS key: the DID that lists the key has its private half (PROTOCOL.md §2.2).
+
+Without it anybody may list the public key of an issuer, and that issuer's credentials then verify as issued by the DID that
+copied it. What is signed names the DID, the key id and the key, and no messages::
+
+    BBS.Sign(sk, header = "IDENTITY-SERVICE-BBS-POP-V1:" ‖ JCS{"did", "id", "publicKeyMultibase"}, messages = ())      (1.1)
+
+No other header of this service begins with that tag, and no custodian signs one that does. Left out: keys of foreign methods,
+whose documents have no place for the proof, and did:key, where the DID is the key.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
-from identity_core.codec import multikey
+from identity_core.codec import jcs, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import Challenge
@@ -18,14 +30,17 @@ from identity_core.domain.dids.changes import (
     AddVerificationMethod,
     Authorization,
     Change,
+    Create,
     Deactivate,
     Recover,
     RemoveVerificationMethod,
     Rotate,
     Update,
 )
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState, SpentChallenge, authentication_keys, digest
-from identity_core.errors import AuthFailed, Forbidden
+from identity_core.errors import AuthFailed, Forbidden, InvalidDocument
 
 DID_AUTH: Final = "DIDAuth"
 RECOVERY_KEY: Final = "RecoveryKey"
@@ -106,3 +121,103 @@ def verify(authorization: Authorization) -> None:
         ed25519.verify(raw, authorization.challenge.encode(), authorization.signature)
     except (ValueError, ed25519.Ed25519SignatureInvalid) as error:
         raise AuthFailed from error
+
+
+POSSESSION_TAG: Final = b"IDENTITY-SERVICE-BBS-POP-V1:"
+MOST_BBS_KEYS_AT_ONCE: Final = 3
+"""So many keys may join in one version. A pairing is dear, and no one needs more: what a single request costs stays small."""
+
+Possession = bytes | Key
+"""The 80 octets of a proof, or the key that makes them when the DID is known, which is after its first entry is drafted."""
+
+
+def possession_header(did: str, multibase: str) -> bytes:
+    """What the key signs."""
+    return POSSESSION_TAG + jcs.canonicalize({"did": did, "id": f"{did}#{multibase}", "publicKeyMultibase": multibase})
+
+
+def prove_possession(did: str, multibase: str, secret: bytes) -> bytes:
+    """The proof by the raw 32-octet secret of the key. Raises ``InvalidKey``."""
+    from identity_core.crypto.bbs import interface
+    from identity_core.crypto.bbs.suite import ciphersuite
+    from identity_core.crypto.bls12381 import select
+
+    public = multikey.decode_public(multibase)[1]
+    return interface.sign(ciphersuite(select()), secret, public, possession_header(did, multibase), ())
+
+
+def require_possession(
+    did: str, before: DidDocument | None, after: DidDocument, offered: Mapping[str, Possession]
+) -> dict[str, bytes]:
+    """The proofs of exactly the BBS keys that ``after`` has and ``before`` has not, by multikey and each of them good. Raises
+    ``InvalidDocument``."""
+    known = set() if before is None else {method.multibase for method in before.methods}
+    fresh = [
+        method.multibase
+        for method in after.methods
+        if method.type == multikey.BLS12381G2 and method.multibase not in known
+    ]
+    if not offered.keys() <= set(fresh):
+        raise InvalidDocument("A proof of possession belongs to a Bls12381G2Key2020 key that is new; leave it out.")
+    if len(fresh) > MOST_BBS_KEYS_AT_ONCE:
+        raise InvalidDocument(
+            "Too many Bls12381G2Key2020 keys join at once; add the others in further versions.",
+            details={"count": len(fresh), "max": MOST_BBS_KEYS_AT_ONCE},
+        )
+    proofs: dict[str, bytes] = {}
+    for multibase in fresh:
+        if multibase not in offered:
+            raise InvalidDocument(
+                _BY_UPDATE if before is None else "A Bls12381G2Key2020 key comes with its proofOfPossession.",
+                details={"publicKeyMultibase": multibase},
+            )
+        offer = offered[multibase]
+        proofs[multibase] = offer if isinstance(offer, bytes) else prove_possession(did, multibase, offer.secret_raw)
+    for multibase, proof in proofs.items():
+        if not _is_good(did, multibase, proof):
+            raise InvalidDocument(
+                "The proof of possession is not one of this key for this DID: sign the did, id and publicKeyMultibase as they"
+                " will stand in the document.",
+                details={"publicKeyMultibase": multibase},
+            )
+    return proofs
+
+
+_BY_UPDATE: Final = (
+    "A Bls12381G2Key2020 key of your own names its DID in a proof of possession: create the DID without it, then add it with"
+    " updateDid, addVerificationMethod and proofOfPossession."
+)
+
+
+# A draft is applied a moment later; a pairing is the dearest part of either.
+@lru_cache(maxsize=1024)
+def _is_good(did: str, multibase: str, proof: bytes) -> bool:
+    from identity_core.crypto.bbs import interface
+    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
+    from identity_core.crypto.bls12381 import select
+
+    public = multikey.decode_public(multibase)[1]
+    try:
+        interface.verify(ciphersuite(select()), public, proof, possession_header(did, multibase), ())
+    except (BbsSignatureInvalid, ValueError):
+        return False
+    return True
+
+
+def possessions(change: Change) -> dict[str, Possession]:
+    """The proofs of possession that come with the keys of a change, or will be made of them, by multikey."""
+    new_keys: tuple[Key, ...] = ()
+    match change:
+        case Create():
+            new_keys = change.keys
+        case Update():
+            new_keys = tuple(step.key for step in change.operations if isinstance(step, AddVerificationMethod))
+        case Rotate() | Recover():
+            new_keys = (change.new_key,)
+    offered: dict[str, Possession] = {}
+    for key in new_keys:
+        if key.possession is not None:
+            offered[key.public] = key.possession
+        elif key.secret is not None and key.type == multikey.BLS12381G2:
+            offered[key.public] = key
+    return offered

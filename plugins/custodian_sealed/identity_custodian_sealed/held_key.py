@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
-from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import KeyRefused
 
 SIGN_BBS = "sign_bbs"
@@ -79,7 +79,7 @@ class HeldKey:
         """The BBS signature. Raises ``KeyRefused`` for another type, the header of a proof of possession, and messages that the suite
         does not take."""
         self._require(multikey.BLS12381G2)
-        if header.startswith(possession.TAG):
+        if header.startswith(evidence.POSSESSION_TAG):
             raise KeyRefused("A proof of possession is not made on request.")
         from identity_core.crypto.bbs import core, octets
         from identity_core.crypto.bbs.suite import ciphersuite

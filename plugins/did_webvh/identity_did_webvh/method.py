@@ -14,9 +14,8 @@ from typing import Final
 import orjson
 
 from identity_core.codec import times
-from identity_core.domain.dids import changes as possession
 from identity_core.domain.dids import evidence, evolution
-from identity_core.domain.dids.changes import Change, Create, Expire, possessions
+from identity_core.domain.dids.changes import Change, Create, Expire
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
@@ -72,7 +71,9 @@ class DidWebvh:
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
-        possession.require(document.did, None if state is None else state.document, document, possessions(change))
+        evidence.require_possession(
+            document.did, None if state is None else state.document, document, evidence.possessions(change)
+        )
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})

@@ -10,7 +10,7 @@ from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
-from identity_core.domain.dids import changes as possession
+from identity_core.domain.dids import evidence
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.keys import Key
@@ -33,22 +33,22 @@ def signed(header: bytes, *messages: bytes) -> bytes:
 
 
 def test_what_is_signed_to_the_octet() -> None:
-    proof = possession.prove(DID, KEY, SECRET)
+    proof = evidence.prove_possession(DID, KEY, SECRET)
     assert len(proof) == 80
     assert proof == signed(SIGNED)
     interface.verify(ciphersuite(select()), bls.public_key(SECRET), proof, SIGNED, ())
 
 
 def test_it_is_asked_of_new_keys_only() -> None:
-    assert possession.require(DID, document(KEY), document(KEY), {}) == {}
-    assert possession.require(DID, document(KEY), document(), {}) == {}
+    assert evidence.require_possession(DID, document(KEY), document(KEY), {}) == {}
+    assert evidence.require_possession(DID, document(KEY), document(), {}) == {}
     with pytest.raises(InvalidDocument, match="proofOfPossession"):
-        possession.require(DID, document(), document(KEY), {})
+        evidence.require_possession(DID, document(), document(KEY), {})
 
 
 def test_a_key_that_was_made_here_proves_itself_to_the_did() -> None:
     key = Key(multikey.BLS12381G2, KEY, secret=multikey.encode_secret(multikey.BLS12381G2, SECRET))
-    made = possession.require(DID, None, document(KEY), {KEY: key})
+    made = evidence.require_possession(DID, None, document(KEY), {KEY: key})
     assert made == {KEY: signed(SIGNED)}
 
 
@@ -72,7 +72,7 @@ NOT_PROOFS = {
 @pytest.mark.parametrize("proof", NOT_PROOFS.values(), ids=NOT_PROOFS)
 def test_what_is_no_proof(proof: bytes) -> None:
     with pytest.raises(InvalidDocument, match="not one of this key for this DID"):
-        possession.require(DID, None, document(KEY), {KEY: proof})
+        evidence.require_possession(DID, None, document(KEY), {KEY: proof})
 
 
 def test_every_flipped_octet_is_noticed() -> None:
@@ -80,24 +80,24 @@ def test_every_flipped_octet_is_noticed() -> None:
     for place in range(80):
         bad = good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :]
         with pytest.raises(InvalidDocument):
-            possession.require(DID, None, document(KEY), {KEY: bad})
+            evidence.require_possession(DID, None, document(KEY), {KEY: bad})
 
 
 def test_the_proof_of_another_key_is_none() -> None:
     other = bls.generate_secret(b"\xaa" * 32)
     with pytest.raises(InvalidDocument):
-        possession.require(DID, None, document(KEY), {KEY: possession.prove(DID, KEY, other)})
+        evidence.require_possession(DID, None, document(KEY), {KEY: evidence.prove_possession(DID, KEY, other)})
 
 
 def test_a_proof_belongs_to_a_key_that_is_there() -> None:
     good = signed(SIGNED)
     for before, after in ((None, document()), (document(KEY), document(KEY))):
         with pytest.raises(InvalidDocument, match="leave it out"):
-            possession.require(DID, before, after, {KEY: good})
+            evidence.require_possession(DID, before, after, {KEY: good})
 
 
 def test_keys_that_are_not_bbs_keys_make_none() -> None:
     hana = Controller("hana")
-    assert possession.possessions(Create((hana.new_key(),), ())) == {}
-    assert possession.possessions(Create((key := hana.new_key("Bls12381G2Key2020"),), ())) == {key.public: key}
+    assert evidence.possessions(Create((hana.new_key(),), ())) == {}
+    assert evidence.possessions(Create((key := hana.new_key("Bls12381G2Key2020"),), ())) == {key.public: key}
     assert "secret" not in repr(Controller("hana").new_key("Bls12381G2Key2020"))

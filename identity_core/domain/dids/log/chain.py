@@ -15,9 +15,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import times
-from identity_core.domain.dids import changes as possession
 from identity_core.domain.dids import evidence, evolution
-from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, possessions
+from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
@@ -103,10 +102,10 @@ class Chain:
             body = body.named(scid)
             did, document = Did(f"did:{self.method}:{scid}", self.method, scid), document.named(PLACEHOLDER, scid)
         octets = body.octets(did.identifier if state is None else f"{state.version_id}-{state.entry_hash}")
-        offered = possessions(change)
+        offered = evidence.possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        proofs = possession.require(str(did), None if state is None else state.document, document, offered)
+        proofs = evidence.require_possession(str(did), None if state is None else state.document, document, offered)
         proven = _proven(state, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
@@ -187,7 +186,9 @@ class Chain:
         signer = entries.check_proof(proof, entry.body, before.update_keys)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
-            possession.require(str(after.did), None if state is None else state.document, after.document, proofs)
+            evidence.require_possession(
+                str(after.did), None if state is None else state.document, after.document, proofs
+            )
             after = replace(after, proven_keys=_proven(state, after.document, proofs))
         if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
             raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")
