@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 
-from identity_core.api.purposes import PURPOSES
+from identity_core.api.operations import PURPOSES
 from openapi.error_classes import write_errors
 from openapi.wire_stub import write_stub
 

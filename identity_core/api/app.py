@@ -17,9 +17,9 @@ from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.pages import docs_pages, document_page
-from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Admission, Around, Handler
 from identity_core.api.transport import Receive, Scope, Send
+from identity_core.api.writing import AuditRefusals
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
 

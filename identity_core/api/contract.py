@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.api.header_rules import READ
 from identity_core.api.request import Handler
+from identity_core.api.transport import READ
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 

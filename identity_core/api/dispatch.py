@@ -15,11 +15,11 @@ from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Admission, Answer, Around, Handler, Operation, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope, Send, deliver
+from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import pascal_name
 from identity_core.errors import MethodNotAllowed
 

@@ -1,6 +1,6 @@
 """The outermost layer: nothing passes it unshaped, in or out.
 
-In: the rules of ``header_rules.py``, a bound on requests in progress, the request id. Out: a refusal becomes its error
+In: the rules of ``transport.py``, a bound on requests in progress, the request id. Out: a refusal becomes its error
 answer, any other exception 500 ``INTERNAL_ERROR``, logged once, without secrets. A client that goes away is no error. What
 the server refuses before there is a request, or in its body, arrives as the scope's ``identity.refusal``. A refusal that no
 bucket has paid for is paid here; only that of an overloaded server is free, because it must not add to the load.
@@ -17,9 +17,8 @@ from functools import partial
 from typing import Any, Protocol
 
 from identity_core.api.errors import error_answer
-from identity_core.api.header_rules import admit_headers
 from identity_core.api.request import Answer, Request
-from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, deliver
+from identity_core.api.transport import ClientGone, Message, Receive, Scope, Send, admit_headers, deliver
 from identity_core.errors import IdentityError, InternalError, Overloaded
 
 # Runs that may be key material, in an exception's message: base64, base58, hex, multibase, a DID.

@@ -78,7 +78,7 @@ class Answer:
 class Request:
     """One request. The guard fills the first block, the dispatch the second.
 
-    ``headers`` holds those that the service reads (``header_rules.READ``), by lower-case name, repeated ones joined by
+    ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by
     ``, ``; ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells whether a
     bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with whatever becomes the
     answer, refusals included; the gate may set them before it refuses. ``query`` and ``body`` are of the types of ``identity_core.wire``

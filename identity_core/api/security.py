@@ -7,18 +7,24 @@ for none.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from identity_core.api import costs
-from identity_core.api.purposes import PURPOSES
+from identity_core.api.operations import PURPOSES, tokens
 from identity_core.api.request import Headers, Operation, Request
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.dids import challenge
 from identity_core.domain.dids.challenge import SignedHeader
 from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
-from identity_core.errors import AuthAmbiguous, AuthFailed, AuthRequired, IdentityError, PluginUnavailable
+from identity_core.errors import (
+    AuthAmbiguous,
+    AuthFailed,
+    AuthRequired,
+    IdentityError,
+    PluginUnavailable,
+    StorageMismatch,
+)
 from identity_core.throttle.policy import BucketEmpty, Network, Policy, client_address
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.challenge import AuthenticateDid
@@ -79,7 +85,8 @@ def credential_of(request: Request) -> HeaderCredential | None:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Admits requests."""
+    """Admits requests. ``mismatch`` tells how the databases are not those that this service wrote, None when they are: nothing is
+    changed meanwhile, and even a signature that is checked is spent in them; reading goes on."""
 
     reader: DidReader
     api_keys: AuthenticateApiKey
@@ -87,6 +94,7 @@ class Gate:
     bearers: AuthenticateBearer
     policy: Policy
     trusted_proxies: Sequence[Network]
+    mismatch: Callable[[], StorageMismatch | None]
 
     async def admit(self, operation: Operation, request: Request) -> tuple[Caller | None, Headers]:
         """The caller (None where the operation needs no caller) and the headers that the bucket gives the answer.
@@ -94,9 +102,11 @@ class Gate:
         The address pays for every credential that this process has not found good before, and before any store or signature
         is asked; who turned out to be calling pays for the request itself, an API key or a DID out of its own bucket.
 
-        Raises ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that needs a signature also
-        ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
+        Raises ``StorageMismatch``, ``RateLimited``, ``AuthRequired``, ``AuthFailed``, ``AuthAmbiguous``; for an operation on a DID that
+        needs a signature also ``InvalidDid``, ``DidNotFound`` and ``DidDeactivated``, which come before the question who is asking.
         """
+        if operation.method != "GET" and (found := self.mismatch()) is not None:
+            raise StorageMismatch(str(found))
         refusal: IdentityError | None = None
         credential = key = None
         try:
@@ -236,7 +246,7 @@ class Gate:
 
 
 def _cost(operation: Operation, request: Request) -> int:
-    return costs.tokens(operation.operation_id, len(request.body_octets))
+    return tokens(operation.operation_id, len(request.body_octets))
 
 
 def body_hash(request: Request) -> str | None:

@@ -22,11 +22,9 @@ from identity_core.api.guard import Guard, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import AnchoringMetrics, IndexMetrics, Metrics, PluginMetrics, keep_copying
 from identity_core.api.pages import metadata_pages
-from identity_core.api.quota import QuotaLimits, Quotas
-from identity_core.api.refusals import AuditRefusals
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import ServiceHandlers, bounded
-from identity_core.api.storage_gate import StorageGate
+from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import (
     credential_handlers,
     delegation_handlers,
@@ -92,6 +90,7 @@ def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -
         bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin),
         policy=_policy(opened),
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
+        mismatch=lambda: opened.watch.mismatch,
     )
 
 
@@ -214,7 +213,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     sealed_credentials, autonomy = await open_sealed_credentials(opened.custodian, store), autonomy_of(settings)
     token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
     challenges = challenge_book(opened)
-    gate = StorageGate(gate_of(opened, token_keys, challenges), lambda: opened.watch.mismatch)
     await opened.plugins.proof_workers_settled()
     measured = open_metrics(opened, stack)
     handlers = (
@@ -235,7 +233,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         return build_app(
             load_document(),
             handlers,
-            gate=gate,
+            gate=gate_of(opened, token_keys, challenges),
             around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
             refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
             schemes=DOCUMENT_SCHEMES,

@@ -14,7 +14,7 @@ from typing import Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from identity_core.api.header_rules import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
+from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
 from identity_core.cli.connections import Connections, refusal_octets
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 

@@ -91,7 +91,7 @@ class RemoteCaller:
     def send(self, operation_id: str, *places: str, body: Any = None, token: str | None = None, **query: Any) -> Any:
         """The answer to the operation; ``places`` fill its path, in their order. An access ``token`` goes before any other
         credential. Raises ``ServiceError`` or ``ServiceUnreachable``."""
-        from identity_core.api.purposes import PURPOSES
+        from identity_core.api.operations import PURPOSES
 
         method, path = _operations()[operation_id]
         names = iter(places)

@@ -14,7 +14,7 @@ from openapi_spec_validator import OpenAPIV30SpecValidator
 
 from identity_core import errors, wire
 from identity_core.api.contract import dereference, load_document
-from identity_core.api.purposes import PURPOSES
+from identity_core.api.operations import PURPOSES
 from identity_core.api.schemas import Schemas
 from identity_core.codec.structs import Types
 from identity_core.domain.dids.log import chain as verifier

@@ -8,7 +8,7 @@ Watches the databases while the service runs, and remembers the last checkpoint 
 
 Once a second it looks whether the files are still in place, whether ledger, index and tree agree, and whether they and the audit
 log go on from where the look before saw them. Anything else is a mismatch: whatever would change something is refused
-(``api/storage_gate.py``) until a look finds everything as it was.
+(``api/security.py``) until a look finds everything as it was.
 
 What is remembered is written at most every ``every_seconds``, only when there is something new, and at an orderly stop. So after a
 crash a rollback by less than that time goes unseen, and no other. Everything in it is on the disk before it is written: a crash leaves

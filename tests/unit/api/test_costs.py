@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from identity_core.api import costs
+from identity_core.api import operations
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from identity_core.api import costs
     ],
 )
 def test_what_a_request_costs(operation: str, octets: int, tokens: int) -> None:
-    assert costs.tokens(operation, octets) == tokens
+    assert operations.tokens(operation, octets) == tokens

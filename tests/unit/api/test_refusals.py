@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.quota import QuotaLimits, Quotas
-from identity_core.api.refusals import AuditRefusals
 from identity_core.api.request import Answer, Operation, Request
+from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.errors import DelegationNotFound, Forbidden, LedgerUnavailable, Overloaded, QuotaExceeded

@@ -1,4 +1,4 @@
-"""Who pays for what a DID writes, and how much it may.
+"""What stands around the handlers that write: who pays for what a DID writes and how much it may, and audit lines of refusals.
 
 A request is counted before its handler, in which it writes, and not before: what is refused as malformed and what is answered again
 for its Idempotency-Key writes nothing. Of a day it counts even if the handler refuses it, because that leaves a line in the audit log.
@@ -16,37 +16,20 @@ from datetime import timedelta
 from math import ceil
 from typing import Final
 
-from identity_core.api.purposes import PURPOSES
+from identity_core.api.operations import ENDING, KEEPING, PURPOSES
 from identity_core.api.request import Answer, Handler, Operation, Request
+from identity_core.domain.activity import REFUSED, Event, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, QuotaExceeded
 from identity_core.ports.api_keys import KEPT, Charge, Usage
 from identity_core.ports.clock import Clock
 from identity_core.throttle.policy import Network, bucket_address, client_address
+from identity_core.use_cases.record import Record
 
 RECORD_OCTETS: Final = 1024
 """What a record costs beside its body: columns, indexes, lines of audit log and timeline."""
 
 _DAY: Final = timedelta(days=1)
-
-# What stays for good; everything else is forgotten when it has expired, or is a line of a log.
-KEEPING: Final = frozenset(
-    {"createDelegation", "createCredentialSchema", "issueCredential", "importCredential", "updateDid", "rotateDidKey"}
-)
-# Anyone who has used up a quota can still end what is his.
-ENDING: Final = frozenset(
-    {
-        "deactivateDid",
-        "recoverDid",
-        "rotateDidKey",
-        "revokeDelegation",
-        "deleteDelegation",
-        "suspendDelegation",
-        "revokeIbct",
-        "setCredentialStatus",
-        "revokeProof",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +120,43 @@ def _factor(operation: Operation) -> int:
 
 def _times(limit: int | None, more: int) -> int | None:
     return None if limit is None else more * limit
+
+
+TELL_THEMSELVES: Final = frozenset({"generateDelegatedProof"})
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRefusals:
+    """Stands around the handlers of changing operations; ``quotas`` count what they write and what they keep.
+
+    What was asked for and refused stands in the audit log like what was done. Only refusals of callers whose identity was established,
+    and only of operations that change something: a stranger could fill the log, and a failed read changes nothing that an auditor
+    asks about. Of the refusal the code is kept, neither its text nor anything of the request. An operation that tells the log more
+    about its refusals does so itself. Each line is counted, so a caller who has written as much as it may in a day is refused
+    without one.
+    """
+
+    record: Record
+    clock: Clock
+    quotas: Quotas
+
+    def around(self, operation: Operation, handler: Handler) -> Handler:
+        """The handler, or one that is counted, and that writes a line before it passes a refusal on."""
+        if operation.method == "GET" or not operation.schemes:
+            return handler
+        if operation.operation_id in TELL_THEMSELVES:
+            return self.quotas.counted(operation, handler)
+
+        async def told(request: Request) -> Answer:
+            try:
+                async with self.quotas.keeping(operation, request):
+                    return await handler(request)
+            except IdentityError as error:
+                if error.status < 500 and request.caller is not None:
+                    context = RequestContext(request.operation_id, request.caller, request.request_id)
+                    target = next(iter(request.path.values()), None)
+                    event = Event(target=target, outcome=REFUSED, code=error.code)
+                    await self.record(context, event, self.clock.now())
+                raise
+
+        return self.quotas.counted(operation, told)
