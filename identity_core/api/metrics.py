@@ -131,14 +131,18 @@ class Limiter(Protocol):
 class _Counts:
     """A counter that follows numbers which somebody else counts."""
 
-    def __init__(self, counter: Counter) -> None:
-        self._counter = counter
-        self._seen: dict[str, int] = {}
+    def __init__(self, name: str, meaning: str, registry: CollectorRegistry, *labels: str) -> None:
+        self._counter = Counter(f"identity_{name}", meaning, labels, registry=registry)
+        self._seen: dict[tuple[str, ...], int] = {}
 
-    def follow(self, plugin: str, count: int) -> None:
-        counter = self._counter.labels(plugin)
-        counter.inc(count - self._seen.get(plugin, 0))
-        self._seen[plugin] = count
+    def follow(self, count: int, *labels: str) -> None:
+        counter = self._counter.labels(*labels) if labels else self._counter
+        counter.inc(count - self._seen.get(labels, 0))
+        self._seen[labels] = count
+
+
+def _gauge(name: str, meaning: str, mode: str, registry: CollectorRegistry, *labels: str) -> Gauge:
+    return Gauge(f"identity_{name}", meaning, labels, registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
 
 
 class PluginMetrics:
@@ -150,55 +154,32 @@ class PluginMetrics:
         self._in_use = in_use
         self._limiter = limiter
         self._counts = {
-            name: _Counts(Counter(f"identity_plugin_{name}", meaning, ["plugin"], registry=registry))
-            for name, meaning in _COUNTS.items()
+            name: _Counts(f"plugin_{name}", meaning, registry, "plugin") for name, meaning in _COUNTS.items()
         }
-        self._restarts = _Counts(
-            Counter(
-                "identity_plugin_process_restarts",
-                "Worker processes that were started in the place of another.",
-                ["plugin"],
-                registry=registry,
-            )
-        )
-        self._in_flight = _gauge("plugin_in_flight", "Calls that are unfinished.", "livesum", registry)
-        self._working = _gauge(
-            "plugin_working",
-            "1 when the plugin does its work; 0 when it is shut off, starting or failed.",
-            "livemin",
-            registry,
-        )
-        self._processes = _gauge("plugin_processes", "Worker processes that are ready.", "livesum", registry)
+        started = "Worker processes that were started in the place of another."
+        self._restarts = _Counts("plugin_process_restarts", started, registry, "plugin")
+        self._in_flight = _gauge("plugin_in_flight", "Calls that are unfinished.", "livesum", registry, "plugin")
+        working = "1 when the plugin does its work; 0 when it is shut off, starting or failed."
+        self._working = _gauge("plugin_working", working, "livemin", registry, "plugin")
+        self._processes = _gauge("plugin_processes", "Worker processes that are ready.", "livesum", registry, "plugin")
         if limiter is not None:
-            self._degraded = Gauge(
-                "identity_limiter_degraded",
-                "1 while the shared rate limits are out of reach and each process limits for itself.",
-                registry=registry,
-                multiprocess_mode="livemax",
-            )
-            self._local = Counter(
-                "identity_limiter_local_decisions", "Decisions made without the shared store.", registry=registry
-            )
-            self._local_seen = 0
+            degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
+            self._degraded = _gauge("limiter_degraded", degraded, "livemax", registry)
+            self._local = _Counts("limiter_local_decisions", "Decisions made without the shared store.", registry)
 
     def copy(self) -> None:
         """Brings the metrics of this process up to date."""
         for name, one in self._in_use().items():
             for count, metric in self._counts.items():
-                metric.follow(name, getattr(one.bulkhead, count))
+                metric.follow(getattr(one.bulkhead, count), name)
             self._in_flight.labels(name).set(one.bulkhead.in_flight)
             self._working.labels(name).set(one.state == "active")
             if one.worker_table is not None:
                 self._processes.labels(name).set(one.worker_table.up)
-                self._restarts.follow(name, one.worker_table.restarts)
+                self._restarts.follow(one.worker_table.restarts, name)
         if self._limiter is not None:
             self._degraded.set(self._limiter.degraded)
-            self._local.inc(self._limiter.local_decisions - self._local_seen)
-            self._local_seen = self._limiter.local_decisions
-
-
-def _gauge(name: str, meaning: str, mode: str, registry: CollectorRegistry) -> Gauge:
-    return Gauge(f"identity_{name}", meaning, ["plugin"], registry=registry, multiprocess_mode=mode)  # type: ignore[arg-type]
+            self._local.follow(self._limiter.local_decisions)
 
 
 class IndexMetrics:
@@ -206,12 +187,8 @@ class IndexMetrics:
 
     def __init__(self, registry: CollectorRegistry, withheld: Callable[[], int]) -> None:
         self._withheld = withheld
-        self._gauge = Gauge(
-            "identity_quarantined_dids",
-            "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`.",
-            registry=registry,
-            multiprocess_mode="livemax",
-        )
+        meaning = "DIDs that are withheld because index and ledger differ about them; see `identity ledger repair`."
+        self._gauge = _gauge("quarantined_dids", meaning, "livemax", registry)
 
     def copy(self) -> None:
         """Brings the metric of this process up to date."""
@@ -238,20 +215,14 @@ class AnchoringMetrics:
     def __init__(self, registry: CollectorRegistry, figures: Figures) -> None:
         self._figures = figures
         self._gauges = {
-            name: Gauge(f"identity_anchoring_{name}", meaning, registry=registry, multiprocess_mode="livemax")
+            name: _gauge(f"anchoring_{name}", meaning, "livemax", registry)
             for name, meaning in _ANCHORING_GAUGES.items()
         }
-        self._stuck = Gauge(
-            "identity_anchoring_stuck",
-            "1 while a batch waits for something, such as an empty purse, where a person has to do something.",
-            registry=registry,
-            multiprocess_mode="livemax",
-        )
+        stuck = "1 while a batch waits for something, such as an empty purse, where a person has to do something."
+        self._stuck = _gauge("anchoring_stuck", stuck, "livemax", registry)
         self._counts = {
-            name: Counter(f"identity_anchoring_{name}", meaning, registry=registry)
-            for name, meaning in _ANCHORING_COUNTS.items()
+            name: _Counts(f"anchoring_{name}", meaning, registry) for name, meaning in _ANCHORING_COUNTS.items()
         }
-        self._seen = dict.fromkeys(_ANCHORING_COUNTS, 0)
 
     def copy(self) -> None:
         """Brings the metrics of this process up to date."""
@@ -259,6 +230,4 @@ class AnchoringMetrics:
             gauge.set(getattr(self._figures, name))
         self._stuck.set(bool(self._figures.trouble))
         for name, counter in self._counts.items():
-            count = getattr(self._figures, name)
-            counter.inc(count - self._seen[name])
-            self._seen[name] = count
+            counter.follow(getattr(self._figures, name))

@@ -1,22 +1,23 @@
 """The composition root, the one floor that knows every room: settings → plugins → store → use cases → app.
 
 ``installation`` opens one and says in which order; ``app`` builds what is served over it, with the
-``handlers`` of every tag. ``ports``, ``keys`` and ``beside`` open a part for the command line, without a server. The edge
+``handlers`` of every tag. ``ports`` and ``beside`` open a part for the command line, without a server. The edge
 (``app``, ``handlers``) is imported where a server starts and not here: that takes longer than most commands that have
 no use for it.
 """
 
-from identity_core.bootstrap.asgi import Application, application
 from identity_core.bootstrap.beside import (
     AnchorAdministration,
+    ApiKeyAdministration,
     IndexTools,
     TransparencyLog,
     anchor_administration,
+    has_api_keys,
     index_tools,
+    open_keys,
     transparency_log,
 )
-from identity_core.bootstrap.installation import Asgi, Installation, open_installation
-from identity_core.bootstrap.keys import ApiKeyAdministration, has_api_keys, open_keys
+from identity_core.bootstrap.installation import Application, Asgi, Installation, application, open_installation
 from identity_core.bootstrap.ports import ANSWERS_KEY, LOG_KEY, AuditTools, SystemClock, audit_log, open_ledger
 
 __all__ = [

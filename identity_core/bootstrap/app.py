@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
@@ -46,7 +46,7 @@ from identity_core.use_cases.auth.tokens import AuthenticateBearer, GetJwks, Iss
 from identity_core.use_cases.dashboard import GetDashboardTimeline
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion
+from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
 from identity_core.wire import PluginCondition, PluginProcesses
 
 
@@ -119,18 +119,16 @@ def open_metrics(opened: Runtime, stack: AsyncExitStack) -> Metrics:
     """The metrics, with those of plugins, index and anchoring; ``stack`` ends their copying between workers."""
     shared_metrics = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     measured = Metrics(shared=shared_metrics)
-    figures = PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter)
-    measured.before_render(figures.copy)
-    index = IndexMetrics(measured.registry, lambda: opened.suspicions.withheld)
-    measured.before_render(index.copy)
-    anchoring = None
+    copies = [
+        PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter).copy,
+        IndexMetrics(measured.registry, lambda: opened.suspicions.withheld).copy,
+    ]
     if opened.anchorer is not None:
-        anchoring = AnchoringMetrics(measured.registry, opened.anchorer.follow.figures)
-        measured.before_render(anchoring.copy)
-    if shared_metrics is not None:
-        for copied in (figures, index, anchoring):
-            if copied is not None:
-                stack.callback(asyncio.create_task(keep_copying(copied.copy)).cancel)
+        copies.append(AnchoringMetrics(measured.registry, opened.anchorer.follow.figures).copy)
+    for copy in copies:
+        measured.before_render(copy)
+        if shared_metrics is not None:
+            stack.callback(asyncio.create_task(keep_copying(copy)).cancel)
     return measured
 
 
@@ -160,7 +158,7 @@ def _condition(one: InUse) -> PluginCondition:
     return PluginCondition(state=one.state, processes=processes)
 
 
-def _probes(opened: Runtime) -> Mapping[str, Callable[[], Awaitable[str]]]:
+def _probes(opened: Runtime) -> Mapping[str, Probe]:
     async def ledger_answers() -> str:
         await opened.logged.ledger.head()
         return "ok"
@@ -175,24 +173,15 @@ def _probes(opened: Runtime) -> Mapping[str, Callable[[], Awaitable[str]]]:
     async def audit_is_whole() -> str:
         return "ok" if await opened.store.audit.is_whole() else "degraded"
 
-    async def keys_are_ours() -> str:
-        return "degraded" if opened.key_watch.faults or opened.key_watch.fault else "ok"
-
     async def plugins_work() -> str:
         # What waits for settings was not asked for.
         states = [one.state for one in opened.plugins.in_use().values()]
         return "ok" if all(state in ("active", "available") for state in states) else "degraded"
 
-    async def limits_are_shared() -> str:
-        return "ok" if opened.limiter is None or not opened.limiter.degraded else "degraded"
-
     async def storage_is_ours() -> str:
         if opened.watch.mismatch is not None:
             return "mismatch"
         return "degraded" if opened.watch.unremembered or opened.watch.fault else "ok"
-
-    async def anchors_get_on() -> str:
-        return "degraded" if opened.anchorer is not None and opened.anchorer.fault else "ok"
 
     return {
         "ledger": ledger_answers,
@@ -200,11 +189,18 @@ def _probes(opened: Runtime) -> Mapping[str, Callable[[], Awaitable[str]]]:
         "index": index_agrees,
         "audit": audit_is_whole,
         "storage": storage_is_ours,
-        "keys": keys_are_ours,
+        "keys": _degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
         "plugins": plugins_work,
-        "limits": limits_are_shared,
-        "anchoring": anchors_get_on,
+        "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
+        "anchoring": _degraded_by(lambda: opened.anchorer is not None and opened.anchorer.fault),
     }
+
+
+def _degraded_by(fault: Callable[[], object]) -> Probe:
+    async def probe() -> str:
+        return "degraded" if fault() else "ok"
+
+    return probe
 
 
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:

@@ -1,15 +1,27 @@
-"""What a command opens beside a running service: the ledger and its transparency log, anchoring, the index."""
+"""What a command opens beside a running service: the ledger and its transparency log, anchoring, the index, the
+API keys. The service is made of the same parts.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+import secrets
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 
-from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
+from identity_core.bootstrap.ports import (
+    SystemClock,
+    fingerprints,
+    load_plugins,
+    make_answers_key,
+    origin_of,
+    store_beside,
+)
+from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
+from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -18,6 +30,18 @@ from identity_core.use_cases.anchoring.figures import Figures
 from identity_core.use_cases.anchoring.recheck import FollowBatches
 from identity_core.use_cases.anchoring.request import AnchoringPolicy, RevokeLeaves
 from identity_core.use_cases.anchoring.worker import AnchorWorker, NewestCheckpoint, SealBatch
+from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
+from identity_core.use_cases.api_keys.manage import (
+    ChangeStored,
+    CreateApiKey,
+    GetApiKey,
+    ListApiKeys,
+    RecordKeyChange,
+    RevokeApiKey,
+    RotateApiKey,
+    UpdateApiKey,
+)
+from identity_core.use_cases.api_keys.tagged import TaggedKeys
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
@@ -126,3 +150,89 @@ async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
         check = HeadCheck(methods, ledger, store.documents, store.quarantine)
         audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
         yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyAdministration:
+    """The use cases on API keys, for the admin operations and for the command line."""
+
+    create: CreateApiKey
+    list: ListApiKeys
+    get: GetApiKey
+    update: UpdateApiKey
+    rotate: RotateApiKey
+    revoke: RevokeApiKey
+
+    @classmethod
+    def over(
+        cls, keys: TaggedKeys, known: ApiKeyCache, record: Record, fingerprint: Callable[[str], str]
+    ) -> ApiKeyAdministration:
+        """The administration of ``keys``. ``fingerprint`` makes that of a digest."""
+        clock, change = keys.clock, ChangeStored(keys, known)
+        recorded = RecordKeyChange(record, fingerprint, clock)
+        return cls(
+            create=CreateApiKey(keys, recorded, clock, secrets.token_bytes),
+            list=ListApiKeys(keys),
+            get=GetApiKey(keys),
+            update=UpdateApiKey(change, recorded, clock),
+            rotate=RotateApiKey(change, recorded, clock, secrets.token_bytes),
+            revoke=RevokeApiKey(change, recorded, clock),
+        )
+
+
+def tagged_keys(stores: tuple[KeyStore, ...], store: Store, clock: Clock) -> TaggedKeys:
+    """The first store that can be written, of which only what this service wrote is believed. Raises ``StartError`` where none can be
+    written."""
+    return TaggedKeys(writable_of(stores), store.api_key_tags, clock)
+
+
+def with_tagged(stores: tuple[KeyStore, ...], keys: TaggedKeys) -> tuple[KeyStore, ...]:
+    """``stores`` with ``keys`` in the place of the store under it."""
+    return tuple(keys if one is keys.store else one for one in stores)
+
+
+def writable_of(stores: tuple[KeyStore, ...]) -> WritableKeyStore:
+    """The first store that can be written: the one that the admin operations write. Raises ``StartError``."""
+    for one in stores:
+        if isinstance(one, WritableKeyStore):
+            return one
+    raise StartError("no key store can be written: add sql to key_stores")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenKeys:
+    """The key store of an installation beside its service, and what records what is done to it."""
+
+    administration: ApiKeyAdministration
+    keys: TaggedKeys
+    record: Record
+
+
+@contextlib.asynccontextmanager
+async def open_keys(settings: Settings) -> AsyncIterator[OpenKeys]:
+    """Opens it, without a server around. Raises ``StartError``."""
+    clock = SystemClock()
+    async with AsyncExitStack() as stack:
+        plugins = load_plugins(settings, clock)
+        stack.push_async_callback(plugins.close)
+        stores = plugins.key_stores(settings.key_stores)
+        writable_of(stores)
+        custodian = plugins.custodian(settings.custodian.backend)
+        store = await store_beside(settings, custodian)
+        stack.push_async_callback(store.close)
+        # The first key may be made before the first start.
+        await make_answers_key(custodian)
+        keys, record = tagged_keys(stores, store, clock), Record(store.activity)
+        administration = ApiKeyAdministration.over(keys, ApiKeyCache(clock), record, await fingerprints(custodian))
+        yield OpenKeys(administration, keys, record)
+
+
+async def has_api_keys(stores: tuple[KeyStore, ...]) -> bool:
+    """Whether any store has a key, as far as stores can tell."""
+    for store in stores:
+        if isinstance(store, WritableKeyStore):
+            if await store.list(after=None, limit=1):
+                return True
+        elif isinstance(store, PreparedKeyStore) and store.configured:
+            return True
+    return False

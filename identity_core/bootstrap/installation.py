@@ -1,7 +1,7 @@
 """An open installation: every port, what runs beside the requests, and the application.
 
 An installation is opened inside the server's event loop, in its lifespan, so that every port lives in the loop that uses it, and
-a start that fails stops the server with one line.
+a start that fails stops the server with one line. ``Application`` is that lifespan, ``application`` what a worker of the server calls.
 """
 
 from __future__ import annotations
@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from identity_core.bootstrap.beside import TransparencyLog, anchor_worker
-from identity_core.bootstrap.keys import ApiKeyAdministration, has_api_keys, tagged_keys, with_tagged
+from identity_core.bootstrap.beside import (
+    ApiKeyAdministration,
+    TransparencyLog,
+    anchor_worker,
+    has_api_keys,
+    tagged_keys,
+    with_tagged,
+)
 from identity_core.bootstrap.ports import (
     SystemClock,
     answers_secret,
@@ -35,7 +41,7 @@ from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.settings import Settings
+from identity_core.settings import Settings, StartError, load
 from identity_core.store import Store
 from identity_core.throttle.open import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
@@ -115,10 +121,10 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     repair, suspicions = await _keep_index(settings, check, store, stack)
-    _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
+    await _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
     logged = await TransparencyLog.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
-    anchorer, anchors = _begin_anchoring(settings, logged, store, stack)
+    anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
     watch.hold_up(repair, suspicions, anchorer)
     known_keys = ApiKeyCache(clock)
     keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
@@ -181,18 +187,16 @@ async def _keep_index(
     suspicions = RecordSuspicions(audit)
     await suspicions.step()
     repair = IndexRepair(catch_up)
-    for task in (repair, suspicions):
-        task.begin()
-        stack.push_async_callback(task.close)
+    await stack.enter_async_context(repair)
+    await stack.enter_async_context(suspicions)
     return repair, suspicions
 
 
 async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:
     """Holds the databases against what is remembered of them; from then on they are watched, and the log follows the ledger."""
     watch = await watch_over(settings, logged, store, SystemClock())
-    for begun in (watch, logged.follower):
-        begun.begin()
-        stack.push_async_callback(begun.close)
+    await stack.enter_async_context(watch)
+    await stack.enter_async_context(logged.follower)
     return watch
 
 
@@ -200,21 +204,18 @@ async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:
     """Looks through the key store, now and from then on."""
     watch = KeyStoreWatch(keys)
     await watch.guarded()
-    watch.begin()
-    stack.push_async_callback(watch.close)
-    return watch
+    return await stack.enter_async_context(watch)
 
 
-def _forget_expired(store: Store, proof_lifetime: timedelta, clock: SystemClock, stack: AsyncExitStack) -> None:
+async def _forget_expired(store: Store, proof_lifetime: timedelta, clock: SystemClock, stack: AsyncExitStack) -> None:
     """Deletes what has expired, as long as the process lives."""
     forgetting = ForgetExpired(
         store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock
     )
-    forgetting.begin()
-    stack.push_async_callback(forgetting.close)
+    await stack.enter_async_context(forgetting)
 
 
-def _begin_anchoring(
+async def _begin_anchoring(
     settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack
 ) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
     """The worker, at work where the settings want it, and what asks it."""
@@ -223,8 +224,7 @@ def _begin_anchoring(
         return None, None
     # Also while new anchors are refused: what was asked for before is brought to its end.
     if settings.anchoring.worker:
-        anchorer.begin()
-        stack.push_async_callback(anchorer.close)
+        await stack.enter_async_context(anchorer)
     enabled = settings.anchoring.enabled is not False
     return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)
 
@@ -240,3 +240,37 @@ def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack)
     )
     stack.push_async_callback(buckets.close)
     return buckets
+
+
+class Application:
+    """The ASGI application that a worker runs: opens the installation at start-up, closes it at shutdown, passes requests on."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._installation: Installation | None = None
+
+    async def __call__(
+        self, scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]
+    ) -> None:
+        """Lives through the lifespan; passes every request on."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif self._installation is not None:
+            await self._installation.app(scope, receive, send)
+
+    async def _live(self, receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                self._installation = await stack.enter_async_context(open_installation(self._settings))
+            except StartError as error:
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def application() -> Asgi:
+    """The factory that the server calls in each worker; the environment says everything."""
+    return Application(load())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from identity_core.bootstrap.keys import has_api_keys, with_tagged, writable_of
+from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock, rows_secret
 from identity_core.bootstrap.storage import check_of, checkpoint_key, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending

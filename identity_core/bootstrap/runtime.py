@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from identity_core.bootstrap.beside import TransparencyLog
-from identity_core.bootstrap.keys import ApiKeyAdministration
+from identity_core.bootstrap.beside import ApiKeyAdministration, TransparencyLog
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian

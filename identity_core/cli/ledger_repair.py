@@ -19,7 +19,7 @@ from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import IndexTools
-    from identity_core.bootstrap.rollback import Rollback
+    from identity_core.bootstrap.storage import Rollback
 
 PAGE = 500
 SETTLED_SECONDS = 1.0
@@ -113,7 +113,7 @@ def accept_rollback(settings: Settings, yes: bool) -> None:
     of the log sees a fork.
     """
     refuse_absent(settings, "name the installation with --data-dir")
-    from identity_core.bootstrap.rollback import accept_rollback as accept
+    from identity_core.bootstrap.storage import accept_rollback as accept
 
     def accepted(found: Rollback) -> bool:
         click.echo(_lost(found), err=True)

@@ -1,4 +1,5 @@
-"""What a process does beside its requests: one task that takes step after step, from ``begin`` to ``close``.
+"""What a process does beside its requests: one task that takes step after step, from ``begin`` to ``close`` or within
+``async with``.
 
 A refusal is told once for each new reason and tried again; a fault of ours ends the task, with an alarm. Left out: waiting longer
 after each failure. The steps are cheap, and an operator who mends the cause wants to see it within a second.
@@ -11,7 +12,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from identity_core.errors import IdentityError
 
@@ -49,6 +50,13 @@ class Repeating(ABC):
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+    async def __aenter__(self) -> Self:
+        self.begin()
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        await self.close()
 
     async def run(self) -> None:
         """Works until it is cancelled."""
