@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,6 +15,7 @@ from msgspec import structs
 
 from identity_core.api.app import build_app
 from identity_core.api.contract import OpenApiDocument, parse_document
+from identity_core.api.dispatch import Wiring
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.request import Answer, Headers, Operation, Request
 from identity_core.codec.structs import plain
@@ -230,7 +232,9 @@ def build_toy(
         "pages": {},
         "aliases": {"/health": "getHealth"},
     }
-    return build_app(loaded, [handlers or ToyHandlers()], **{**settings, **options})
+    settings |= options
+    wiring = Wiring(**{each.name: settings.pop(each.name) for each in fields(Wiring) if each.name in settings})
+    return build_app(loaded, [handlers or ToyHandlers()], wiring, **settings)
 
 
 def ticking() -> Callable[[], float]:

@@ -43,13 +43,13 @@ class ApiKeyHandlers:
     fingerprint: Callable[[str], str]
 
     async def create_api_key(self, request: Request) -> Answer:
-        _admin(request)
+        request.authenticated.require_admin()
         minted = await self.create(_wanted(request.body), request.context)
         body = wire.IssuedApiKey(api_key=minted.text, record=self._shown(minted.key))
         return _issued(body, minted.key)
 
     async def list_api_keys(self, request: Request) -> Answer:
-        _admin(request)
+        request.authenticated.require_admin()
         query: wire.ListApiKeysQuery = request.query
         keys = await self.list(after=position(query.cursor), limit=query.limit + 1)
         page, end = page_of(keys, query.limit)
@@ -58,16 +58,16 @@ class ApiKeyHandlers:
         return Answer(200, body, headers=[NO_STORE])
 
     async def get_api_key(self, request: Request) -> Answer:
-        _admin(request)
+        request.authenticated.require_admin()
         return Answer(200, self._shown(await self.get(request.path["keyId"])), headers=[NO_STORE])
 
     async def update_api_key(self, request: Request) -> Answer:
-        _admin(request)
+        request.authenticated.require_admin()
         key = await self.update(request.path["keyId"], _changes(request.body), request.context)
         return Answer(200, self._shown(key), headers=[NO_STORE])
 
     async def rotate_api_key(self, request: Request) -> Answer:
-        _admin(request)
+        request.authenticated.require_admin()
         wish: wire.RotateApiKeyRequest = request.body
         grace = timedelta(seconds=given(wish.grace_seconds, 0))
         rotated = await self.rotate(request.path["keyId"], request.context, grace=grace)
@@ -80,7 +80,7 @@ class ApiKeyHandlers:
         return _issued(body, successor.key)
 
     async def revoke_api_key(self, request: Request) -> Answer:
-        _admin(request)
+        request.authenticated.require_admin()
         key = await self.revoke(request.path["keyId"], request.context)
         return Answer(200, self._shown(key), headers=[NO_STORE])
 
@@ -90,11 +90,6 @@ class ApiKeyHandlers:
 
 def _issued(body: wire.IssuedApiKey | wire.RotatedApiKey, key: ApiKey) -> Answer:
     return Answer(201, body, headers=[NO_STORE, ("Location", f"/api/v1/admin/api-keys/{key.id}")])
-
-
-def _admin(request: Request) -> None:
-    """Raises ``Forbidden`` unless the caller is an admin."""
-    request.authenticated.require_admin()
 
 
 def _wanted(body: wire.CreateApiKeyRequest) -> NewApiKey:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,82 +18,55 @@ from identity_core.api.contract import OpenApiDocument, bind
 from identity_core.api.dispatch import Dispatch, HandlerResolver, Wiring
 from identity_core.api.guard import Guard, Observe
 from identity_core.api.pages import docs_pages, document_page
-from identity_core.api.request import Admission, Around, Handler
 from identity_core.api.transport import Receive, Scope, Send
-from identity_core.api.writing import AuditRefusals
 
 Lifespan = Callable[[Any], AbstractAsyncContextManager[Any]]
 
 # These operations answer whatever the load.
 ALWAYS_ANSWERED = ("getHealth", "getReadiness")
 
-# The paths at the root that are operations of the document (openapi/DECISIONS.md §1.1).
-ROOT_ALIASES = {
-    "/.well-known/jwks.json": "getJwks",
-    "/auth/challenge": "getDidAuthChallenge",
-    "/health": "getHealth",
-    "/ready": "getReadiness",
-    "/metrics": "getMetrics",
-    "/version": "getVersion",
-}
-
 
 def build_app(
     document: OpenApiDocument,
     handlers: Sequence[object],
+    wiring: Wiring,
     *,
-    gate: Admission,
-    around: Around | None,
-    refusals: AuditRefusals | None,
-    schemes: Mapping[str, str],
     observe: Observe,
     identify: Callable[[], str],
     monotonic: Callable[[], float],
     lifespan: Lifespan | None,
-    pages: Mapping[str, Handler],
-    aliases: Mapping[str, str] = ROOT_ALIASES,
     limit: int = 1000,
-    max_body: int = 256 * 1024,
-    body_seconds: float = 10.0,
-    verify: bool = False,
     validate: bool = True,
 ) -> Guard:
-    """The application over ``document`` and ``handlers``.
+    """The application over ``document`` and ``handlers``; ``/openapi.json`` and ``/docs`` are there besides the pages of ``wiring``.
 
-    ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``refusals`` None leaves them out of
-    the audit log. ``observe`` is told of every answer, ``identify`` makes request ids. ``pages``: path → handler at the
-    root and outside the document (``/.well-known/…``); ``/openapi.json`` and ``/docs`` are there already. ``limit`` bounds
-    the requests in progress, ``max_body`` the octets of a body, ``body_seconds`` the time that it may take.
-    ``verify`` checks every answer against the document: for tests and staging. ``validate`` holds the document itself against
-    the schema of OpenAPI; the one that ships with the package needs it at no start.
+    ``observe`` is told of every answer, ``identify`` makes request ids. ``limit`` bounds the requests in progress. ``validate`` holds
+    the document itself against the schema of OpenAPI; the one that ships with the package needs it at no start.
     ``lifespan`` None means that the wrapper of the application answers the server's lifespan events.
     Raises ``ContractError`` in one line, or Connexion's ``InvalidSpecification``.
     """
     value: dict[str, Any] = dict(document.value)
-    wiring = Wiring(
-        gate=gate,
-        around=around,
-        refusals=refusals,
-        schemes=schemes,
-        aliases=aliases,
-        pages={**document_page(document), **docs_pages(), **pages},
-        max_body=max_body,
-        body_seconds=body_seconds,
-        verify=verify,
-    )
+    wiring = replace(wiring, pages={**document_page(document), **docs_pages(), **wiring.pages})
     stack = ConnexionMiddleware(
         _nowhere,
         import_name="identity_core.api",
         middlewares=[LifespanMiddleware, partial(Dispatch, wiring=wiring)],
         lifespan=lifespan,
-        resolver=HandlerResolver(bind(value, handlers, schemes)),
+        resolver=HandlerResolver(bind(value, handlers, wiring.schemes)),
     )
     with contextlib.nullcontext() if validate else as_it_is():
         stack.add_api(value)
         # Not public in 3.3.0, hence the exact pin; a contract test holds it.
         stack.app, stack.middleware_stack = stack._build_middleware_stack()
-    guard = partial(Guard, stack, observe=observe, identify=identify, charge=gate.charge, monotonic=monotonic)
-    return guard(limit=limit, exempt=exempt_paths(value, aliases))
+    return Guard(
+        stack,
+        observe=observe,
+        identify=identify,
+        charge=wiring.gate.charge,
+        limit=limit,
+        exempt=exempt_paths(value, wiring.aliases),
+        monotonic=monotonic,
+    )
 
 
 def exempt_paths(document: Mapping[str, Any], aliases: Mapping[str, str]) -> frozenset[bytes]:

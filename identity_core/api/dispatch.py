@@ -8,7 +8,7 @@ rules and byte caps, then the gate (bucket and authentication), then parameters 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from identity_core.api import contract
@@ -38,26 +38,37 @@ class HandlerResolver(Resolver):  # type: ignore[misc]
         return Resolution(self._handlers[operation.operation_id], operation.operation_id)
 
 
-@dataclass(frozen=True, slots=True)
+# The paths at the root that are operations of the document (openapi/DECISIONS.md §1.1).
+ROOT_ALIASES = {
+    "/.well-known/jwks.json": "getJwks",
+    "/auth/challenge": "getDidAuthChallenge",
+    "/health": "getHealth",
+    "/ready": "getReadiness",
+    "/metrics": "getMetrics",
+    "/version": "getVersion",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Wiring:
     """What the dispatch needs from outside.
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
-    handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something. ``aliases``: path
-    at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``max_body`` caps
+    handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``aliases``:
+    path at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``max_body`` caps
     bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``verify``
-    checks every answer against the document.
+    checks every answer against the document: for tests and staging.
     """
 
     gate: Admission
     around: Around | None
     refusals: AuditRefusals | None
     schemes: Mapping[str, str]
-    aliases: Mapping[str, str]
     pages: Mapping[str, Handler]
-    max_body: int
-    body_seconds: float
-    verify: bool
+    aliases: Mapping[str, str] = field(default_factory=lambda: ROOT_ALIASES)
+    max_body: int = 256 * 1024
+    body_seconds: float = 10.0
+    verify: bool = False
 
 
 class Dispatch(SpecMiddleware):  # type: ignore[misc]

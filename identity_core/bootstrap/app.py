@@ -17,6 +17,7 @@ from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
 from identity_core.api.dashboard import DashboardHandlers
+from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.idempotency import Idempotency
@@ -225,22 +226,25 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         AuditHandlers(ListAuditLines(store.audit)),
         api_key_handlers(opened),
     )
+    wiring = Wiring(
+        gate=gate_of(opened, token_keys, challenges),
+        around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
+        refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
+        schemes=DOCUMENT_SCHEMES,
+        pages=metadata_pages(origin_of(settings)),
+        max_body=settings.server.max_body_bytes,
+        body_seconds=settings.server.body_timeout_seconds,
+    )
     try:
         return build_app(
             load_document(),
             handlers,
-            gate=gate_of(opened, token_keys, challenges),
-            around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
-            refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
-            schemes=DOCUMENT_SCHEMES,
+            wiring,
             observe=measured.observe,
             identify=request_ids(secrets.token_hex(4)),
             monotonic=clock.monotonic,
             lifespan=None,
-            pages=metadata_pages(origin_of(settings)),
             limit=settings.server.max_requests_in_flight,
-            max_body=settings.server.max_body_bytes,
-            body_seconds=settings.server.body_timeout_seconds,
             validate=False,
         )
     except ContractError as error:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.app import ALWAYS_ANSWERED, ROOT_ALIASES
+from identity_core.api.app import ALWAYS_ANSWERED
 from identity_core.api.contract import bind, handler_name, load_document, operations
+from identity_core.api.dispatch import ROOT_ALIASES
 from identity_core.api.security import DOCUMENT_SCHEMES
 
 DOCUMENT = load_document().value

@@ -1,6 +1,7 @@
 """Rules that no linter knows. The floors themselves are import-linter's contracts."""
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,3 +191,9 @@ def test_only_the_settings_read_the_environment(trees: dict[str, ast.Module]) ->
 def test_packages_say_what_they_are(trees: dict[str, ast.Module]) -> None:
     silent = [name for name, tree in trees.items() if tree.body and ast.get_docstring(tree) is None]
     assert silent == []
+
+
+def test_audit_lines_are_made_in_one_place_and_read_back_in_another() -> None:
+    calls = re.compile(r"\bAuditRow\(")
+    found = {str(path.relative_to(ROOT)) for path in MODULES if calls.search(path.read_text())}
+    assert found == {"identity_core/use_cases/record.py", "identity_core/store/audit.py"}
