@@ -8,16 +8,18 @@ from typing import Final
 from identity_core.database import Transaction
 from identity_core.domain.ledger.anchoring import AnchorStatus, Batch, BatchState, LeafState
 from identity_core.ports.anchoring import AnchorLeaf, LeaseLost, RevokedLeaf
+from identity_core.store.records import Table
 
+LEAVES: Final = Table("anchor_leaves", AnchorLeaf)
 REVOKING: Final = """
 FROM anchor_leaves JOIN anchor_batches ON id = batch_id
 WHERE anchor_leaves.state = 'revoking' AND anchor_batches.state <> 'failed' AND ledger = :ledger
 """
-_REVOKING = f"SELECT proof_id, commitment {REVOKING} ORDER BY batch_id, proof_id LIMIT :limit"
+_REVOKING = f"SELECT {LEAVES.columns} {REVOKING} ORDER BY batch_id, proof_id LIMIT :limit"
 _REVOKED = "UPDATE anchor_leaves SET state = 'revoked' WHERE proof_id = :proof_id AND state = 'revoking'"
 _SHOW_REVOKED = "UPDATE proofs SET anchor_status = 'revoked', anchor_revoked_block = :block WHERE id = :proof_id"
 _ALL_REVOKED = """
-SELECT proofs.id, commitment, anchor_revoked_block FROM proofs
+SELECT proof_id, commitment, anchor_revoked_block FROM proofs
 JOIN anchor_leaves ON proof_id = proofs.id JOIN anchor_batches ON anchor_batches.id = batch_id
 WHERE anchor_revoked_block IS NOT NULL AND (anchor_revoked_block, proofs.id) < (:block, :id) AND ledger = :ledger
 ORDER BY anchor_revoked_block DESC, proofs.id DESC LIMIT :limit
@@ -39,7 +41,7 @@ LAST_BLOCK: Final = 2**63 - 1
 def revoking(transaction: Transaction, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
     """The leaves whose revocation is on the way."""
     rows = transaction.execute(_REVOKING, {"ledger": ledger, "limit": limit}).fetchall()
-    return [AnchorLeaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
+    return [LEAVES.read(row) for row in rows]
 
 
 def revoked(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:
@@ -53,7 +55,7 @@ def all_revoked(transaction: Transaction, ledger: str, below: RevokedLeaf | None
     block, proof_id = (LAST_BLOCK, "") if below is None else (below.block_number, below.leaf.proof_id)
     row = {"ledger": ledger, "limit": limit, "block": block, "id": proof_id}
     rows = transaction.execute(_ALL_REVOKED, row).fetchall()
-    return [RevokedLeaf(AnchorLeaf(proof_id, bytes(commitment)), block) for proof_id, commitment, block in rows]
+    return [RevokedLeaf(LEAVES.read(row[:2]), row[2]) for row in rows]
 
 
 def moved(transaction: Transaction, leaf: AnchorLeaf, block_number: int) -> None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from identity_core.codec.times import micros
-from identity_core.database import Database, Job, Transaction
+from identity_core.database import Database, Transaction
 from identity_core.domain.callers import ApiKey
 from identity_core.ports.api_keys import PendingTag
+from identity_core.store.records import Repository
 from identity_core.store.row_mac import RowMac
 
 _NUMBER_BYTES: Final = 16
@@ -35,11 +36,11 @@ DELETE FROM api_key_tags WHERE key_id = :key_id AND tag <> :tag AND (pending_sin
 """
 
 
-class ApiKeyTags:
+class ApiKeyTags(Repository):
     """See ``KeyTags``. ``random`` gives octets that tell writers apart."""
 
     def __init__(self, database: Database, secret: bytes, random: Callable[[int], bytes]) -> None:
-        self._database = database
+        super().__init__(database)
         self._mac = RowMac(secret, b"identity api_key_tags v1")
         self._random = random
 
@@ -49,12 +50,11 @@ class ApiKeyTags:
         except (TypeError, ValueError, AttributeError, OverflowError):
             # Of other types than any that is written: who edits a key store leaves whatever there.
             return False
-        return any(self._mac.holds(octets, row[0]) for row in await self._read(_TAGS, {"key_id": key.id}))
+        return any(self._mac.holds(octets, row[0]) for row in await self._rows(_TAGS, {"key_id": key.id}))
 
     async def announce(self, key: ApiKey, now: datetime) -> PendingTag:
         pending = PendingTag(key.id, self._random(_NUMBER_BYTES))
-        row = self._row(key, micros(now)) | _place(pending)
-        await self._write(lambda transaction: transaction.execute(_ADD, row).rowcount)
+        await self._change(_ADD, self._row(key, micros(now)) | _place(pending))
         return pending
 
     async def settle(self, pending: PendingTag, replaced: ApiKey | None) -> None:
@@ -63,10 +63,10 @@ class ApiKeyTags:
                 transaction.execute(_FORGET, self._row(replaced, None))
             return transaction.execute(_SETTLE, _place(pending)).rowcount
 
-        await self._write(settle)
+        await self._database.write(settle)
 
     async def withdraw(self, pending: PendingTag) -> None:
-        await self._write(lambda transaction: transaction.execute(_WITHDRAW, _place(pending)).rowcount)
+        await self._change(_WITHDRAW, _place(pending))
 
     async def accept(self, keys: Sequence[ApiKey]) -> None:
         rows = [self._row(key, None) for key in keys]
@@ -75,7 +75,7 @@ class ApiKeyTags:
             transaction.execute(_CLEAR)
             return sum(transaction.execute(_ADD, row).rowcount for row in rows)
 
-        await self._write(accept)
+        await self._database.write(accept)
 
     async def keep_only(self, key: ApiKey, before: datetime) -> None:
         row = self._row(key, None) | {"before": micros(before)}
@@ -84,22 +84,16 @@ class ApiKeyTags:
             transaction.execute(_SETTLE_TAG, row)
             return transaction.execute(_FORGET_OTHERS, row).rowcount
 
-        rows = await self._read(_TAGS, {"key_id": key.id})
+        rows = await self._rows(_TAGS, {"key_id": key.id})
         if len(rows) > 1:
-            await self._write(keep)
+            await self._database.write(keep)
 
     async def known(self) -> frozenset[str]:
-        return frozenset(str(row[0]) for row in await self._read(_KNOWN, {}))
+        return frozenset(str(row[0]) for row in await self._rows(_KNOWN, {}))
 
     def _row(self, key: ApiKey, pending_since: int | None) -> dict[str, object]:
         number, tag = self._random(_NUMBER_BYTES), self._mac.tag(key_octets(key))
         return {"key_id": key.id, "number": number, "tag": tag, "pending_since": pending_since}
-
-    async def _read(self, sql: str, parameters: dict[str, object]) -> Sequence[Any]:
-        return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-
-    async def _write(self, job: Job[int]) -> None:
-        await self._database.write(job)
 
 
 def key_octets(key: ApiKey) -> bytes:

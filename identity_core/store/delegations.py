@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from identity_core.codec.times import micros, moment
-from identity_core.database import Database, Job, Transaction
+from identity_core.database import Transaction
 from identity_core.domain.delegations.chain import MAX_CHAIN, DelegationChain
 from identity_core.domain.delegations.delegation import Delegation
 from identity_core.domain.dids.did import Did
 from identity_core.ports.delegations import DelegationFilter, DelegationPosition, IbctMember
-from identity_core.store.records import Table
+from identity_core.store.records import Repository, Table
 
 PRUNED_AT_ONCE = 8
 
@@ -35,19 +35,19 @@ SELECT {_COLUMNS} FROM chain JOIN delegations AS d ON d.id = chain.id ORDER BY c
 """  # noqa: S608 - made of constants
 _REVOKE = """
 UPDATE delegations SET revoked_at = :now, revoked_by = :by, revocation_reason = :reason, version = version + 1
-WHERE id = :id AND revoked_at IS NULL RETURNING version
+WHERE id = :id AND revoked_at IS NULL
 """
 _SUSPEND = """
 UPDATE delegations SET suspended_reason = 'manual', version = version + 1
-WHERE id = :id AND suspended_reason IS NULL AND revoked_at IS NULL AND expires_at > :now RETURNING version
+WHERE id = :id AND suspended_reason IS NULL AND revoked_at IS NULL AND expires_at > :now
 """
 _RESUME_BY_HAND = """
 UPDATE delegations SET suspended_reason = NULL, version = version + 1
-WHERE id = :id AND suspended_reason = 'manual' AND revoked_at IS NULL AND expires_at > :now RETURNING version
+WHERE id = :id AND suspended_reason = 'manual' AND revoked_at IS NULL AND expires_at > :now
 """
 _RESUME_LIMITED = """
 UPDATE delegations SET suspended_reason = NULL, refusals = 0, version = version + 1
-WHERE id = :id AND suspended_reason IS NOT NULL AND revoked_at IS NULL AND expires_at > :now RETURNING version
+WHERE id = :id AND suspended_reason IS NOT NULL AND revoked_at IS NULL AND expires_at > :now
 """
 _FORGET_THRESHOLDS = "DELETE FROM delegation_thresholds WHERE delegation_id = :id"
 _REVOKE_IBCT = """
@@ -67,18 +67,14 @@ AND ((kind = 'id' AND digest = :id) OR (kind = 'nonce' AND digest = :nonce)) LIM
 """
 
 
-class StoredDelegations:
+class StoredDelegations(Repository):
     """The port ``Delegations`` on the tables of the store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def chain(self, delegation_id: str) -> DelegationChain | None:
         return await self._database.read(lambda transaction: read_chain(transaction, delegation_id))
 
     async def add(self, delegation: Delegation) -> None:
-        row = _TABLE.write(delegation)
-        await self._database.write(lambda transaction: transaction.execute(_TABLE.insert, row).rowcount)
+        await self._change(_TABLE.insert, _TABLE.write(delegation))
 
     async def list(
         self, wanted: DelegationFilter, *, after: DelegationPosition | None, limit: int
@@ -96,23 +92,24 @@ class StoredDelegations:
         return await self._database.read(page)
 
     async def revoke(self, delegation_id: str, by: str, reason: str | None, now: datetime) -> bool:
-        return await self._changed(_REVOKE, {"id": delegation_id, "by": by, "reason": reason, "now": micros(now)})
+        parameters = {"id": delegation_id, "by": by, "reason": reason, "now": micros(now)}
+        return await self._change(_REVOKE, parameters) > 0
 
     async def suspend(self, delegation_id: str, now: datetime) -> bool:
-        return await self._changed(_SUSPEND, {"id": delegation_id, "now": micros(now)})
+        return await self._change(_SUSPEND, {"id": delegation_id, "now": micros(now)}) > 0
 
     async def resume(self, delegation_id: str, now: datetime) -> bool:
         parameters = {"id": delegation_id, "now": micros(now)}
 
         def resume(transaction: Transaction) -> bool:
-            if transaction.execute(_RESUME_BY_HAND, parameters).fetchone() is not None:
+            if transaction.execute(_RESUME_BY_HAND, parameters).rowcount:
                 return True
-            if transaction.execute(_RESUME_LIMITED, parameters).fetchone() is None:
+            if not transaction.execute(_RESUME_LIMITED, parameters).rowcount:
                 return False
             transaction.execute(_FORGET_THRESHOLDS, parameters)
             return True
 
-        return await self._write(resume)
+        return await self._database.write(resume)
 
     async def revoke_ibct(
         self, invoker: Did, member: IbctMember, value: str, *, keep_until: datetime, now: datetime
@@ -134,12 +131,6 @@ class StoredDelegations:
 
     async def ibct_revoked(self, invoker: Did, id: str, nonce: str) -> bool:
         return await self._database.read(lambda transaction: is_ibct_revoked(transaction, str(invoker), id, nonce))
-
-    async def _changed(self, sql: str, parameters: dict[str, object]) -> bool:
-        return await self._write(lambda transaction: transaction.execute(sql, parameters).fetchone() is not None)
-
-    async def _write(self, job: Job[bool]) -> bool:
-        return await self._database.write(job)
 
 
 def read_chain(transaction: Transaction, delegation_id: str) -> DelegationChain | None:

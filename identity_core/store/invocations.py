@@ -12,15 +12,10 @@ from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
-from identity_core.errors import (
-    IbctReplayed,
-    IdentityError,
-    InternalError,
-    PredicateNotSatisfied,
-    RequestInProgress,
-)
+from identity_core.errors import IbctReplayed, IdentityError, InternalError, PredicateNotSatisfied, RequestInProgress
 from identity_core.ports.proofs import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
 from identity_core.store.proofs import add_proof, find_proof
+from identity_core.store.records import Repository, Table
 from identity_core.store.spending import count, limited, revoked, sealed_values
 
 LEASE: Final = timedelta(seconds=60)
@@ -29,15 +24,12 @@ _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"
 REFUSED: Final = "refused"
 
+_TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
 _FIND = """
 SELECT nonce_digest, id_digest, request_digest, lease_until, outcome, proof_id, details FROM invocations
 WHERE invoker = :invoker AND (nonce_digest = :nonce_digest OR id_digest = :id_digest)
 """
-_TAKE = """
-INSERT INTO invocations (invoker, nonce_digest, id_digest, request_digest, lease, lease_until, delete_after)
-VALUES (:invoker, :nonce_digest, :id_digest, :request_digest, :lease, :lease_until, :delete_after)
-ON CONFLICT DO NOTHING
-"""
+_TAKE = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
 _PRUNE = """
 DELETE FROM invocations WHERE (invoker, nonce_digest) IN
 (SELECT invoker, nonce_digest FROM invocations WHERE delete_after <= :now LIMIT :limit)
@@ -62,16 +54,13 @@ _AMEND = """
 UPDATE invocations SET details = :details
 WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 """
-# One after the other, over all processes: what is counted must not be counted by two at a time. The audit log's lock, because
-# two locks would be taken in two orders.
-_LOCK = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
 
 
-class StoredInvocations:
+class StoredInvocations(Repository):
     """See ``Invocations``. ``random`` gives octets for the tokens of leases."""
 
     def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
-        self._database = database
+        super().__init__(database)
         self._random = random
 
     async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
@@ -103,7 +92,8 @@ class StoredInvocations:
             PredicateNotSatisfied(details=count(transaction, spending, micros(now), satisfied=satisfied))
         )
         # One statement for both answers, with other parameters.
-        transaction.execute(_SETTLE, _key(lease.invocation, lease.token) | _settled(refused, satisfied=satisfied))
+        settled = {"outcome": None if satisfied else REFUSED, "details": orjson.dumps(refused.details)}
+        transaction.execute(_SETTLE, _key(lease.invocation, lease.token) | settled)
         return lease if satisfied else refused
 
     async def refuse(
@@ -122,16 +112,10 @@ class StoredInvocations:
 
     def _take(self, transaction: Transaction, invocation: Invocation, token: bytes, now: datetime) -> bool | Earlier:
         """Takes nonce and id. True: no one had them; False: a lease on them had ended, and is taken over."""
-        self._lock(transaction)
+        self._take_turn(transaction)
         at = micros(now)
         transaction.execute(_PRUNE, {"now": at, "limit": PRUNED_AT_ONCE})
-        row = _key(invocation, token) | {
-            "id_digest": invocation.id_digest,
-            "request_digest": invocation.request_digest,
-            "lease_until": micros(now + LEASE),
-            "delete_after": micros(invocation.delete_after),
-            "now": at,
-        }
+        row = _TABLE.write(invocation, lease=token, lease_until=micros(now + LEASE), now=at)
         if transaction.execute(_TAKE, row).rowcount == 1:
             return True
         outcome = _seen(transaction, invocation, at)
@@ -147,7 +131,7 @@ class StoredInvocations:
 
     def _finish(self, transaction: Transaction, lease: Lease, proof: StoredProof) -> IdentityError | None:
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
-        self._lock(transaction)
+        self._take_turn(transaction)
         invocation = lease.invocation
         refusal = revoked(transaction, invocation, lease.spending)
         if refusal is not None:
@@ -160,28 +144,17 @@ class StoredInvocations:
         return None
 
     async def release(self, lease: Lease) -> None:
-        await self._update(_RELEASE, _key(lease.invocation, lease.token))
+        await self._change(_RELEASE, _key(lease.invocation, lease.token), durable=False)
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:
-        await self._update(_AMEND, _key(lease.invocation, lease.token) | {"details": _anchor_json(anchor)})
-
-    async def _update(self, sql: str, parameters: dict[str, object]) -> None:
-        await self._database.write(lambda transaction: transaction.execute(sql, parameters).rowcount, durable=False)
-
-    def _lock(self, transaction: Transaction) -> None:
-        if self._database.dialect == "postgresql":
-            transaction.execute(_LOCK).fetchone()
+        row = _key(lease.invocation, lease.token) | {"details": _anchor_json(anchor)}
+        await self._change(_AMEND, row, durable=False)
 
 
 def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome | None:
     """What became of the same request, or None when it may go on. Raises ``IbctReplayed``, ``RequestInProgress``."""
     asked = (invocation.nonce_digest, invocation.id_digest, invocation.request_digest)
-    parameters = {
-        "invoker": invocation.invoker,
-        "nonce_digest": invocation.nonce_digest,
-        "id_digest": invocation.id_digest,
-    }
-    rows: Sequence[Any] = transaction.execute(_FIND, parameters).fetchall()
+    rows: Sequence[Any] = transaction.execute(_FIND, _TABLE.write(invocation)).fetchall()
     if not rows:
         return None
     if len(rows) > 1 or tuple(bytes(digest) for digest in rows[0][:3]) != asked:
@@ -207,10 +180,6 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
 
 def _key(invocation: Invocation, token: bytes) -> dict[str, object]:
     return {"invoker": invocation.invoker, "nonce_digest": invocation.nonce_digest, "lease": token}
-
-
-def _settled(refused: RefusedInvocation, *, satisfied: bool) -> dict[str, object]:
-    return {"outcome": None if satisfied else REFUSED, "details": orjson.dumps(refused.details)}
 
 
 def _end_refused(

@@ -16,7 +16,9 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchoredCheckpoint, An
 from identity_core.domain.ledger.note import Checkpoint
 from identity_core.ports.anchoring import AnchorLeaf, LeaseLost, RevokedLeaf, Sealing, Work
 from identity_core.store import anchor_revocations
+from identity_core.store.anchor_revocations import LEAVES
 from identity_core.store.proofs import add_leaf, anchors_of, oldest_unanchored
+from identity_core.store.records import Repository, Table
 
 _NEWEST_CHECKPOINT = """
 SELECT checkpoint, checkpoint_details, tx_hash, block FROM anchor_batches
@@ -74,9 +76,7 @@ WHERE id = 1 AND (holder IS NULL OR holder = :holder OR until <= :now OR until >
 """
 _RELEASE = "UPDATE anchor_lease SET holder = NULL WHERE id = 1 AND holder = :holder"
 _HELD = "SELECT holder FROM anchor_lease WHERE id = 1"
-_QUEUED = """
-SELECT proof_id, commitment FROM anchor_leaves WHERE state = 'queued' ORDER BY queued_at, proof_id LIMIT :limit
-"""
+_QUEUED = f"{LEAVES.select} WHERE state = 'queued' ORDER BY queued_at, proof_id LIMIT :limit"
 _ADD_BATCH = """
 INSERT INTO anchor_batches (ledger, root, size, state, attempts, reason, sealed_at, checkpoint, checkpoint_details)
 VALUES (:ledger, :root, :size, 'sealed', 0, '', :now, :checkpoint, :checkpoint_details) RETURNING id
@@ -88,11 +88,11 @@ _EACH = {
 }
 _FILL = "UPDATE anchor_leaves SET state = 'batched', batch_id = :batch FROM {0} AS each WHERE proof_id = each.key AND state = 'queued'"
 _DETAIL = "UPDATE proofs SET anchor_details = {1} FROM {0} AS each WHERE proofs.id = each.key"
-_BATCH = "SELECT id, root, size, state, tx_hash, block, attempts, reason FROM anchor_batches"
-_BATCH_OF = f"{_BATCH} WHERE id = (SELECT batch_id FROM anchor_leaves WHERE proof_id = :proof_id)"  # noqa: S608
-_BATCHES = f"{_BATCH} WHERE {_OPEN} AND ledger = :ledger ORDER BY id"
+_TABLE = Table("anchor_batches", Batch, shown={"block_number": "block"})
+_BATCH_OF = f"{_TABLE.select} WHERE id = (SELECT batch_id FROM anchor_leaves WHERE proof_id = :proof_id)"  # noqa: S608
+_BATCHES = f"{_TABLE.select} WHERE {_OPEN} AND ledger = :ledger ORDER BY id"
 _CONFIRMED = f"""
-{_BATCH} WHERE state = 'confirmed' AND ledger = :ledger AND (block, id) < (:block, :id) ORDER BY block DESC, id DESC LIMIT :limit
+{_TABLE.select} WHERE state = 'confirmed' AND ledger = :ledger AND (block, id) < (:block, :id) ORDER BY block DESC, id DESC LIMIT :limit
 """
 _STEP = """
 UPDATE anchor_batches SET state = :state, tx_hash = :tx_hash, block = :block, attempts = :attempts, reason = :reason
@@ -114,11 +114,11 @@ WHERE id IN ({which})
 """
 
 
-class StoredOutbox:
+class StoredOutbox(Repository):
     """See ``AnchorOutbox``. Each object is a holder of its own; ``random`` gives the octets of its name."""
 
     def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
-        self._database = database
+        super().__init__(database)
         self._holder = random(16)
         each, octets = _EACH[database.dialect]
         self._fill, self._detail = _FILL.format(each, octets), _DETAIL.format(each, octets)
@@ -136,17 +136,13 @@ class StoredOutbox:
     async def hold(self, now: datetime) -> bool:
         longest = micros(now + LEASE)
         row = {"holder": self._holder, "now": micros(now), "until": longest, "longest": longest}
-        held = self._database.write(lambda transaction: transaction.execute(_HOLD, row).rowcount, durable=False)
-        return await held == 1
+        return await self._change(_HOLD, row, durable=False) == 1
 
     async def release(self) -> None:
-        row = {"holder": self._holder}
-        done = self._database.write(lambda transaction: transaction.execute(_RELEASE, row).rowcount, durable=False)
-        await done
+        await self._change(_RELEASE, {"holder": self._holder}, durable=False)
 
     async def queued(self, limit: int) -> Sequence[AnchorLeaf]:
-        rows = await self._database.read(lambda reading: reading.execute(_QUEUED, {"limit": limit}).fetchall())
-        return [AnchorLeaf(proof_id, bytes(commitment)) for proof_id, commitment in rows]
+        return [LEAVES.read(row) for row in await self._rows(_QUEUED, {"limit": limit})]
 
     async def revoking(self, ledger: str, limit: int) -> Sequence[AnchorLeaf]:
         return await self._database.read(lambda reading: anchor_revocations.revoking(reading, ledger, limit))
@@ -169,7 +165,7 @@ class StoredOutbox:
         return await self._database.write(seal)
 
     async def undecided(self, ledger: str) -> Sequence[Batch]:
-        return await self._batches(_BATCHES, {"ledger": ledger})
+        return [_TABLE.read(row) for row in await self._rows(_BATCHES, {"ledger": ledger})]
 
     async def confirmed(self, ledger: str, below: Batch | None, limit: int) -> Sequence[Batch]:
         place = (
@@ -177,11 +173,8 @@ class StoredOutbox:
             if below is None
             else {"block": below.block_number, "id": below.id}
         )
-        return await self._batches(_CONFIRMED, {"ledger": ledger, "limit": limit, **place})
-
-    async def _batches(self, sql: str, parameters: Mapping[str, object]) -> Sequence[Batch]:
-        rows = await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
-        return [_batch(*row) for row in rows]
+        rows = await self._rows(_CONFIRMED, {"ledger": ledger, "limit": limit, **place})
+        return [_TABLE.read(row) for row in rows]
 
     async def advance(self, before: Batch, after: Batch, now: datetime) -> None:
         if after.anchor.status is not before.anchor.status:
@@ -221,7 +214,7 @@ class StoredOutbox:
             if block_number is not None:
                 anchor_revocations.moved(transaction, leaf, block_number)
                 return
-            batch = _batch(*transaction.execute(_BATCH_OF, which).fetchone())
+            batch = _TABLE.read(transaction.execute(_BATCH_OF, which).fetchone())
             anchor_revocations.undone(transaction, leaf, batch)
             self._tell(transaction, ":proof_id", which, _KINDS["pending"], now)
 
@@ -270,10 +263,6 @@ _KINDS: Final = {
 
 
 _PENDING: Final[Mapping[str, object]] = {"tx_hash": None, "block": None}
-
-
-def _batch(number: int, root: bytes, size: int, state: str, *rest: Any) -> Batch:
-    return Batch(number, bytes(root), size, BatchState(state), *rest)
 
 
 def _shown(batch: Batch) -> dict[str, object]:

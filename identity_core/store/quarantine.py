@@ -13,7 +13,7 @@ from typing import Final
 
 from identity_core.database import Database, Transaction
 from identity_core.ports.repositories import Suspicion
-from identity_core.store.records import Table
+from identity_core.store.records import Repository, Table
 
 # What waits for the table; a thief who spoils more rows within a second is found out by their audit.
 NOTED: Final = 10_000
@@ -26,11 +26,11 @@ _COUNT = "SELECT count(*) FROM quarantined_dids"
 _RELEASE = "DELETE FROM quarantined_dids WHERE did = :did"
 
 
-class QuarantinedDids:
+class QuarantinedDids(Repository):
     """The port ``Quarantine`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._noted: dict[str, str] = {}
 
     def suspect(self, did: str, reason: str) -> None:
@@ -52,17 +52,15 @@ class QuarantinedDids:
             self._noted.pop(one.did, None)
 
     async def list(self, *, after: str, limit: int) -> Sequence[Suspicion]:
-        parameters = {"after": after, "limit": limit}
-        rows = await self._database.read(lambda transaction: transaction.execute(_LIST, parameters).fetchall())
-        return [_TABLE.read(row) for row in rows]
+        return [_TABLE.read(row) for row in await self._rows(_LIST, {"after": after, "limit": limit})]
 
     async def count(self) -> int:
-        stored: int = await self._database.read(lambda transaction: transaction.execute(_COUNT).fetchone()[0])
-        return max(stored, len(self._noted))
+        ((stored,),) = await self._rows(_COUNT, {})
+        return max(int(stored), len(self._noted))
 
     async def release(self, did: str) -> None:
         self._noted.pop(did, None)
-        await self._database.write(lambda transaction: transaction.execute(_RELEASE, {"did": did}).rowcount)
+        await self._change(_RELEASE, {"did": did})
 
 
 def _stored(transaction: Transaction, dids: Iterable[str]) -> set[str]:

@@ -2,7 +2,8 @@
 
 Text, integers and octets as they are; a time as microseconds since 1970, UTC; a truth as 0 or 1; an enumeration as its value; what has
 ``parse`` (DIDs, grants) as its text; a tuple, a mapping or a dataclass as JSON with names in camelCase. None is NULL. A dataclass may
-be spread over several columns instead, and several fields may share one JSON column. Statements that guard or search are written by hand.
+be spread over several columns instead, and several fields may share one JSON column. Statements that guard or search are written by hand;
+``Repository`` runs them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, Final, Generic, TypeVar, Union, cast, get_args, get_orig
 import orjson
 
 from identity_core.codec.times import micros, moment
+from identity_core.database import Database, Transaction
 
 R = TypeVar("R")
 Convert = Callable[[Any], Any]
@@ -186,6 +188,31 @@ def _parts(field: str, columns: Collection[str], kind: Any) -> list[tuple[str, C
 
 def _part_of(whole: Convert, name: str) -> Convert:
     return lambda record: getattr(whole(record), name, None)
+
+
+_LOCK: Final = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
+
+
+class Repository:
+    """A port on the tables of the store, and what runs a single statement."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def _rows(self, sql: str, parameters: Mapping[str, object]) -> list[Any]:
+        """What the statement selects of what is committed."""
+        return await self._database.read(lambda transaction: transaction.execute(sql, parameters).fetchall())
+
+    async def _change(self, sql: str, parameters: Mapping[str, object], *, durable: bool = True) -> int:
+        """How many rows the statement touched."""
+        job = self._database.write(lambda writing: writing.execute(sql, parameters).rowcount, durable=durable)
+        return await job
+
+    def _take_turn(self, transaction: Transaction) -> None:
+        """Of all processes one at a time goes on from here: what is counted must not be counted by two. On SQLite the writer is alone.
+        The lock is that of the audit log, because two locks would be taken in two orders."""
+        if self._database.dialect == "postgresql":
+            transaction.execute(_LOCK).fetchone()
 
 
 END: Final = "g"

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-import orjson
-
 from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import QuotaExceeded
 from identity_core.ports.api_keys import KEPT, Charge
 from identity_core.ports.repositories import ChallengeUseRow, IdempotencyRecord, StoredAnswer
-from identity_core.store.records import Table
+from identity_core.store.records import Repository, Table
 
 LEASE = timedelta(seconds=60)
 RETENTION = timedelta(hours=24)
 PRUNED_AT_ONCE = 8
 
+_ANSWERS = Table("idempotency_keys", StoredAnswer)
 _FORGET_KEYS = """
 DELETE FROM idempotency_keys WHERE key_hash IN (SELECT key_hash FROM idempotency_keys WHERE begun_at <= :kept_from
 ORDER BY begun_at LIMIT :limit)
@@ -32,7 +31,7 @@ WHERE (idempotency_keys.status IS NULL AND idempotency_keys.begun_at <= :leased_
 OR idempotency_keys.begun_at <= :kept_from
 RETURNING begun_at
 """
-_FIND = "SELECT fingerprint, status, headers, body FROM idempotency_keys WHERE key_hash = :key_hash"
+_FIND = f"SELECT fingerprint, {_ANSWERS.columns} FROM idempotency_keys WHERE key_hash = :key_hash"  # noqa: S608 - made of constants
 _COMPLETE = """
 UPDATE idempotency_keys SET status = :status, headers = :headers, body = :body, begun_at = :now
 WHERE key_hash = :key_hash AND status IS NULL
@@ -40,11 +39,11 @@ WHERE key_hash = :key_hash AND status IS NULL
 _ABANDON = "DELETE FROM idempotency_keys WHERE key_hash = :key_hash AND status IS NULL"
 
 
-class StoredIdempotencyKeys:
+class StoredIdempotencyKeys(Repository):
     """The port ``IdempotencyKeys`` on the tables of the store."""
 
     def __init__(self, database: Database, *, lease: timedelta = LEASE, retention: timedelta = RETENTION) -> None:
-        self._database = database
+        super().__init__(database)
         self._lease = lease
         self._retention = retention
 
@@ -62,36 +61,20 @@ class StoredIdempotencyKeys:
             if transaction.execute(_BEGIN, parameters).fetchone() is not None:
                 transaction.execute(_FORGET_KEYS, parameters)
                 return None
-            known, status, headers, body = transaction.execute(_FIND, parameters).fetchone()
-            if status is None:
-                return IdempotencyRecord(known, None)
-            pairs = tuple((name, value) for name, value in orjson.loads(bytes(headers)))
-            return IdempotencyRecord(known, StoredAnswer(status, pairs, bytes(body)))
+            known, *answer = transaction.execute(_FIND, parameters).fetchone()
+            return IdempotencyRecord(known, None if answer[0] is None else _ANSWERS.read(answer))
 
         return await self._database.write(reserve, durable=False)
 
     async def complete(self, key_hash: str, answer: StoredAnswer, now: datetime) -> None:
-        parameters = {
-            "key_hash": key_hash,
-            "status": answer.status,
-            "headers": orjson.dumps(answer.headers),
-            "body": answer.body,
-            "now": micros(now),
-        }
-        await self._database.write(lambda transaction: transaction.execute(_COMPLETE, parameters).rowcount)
+        await self._change(_COMPLETE, _ANSWERS.write(answer, key_hash=key_hash, now=micros(now)))
 
     async def abandon(self, key_hash: str) -> None:
-        parameters = {"key_hash": key_hash}
-        await self._database.write(
-            lambda transaction: transaction.execute(_ABANDON, parameters).rowcount, durable=False
-        )
+        await self._change(_ABANDON, {"key_hash": key_hash}, durable=False)
 
     async def forget(self, now: datetime, *, limit: int) -> int:
         parameters = {"kept_from": micros(now - self._retention), "limit": limit}
-        job = self._database.write(
-            lambda transaction: transaction.execute(_FORGET_KEYS, parameters).rowcount, durable=False
-        )
-        return await job
+        return await self._change(_FORGET_KEYS, parameters, durable=False)
 
 
 _NUMBERS = """
@@ -105,11 +88,8 @@ DELETE FROM spent_challenges WHERE digest IN
 """
 
 
-class StoredSpentChallenges:
+class StoredSpentChallenges(Repository):
     """The port ``SpentChallenges`` on the tables of the store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def numbers(self, sayings: Sequence[bytes], *, limit: int) -> Sequence[Sequence[int]]:
         def read(transaction: Transaction) -> list[list[int]]:
@@ -119,21 +99,14 @@ class StoredSpentChallenges:
         return await self._database.read(read)
 
     async def spend(self, spent: ChallengeUseRow) -> bool:
-        row = _CHALLENGES.write(spent)
-        return await self._database.write(lambda transaction: transaction.execute(_SPEND_CHALLENGE, row).rowcount) > 0
+        return await self._change(_SPEND_CHALLENGE, _CHALLENGES.write(spent)) > 0
 
     async def forget(self, until: datetime, *, limit: int) -> int:
-        parameters = {"until": micros(until), "limit": limit}
-        job = self._database.write(
-            lambda transaction: transaction.execute(_FORGET_CHALLENGES, parameters).rowcount, durable=False
-        )
-        return await job
+        return await self._change(_FORGET_CHALLENGES, {"until": micros(until), "limit": limit}, durable=False)
 
 
 _UNLIMITED: Final = 1 << 62
 
-# Of all processes one counts at a time, by the lock that every group of writes takes first (README.md): no two orders of locks.
-_LOCK = "SELECT id FROM audit_head WHERE id = 1 FOR UPDATE"
 _CHARGE = """
 INSERT INTO usage (owner, day, records, octets) SELECT :owner, :day, 1, :octets WHERE :octets <= :most_octets
 ON CONFLICT (owner, day) DO UPDATE SET records = usage.records + 1, octets = usage.octets + excluded.octets
@@ -148,11 +121,8 @@ DELETE FROM usage WHERE (owner, day) IN (SELECT owner, day FROM usage WHERE day 
 """
 
 
-class StoredUsage:
+class StoredUsage(Repository):
     """The port ``Usage`` on the tables of the store."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def charge(self, charges: Sequence[Charge]) -> None:
         if not charges:
@@ -160,8 +130,7 @@ class StoredUsage:
         await self._database.write(lambda transaction: self._charge(transaction, charges), durable=False)
 
     def _charge(self, transaction: Transaction, charges: Sequence[Charge]) -> None:
-        if self._database.dialect == "postgresql":
-            transaction.execute(_LOCK).fetchone()
+        self._take_turn(transaction)
         for charge in charges:
             row = {
                 "owner": charge.owner,
@@ -179,15 +148,11 @@ class StoredUsage:
         row = {"owner": charge.owner, "day": charge.day, "octets": charge.octets}
 
         def refund(transaction: Transaction) -> int:
-            if self._database.dialect == "postgresql":
-                transaction.execute(_LOCK).fetchone()
+            self._take_turn(transaction)
             return transaction.execute(_REFUND, row).rowcount
 
         await self._database.write(refund, durable=False)
 
     async def forget(self, before_day: int, *, limit: int) -> int:
         parameters = {"kept": KEPT, "before": before_day, "limit": limit}
-        job = self._database.write(
-            lambda transaction: transaction.execute(_FORGET_USAGE, parameters).rowcount, durable=False
-        )
-        return await job
+        return await self._change(_FORGET_USAGE, parameters, durable=False)

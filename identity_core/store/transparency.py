@@ -14,6 +14,7 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.ledger.tiles import TileKey, edge_of, grown
 from identity_core.domain.ledger.tree import Frontier
 from identity_core.ports.anchoring import Growth
+from identity_core.store.records import Repository
 
 _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
@@ -38,11 +39,11 @@ FROM json_array_elements_text(CAST(:prefixes AS json)) WITH ORDINALITY AS each (
 _PLACES = "SELECT sequence FROM transparency_places WHERE prefix = :prefix ORDER BY sequence"
 
 
-class TransparencyTree:
+class TransparencyTree(Repository):
     """The port ``StoredTree`` on the tables of the store."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._head = _HEAD if database.dialect == "sqlite" else _LOCKED_HEAD
         self._keep_places = _KEEP_PLACES[database.dialect]
 
@@ -74,9 +75,7 @@ class TransparencyTree:
         return await self._database.read(lambda transaction: _tiles(transaction, wanted))
 
     async def places(self, transaction: bytes) -> Sequence[int]:
-        parameters = {"prefix": _prefix(transaction)}
-        rows = await self._database.read(lambda reading: reading.execute(_PLACES, parameters).fetchall())
-        return [row[0] for row in rows]
+        return [row[0] for row in await self._rows(_PLACES, {"prefix": _prefix(transaction)})]
 
 
 def _origin(transaction: Transaction) -> str:

@@ -23,7 +23,7 @@ LIMITS = {
     "plugin": (1_790, 19),
     "ports": (650, 16),
     "settings": (750, 7),
-    "store": (2_500, 29),
+    "store": (2_450, 29),
     "throttle": (630, 9),
     "use_cases": (3_965, 50),
 }
