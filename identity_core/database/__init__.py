@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from identity_core.database.errors import (
+from identity_core.database.interface import (
     ConstraintViolated,
+    Cursor,
+    Database,
     DatabaseAbsent,
     DatabaseClosed,
     DatabaseDamaged,
@@ -17,11 +19,13 @@ from identity_core.database.errors import (
     DatabaseOverloaded,
     DatabaseReplaced,
     DatabaseUnavailable,
+    Dialect,
+    Job,
     MigrationFailed,
     MigrationPending,
     NotReplicated,
+    Transaction,
 )
-from identity_core.database.interface import Cursor, Database, Dialect, Job, Transaction
 from identity_core.database.look import Look, faults_of, look_at
 from identity_core.database.migrations import migrate
 

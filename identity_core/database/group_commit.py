@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
-from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseOverloaded
-from identity_core.database.interface import Job, T, Transaction
+from identity_core.database.interface import DatabaseClosed, DatabaseError, DatabaseOverloaded, Job, T, Transaction
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256

@@ -16,8 +16,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from identity_core.database.errors import DatabaseAbsent, DatabaseDamaged, DatabaseMismatch, DatabaseUnavailable
-from identity_core.database.interface import Dialect, Job, T, Transaction
+from identity_core.database.interface import (
+    DatabaseAbsent,
+    DatabaseDamaged,
+    DatabaseMismatch,
+    DatabaseUnavailable,
+    Dialect,
+    Job,
+    T,
+    Transaction,
+)
 from identity_core.database.sqlite_connection import Connection, translated
 
 

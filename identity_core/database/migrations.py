@@ -14,15 +14,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 
-from identity_core.database.errors import (
+from identity_core.database.interface import (
+    Database,
     DatabaseAbsent,
     DatabaseError,
     DatabaseMismatch,
     DatabaseUnavailable,
     MigrationFailed,
     MigrationPending,
+    Transaction,
 )
-from identity_core.database.interface import Database, Transaction
 
 _FILE = re.compile(r"([0-9]{4})_[a-z0-9_]+(?:\.(sqlite|postgresql))?\.sql", re.ASCII)
 _PREFIX = re.compile(r"[a-z]+_", re.ASCII)

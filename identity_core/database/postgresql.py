@@ -14,9 +14,16 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseUnavailable, NotReplicated
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
-from identity_core.database.interface import Dialect, Job, T
+from identity_core.database.interface import (
+    DatabaseClosed,
+    DatabaseError,
+    DatabaseUnavailable,
+    Dialect,
+    Job,
+    NotReplicated,
+    T,
+)
 
 try:
     import psycopg

@@ -10,15 +10,18 @@ from typing import Any
 
 import psycopg
 
-from identity_core.database.errors import (
+from identity_core.database.group_commit import Pending, run_together
+from identity_core.database.interface import (
+    NOTHING,
     ConstraintViolated,
+    Cursor,
     DatabaseError,
     DatabaseUnavailable,
+    Job,
     NotReplicated,
+    T,
     ValueNotStorable,
 )
-from identity_core.database.group_commit import Pending, run_together
-from identity_core.database.interface import NOTHING, Cursor, Job, T
 
 # The timeout also ends the wait for a standby that is away, before the caller's own patience does.
 BEGIN_DURABLE = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL statement_timeout TO '3s'"

@@ -15,13 +15,25 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from identity_core.database.errors import DatabaseClosed, DatabaseError, DatabaseMismatch, DatabaseUnavailable
-from identity_core.database.files import FileLock
+from identity_core.database.files import FileLock, InPlace
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
-from identity_core.database.in_place import InPlace
-from identity_core.database.interface import Dialect, Job, T
-from identity_core.database.sqlite_connection import open_reader, open_writer, patiently, primary_code, translated
-from identity_core.database.sqlite_jobs import run_jobs
+from identity_core.database.interface import (
+    DatabaseClosed,
+    DatabaseError,
+    DatabaseMismatch,
+    DatabaseUnavailable,
+    Dialect,
+    Job,
+    T,
+)
+from identity_core.database.sqlite_connection import (
+    open_reader,
+    open_writer,
+    patiently,
+    primary_code,
+    run_jobs,
+    translated,
+)
 
 PATIENCE_SECONDS = 5.0
 # About 1,000 pages of 4 KiB in the write-ahead log, which is SQLite's own default between two checkpoints.
