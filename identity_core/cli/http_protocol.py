@@ -12,7 +12,7 @@ import asyncio
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
 from identity_core.cli.connections import Connections, refusal_octets
@@ -26,6 +26,9 @@ SMALL_BODY_OCTETS: Final = 16 * 1024
 UNSENT_OCTETS: Final = 32 * 1024
 # Octets are counted by this much, because the parser does not tell where in them it was.
 PARSED_AT_ONCE: Final = 4096
+
+# What is parsed in the place of a request that is refused before it is one; after 1.0 the connection ends.
+REFUSED: Final = b"GET / HTTP/1.0\r\n\r\n"
 
 # Where the newest message of a connection is. BETWEEN also while it is being answered.
 BETWEEN, HEAD, BODY = range(3)
@@ -123,7 +126,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """A request that can be worked on. Raises ``RateLimited`` when too many of this connection wait already."""
-        if len(self.pipeline) >= MAX_PIPELINED:
+        if len(self.pipeline) >= MAX_PIPELINED and not self._refused:
             raise RateLimited("Too many requests wait on one connection.", details={"limit": MAX_PIPELINED})
         self._unparsed = 0
         self.scope["identity.connection"] = self  # type: ignore[typeddict-unknown-key]
@@ -244,25 +247,10 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _begin_refused(self, refusal: IdentityError) -> None:
         """A request of which nothing is trusted, not even its X-Request-Id."""
-        before, self.headers = self.cycle, []
-        HttpToolsProtocol.on_message_begin(self)
-        self.scope |= {"method": "GET", "path": "/", "raw_path": b"/", "query_string": b""}
+        is_paused = self.flow.read_paused
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.feed_data(REFUSED)
         self.scope["identity.refusal"] = refusal  # type: ignore[typeddict-unknown-key]
-        self.cycle = RequestResponseCycle(
-            scope=self.scope,
-            transport=self.transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=False,
-            on_response=self.on_response_complete,
-        )
-        self.cycle.more_body = False
-        if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
-        else:
-            self.pipeline.appendleft((self.cycle, self.app))
+        if not is_paused:
+            # What still comes is thrown away: unread, it would have the kernel reset the connection before the answer is read.
+            self.flow.resume_reading()
