@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from identity_core.cli.output import escaped
 from identity_core.settings import Log
 
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 2_000, 1_500
@@ -49,8 +50,9 @@ class TextLines(logging.Formatter):
     """``2026-01-02T03:04:05Z WARNING identity: what happened``; the lines of a traceback follow after ``|``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        head = f"{_time(record)} {record.levelname} {record.name}: {_message(record)}"
-        return "\n".join([head, *(f"  | {escaped(line)}" for line in _trace(self, record).splitlines())])
+        time, message, trace = _parts(self, record)
+        head = f"{time} {record.levelname} {record.name}: {message}"
+        return "\n".join([head, *(f"  | {line}" for line in trace)])
 
 
 class JsonLines(logging.Formatter):
@@ -58,37 +60,17 @@ class JsonLines(logging.Formatter):
     one."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
-            "time": _time(record),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": _message(record),
-            "process": record.process,
-        }
-        trace = _trace(self, record)
-        if trace:
-            line["exception"] = [escaped(part) for part in trace.splitlines()]
+        time, message, trace = _parts(self, record)
+        line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "logger": record.name}
+        line |= {"message": message, "process": record.process} | ({"exception": trace} if trace else {})
         return orjson.dumps(line).decode()
 
 
-def escaped(text: str) -> str:
-    """``text`` with everything escaped that is not printable: line ends, escapes, direction marks, lone surrogates."""
-    if text.isprintable():
-        return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
-
-
-def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _message(record: logging.LogRecord) -> str:
-    text = escaped(record.getMessage()[:MESSAGE_CHARACTERS])
-    return text if len(text) <= MESSAGE_CHARACTERS else text[: MESSAGE_CHARACTERS - 1] + "…"
-
-
-def _trace(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    """The end of the traceback: the last frames say where it happened."""
-    if not record.exc_info:
-        return ""
-    return formatter.formatException(record.exc_info)[-TRACE_CHARACTERS:]
+def _parts(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str, str, list[str]]:
+    """The time, the message, and the end of the traceback: the last frames say where it happened."""
+    time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    message = escaped(record.getMessage()[:MESSAGE_CHARACTERS])
+    if len(message) > MESSAGE_CHARACTERS:
+        message = f"{message[: MESSAGE_CHARACTERS - 1]}…"
+    trace = formatter.formatException(record.exc_info)[-TRACE_CHARACTERS:] if record.exc_info else ""
+    return time, message, [escaped(line) for line in trace.splitlines()]

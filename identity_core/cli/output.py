@@ -65,9 +65,20 @@ def agreed(yes: bool, question: str) -> bool:
 
 def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
     """Ends the command with the three lines on stderr. Whatever the parts hold, they are one line each."""
-    lines = (f"error: {_flat(what)}", f"  at: {_flat(where)}", f"  do: {_flat(remedy)}")
-    click.echo("\n".join(lines), err=True)
+    flat = (escaped(" ".join(text.split())) for text in (what, where, remedy))
+    click.echo("error: {}\n  at: {}\n  do: {}".format(*flat), err=True)
     sys.exit(status)
+
+
+@contextlib.contextmanager
+def failing(
+    errors: type[Exception] | tuple[type[Exception], ...], where: str, remedy: str, *, what: str = "", status: int = 1
+) -> Iterator[None]:
+    """Ends the command where one of ``errors`` comes out: with ``what``, and the text of the error."""
+    try:
+        yield
+    except errors as error:
+        fail(f"{what}: {error}" if what else str(error), where, remedy, status=status)
 
 
 def misused(what: str, remedy: str) -> NoReturn:
@@ -81,15 +92,15 @@ def fail_start(
     """Ends the command for what keeps an installation from starting; most of it knows its place and remedy itself."""
     from identity_core.settings import SettingsError
 
-    fail(
-        error.what, error.where or where, error.fix or remedy, status=2 if isinstance(error, SettingsError) else status
-    )
+    status = 2 if isinstance(error, SettingsError) else status
+    fail(error.what, error.where or where, error.fix or remedy, status=status)
 
 
-def _flat(text: str) -> str:
-    """``text`` on one line, and without characters that a terminal would obey."""
-    shown = " ".join(text.split())
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in shown)
+def escaped(text: str) -> str:
+    """``text`` with everything escaped that is not printable: line ends, escapes, direction marks, lone surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 @contextlib.contextmanager
@@ -137,11 +148,8 @@ def _unexpected(error: Exception) -> NoReturn:
     if os.environ.get("IDENTITY_LOG_LEVEL") == "debug":
         traceback.print_exception(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    fail(
-        f"unexpected {type(error).__name__}: {error}",
-        f"{frame.filename}:{frame.lineno} {frame.name}",
-        "report this; IDENTITY_LOG_LEVEL=debug shows more",
-    )
+    where = f"{frame.filename}:{frame.lineno} {frame.name}"
+    fail(f"unexpected {type(error).__name__}: {error}", where, "report this; IDENTITY_LOG_LEVEL=debug shows more")
 
 
 @contextlib.contextmanager
