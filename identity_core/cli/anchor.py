@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.options import FILE, of_installation, refuse_absent, run_on
+from identity_core.cli.options import FILE, of_installation, opened_part, refuse_absent
 from identity_core.cli.output import fail, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.times import printed
@@ -34,7 +34,8 @@ def with_anchoring(settings: Settings, job: Callable[[AnchorAdministration], Cor
     from identity_core import bootstrap
 
     refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it")
-    return run_on(settings, bootstrap.anchor_administration, job)
+    with opened_part(bootstrap.anchor_administration(settings)) as (runner, anchoring):
+        return runner.run(job(anchoring))
 
 
 def _ledger_name(anchoring: AnchorAdministration) -> str:

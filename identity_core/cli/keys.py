@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.options import NONE, Number, OrNone, of_installation, refuse_absent, run_on, several
+from identity_core.cli.options import NONE, Number, OrNone, of_installation, opened_part, refuse_absent, several
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.times import printed
@@ -42,7 +42,8 @@ def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, ma
     if not may_begin:
         refuse_absent(settings, "name the one of the service with --data-dir; `identity serve` makes it", status=1)
     try:
-        return run_on(settings, bootstrap.open_keys, job)
+        with opened_part(bootstrap.open_keys(settings)) as (runner, opened):
+            return runner.run(job(opened))
     except IdentityError as error:
         remedy = "see `identity keys list` for the ids"
         if error.details.get("field") == "allowedTargets":
@@ -172,10 +173,8 @@ def list_keys(settings: Settings) -> None:
             keys += page
         return keys
 
-    show(
-        [_record(key) for key in _run(settings, all_of)],
-        text=lambda records: "\n".join(map(_line, records)) or "no keys",
-    )
+    records = [_record(key) for key in _run(settings, all_of)]
+    show(records, text=lambda _: "\n".join(map(_line, records)) or "no keys")
 
 
 @command.command(name="show")
@@ -259,7 +258,5 @@ def accept(settings: Settings, yes: bool) -> None:
         if not agreed(yes, "Take these keys as they are?"):
             fail("nothing was changed", str(settings.data_dir), "say --yes to take the keys as they are")
         _run(settings, lambda opened: opened.keys.accept(opened.record))
-    show(
-        {"accepted": [*faults]},
-        text=lambda body: f"{len(body['accepted'])} accepted" if faults else "every key is as this service left it",
-    )
+    text = f"{len(faults)} accepted" if faults else "every key is as this service left it"
+    show({"accepted": [*faults]}, text=lambda _: text)

@@ -9,14 +9,14 @@ import asyncio
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
 
-from identity_core.cli.output import fail
+from identity_core.cli.output import fail, failing
 from identity_core.codec import strict_json
 from identity_core.errors import JsonValue
 from identity_core.settings import Settings, load, shown_hosts
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MAX_FILE_OCTETS = 1 << 20
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-P = TypeVar("P")
 
 NONE = "none"
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -106,20 +105,6 @@ def refuse_absent(settings: Settings, remedy: str, *, status: int = 2) -> None:
     """Ends the command where its installation is not there. Opening it would make a new one, which knows nothing, at a misspelt name."""
     if settings.database_url is None and not settings.data_dir.is_dir():
         fail("there is no such data directory", str(settings.data_dir), remedy, status=status)
-
-
-def run_on(
-    settings: Settings,
-    opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[P]],
-    job: Callable[[P], Coroutine[Any, Any, T]],
-) -> T:
-    """Runs ``job`` on the part of the installation that ``opening`` opens."""
-
-    async def run() -> T:
-        async with opening(settings) as part:
-            return await job(part)
-
-    return asyncio.run(run())
 
 
 @contextlib.contextmanager
@@ -208,10 +193,8 @@ def load_json(file: Any, most: int = MAX_FILE_OCTETS) -> JsonValue:
 
 def read_json(file: Any) -> dict[str, Any]:
     """The JSON object in an open file; anything else ends the command."""
-    try:
+    with failing(ValueError, name_of(file), "give a file of JSON", what="the file cannot be read", status=2):
         value = load_json(file)
-    except ValueError as error:
-        fail(f"the file cannot be read: {error}", name_of(file), "give a file of JSON", status=2)
     if not isinstance(value, dict):
         fail("the file holds no JSON object", name_of(file), "see the help of this command", status=2)
     return value
