@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from identity_core.cli.output import fail, show
+from identity_core.cli.options import name_of
+from identity_core.cli.output import failing, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import keys_option, session, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet
@@ -34,20 +35,17 @@ def sign(wallet: Path, url: str, purpose: str | None, body: Any, challenge: str 
     from identity_core.domain.dids.evidence import DID_AUTH, RECOVERY_KEY
 
     holder = Wallet.open(wallet)
-    try:
+    with failing(ValueError, name_of(body), "check --body", what="the body is not JSON that can be bound"):
         digest = None if body is None else hash_body(json.loads(body.read()))
-    except ValueError as error:
-        fail(f"the body is not JSON that can be bound: {error}", body.name, "check --body")
     origin = None
     if challenge is None:
         with session(url) as opened:
             holder.settle(opened)
             origin = opened.origin
-            challenge = str(opened.challenge(holder.named_did(), purpose=purpose, digest=digest)["challenge"])
+            challenge = str(opened.challenge(holder.did, purpose=purpose, digest=digest)["challenge"])
     signer = holder.signer(RECOVERY if recovery else AUTHENTICATION)
-    try:
-        scheme = RECOVERY_KEY if recovery else DID_AUTH
+    scheme = RECOVERY_KEY if recovery else DID_AUTH
+    remedy = "sign only what you asked for: check --purpose, --body and the keys file"
+    with failing(ValueError, "the challenge", remedy):
         header = signer.header(challenge, purpose=purpose, digest=digest, scheme=scheme, origin=origin)
-    except ValueError as error:
-        fail(str(error), "the challenge", "sign only what you asked for: check --purpose, --body and the keys file")
     show({"authorization": header, "challenge": challenge}, text="{authorization}")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from identity_core.cli.options import all_of, json_or_text, name_of, read_json, several
-from identity_core.cli.output import Command, fail, show
+from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import did_option, keys_option
 from identity_core.cli.wallet import Wallet
 from identity_core.codec import multibase, multikey
@@ -66,7 +66,7 @@ def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single
     body = {name: value for name, value in given.items() if value is not None} | {
         "attributes": canonical,
         "schemaId": definition.schema.id,
-        "issuerDid": issuer.named_did(),
+        "issuerDid": issuer.did,
         "verificationMethod": key["keyId"],
         "signature": multibase.base64url_encode(signature),
     }
@@ -98,10 +98,8 @@ def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key
 
     definition = _definition(schema, "--schema")
     checks: list[dict[str, Any]] = []
-    try:
+    with failing(IdentityError, "--issuer-key", "give a Bls12381G2Key2020 multikey", status=2):
         key = PublicKey.parse(multikey.BLS12381G2, issuer_key).raw
-    except IdentityError as error:
-        fail(str(error), "--issuer-key", "give a Bls12381G2Key2020 multikey", status=2)
 
     def check(name: str, code: str | None = None, reason: str | None = None) -> None:
         checks.append({"check": name, "ok": code is None, "code": code, "reason": reason})

@@ -45,8 +45,7 @@ def rotate(
 ) -> None:
     """Replace a key. The new one is made here; its private half goes into the keys file and nowhere else."""
     with settled(wallet, url) as (opened, holder):
-        did = holder.named_did()
-        signer = holder.signer()
+        did, signer = holder.did, holder.signer()
         old = holder.keys[AUTHENTICATION]["keyId"] if old_key is None else old_key
         old = did + old if old.startswith("#") else old
         kind = key_type or _type_of(holder, old)
@@ -80,8 +79,7 @@ def recover(wallet: Path, url: str, revoke_all: bool) -> None:
     """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
     to the keys file."""
     with settled(wallet, url) as (opened, holder):
-        did = holder.named_did()
-        signer = holder.signer(RECOVERY)
+        did, signer = holder.did, holder.signer(RECOVERY)
         fresh = {AUTHENTICATION: make_key("Ed25519", did), RECOVERY: make_key("Ed25519", did)}
         members = {"newAuthenticationKey": AUTHENTICATION, "newRecoveryKey": RECOVERY}
         body: dict[str, Any] = {member: public_half(fresh[purpose]) for member, purpose in members.items()}
@@ -102,7 +100,7 @@ def deactivate(wallet: Path, url: str, confirm: bool, reason: str) -> None:
         misused("a deactivation is final", "add --confirm if you mean it")
     body = {"confirm": True, "reason": reason}
     with settled(wallet, url) as (opened, holder):
-        answer = opened.deactivate(holder.named_did(), body, holder.signer())
+        answer = opened.deactivate(holder.did, body, holder.signer())
     show(answer, text="{did} is deactivated\ntx      {transactionHash}")
 
 
@@ -156,11 +154,8 @@ def log_verify(file: Any) -> None:
     try:
         checked = verify(file.read())
     except LogInvalid as error:
-        fail(
-            f"the log is not valid: {error}",
-            f"{name_of(file)}, {json.dumps(error.details)}",
-            "do not trust this DID's history",
-        )
+        where = f"{name_of(file)}, {json.dumps(error.details)}"
+        fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
     show(checked.summary(), text=_verdict)
 
 

@@ -132,7 +132,7 @@ def _returned(keys: dict[str, Any]) -> FiledKeys:
 
 def _named(made: FiledKeys, did: str) -> dict[str, Any]:
     """The keys of a DID by purpose, as a file would have them."""
-    wallet = Wallet(STANDARD_INPUT, None, {})
+    wallet = Wallet(STANDARD_INPUT, "", {})
     wallet.file_all(made)
     wallet.name(did)
     return wallet.keys
@@ -167,12 +167,12 @@ def _begun(body: dict[str, Any], made: FiledKeys, path: Path, later: Wishes) -> 
     """The keys file of a creation that is not finished: a new one, or the one that an earlier run left."""
     if path.exists():
         wallet = Wallet.read(path)
-        if wallet.did is not None or wallet.pending is None:
+        if wallet.did or wallet.pending is None:
             fail("the keys file exists", str(path), "name a new file: keys are not overwritten")
         click.echo(f"Finishing the creation that {path} began; other options do not count.", err=True)
         return wallet
     key = secrets.token_urlsafe(32)
-    wallet = Wallet(path, None, {}, {"operation": "create", "body": body, "idempotencyKey": key, "later": [*later]})
+    wallet = Wallet(path, "", {}, {"operation": "create", "body": body, "idempotencyKey": key, "later": [*later]})
     wallet.file_all(made)
     wallet.save(new=True)
     return wallet
@@ -185,7 +185,7 @@ def _join(opened: Client, wallet: Wallet, wishes: Wishes) -> dict[str, Any]:
     except (ServiceError, ServiceUnreachable) as error:
         again = " ".join(f"--new-key {kind} {purpose}" for kind, purpose in wishes)
         remedy = f"identity did update --keys {wallet.path} {again}"
-        fail(f"the DID is made, and its further keys are not: {error}", str(wallet.did), remedy)
+        fail(f"the DID is made, and its further keys are not: {error}", wallet.did, remedy)
     return {"didDocument": answer["didDocument"]}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from identity_core.cli.options import name_of, several
-from identity_core.cli.output import Command, fail, misused, show
+from identity_core.cli.output import Command, fail, failing, misused, show
 from identity_core.cli.remote import keys_option, settled, url_option
 from identity_core.cli.wallet import Wallet, make_key
 from identity_core.client import Client
@@ -73,7 +73,7 @@ def update(
 
 def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:
     """Sends the operations, and with them keys that are made here for ``wishes``: on disk first, in their places afterwards."""
-    did = holder.named_did()
+    did = holder.did
     fresh = [make_key(kind, did) for kind, _ in wishes]
     for (_, relationships), key in zip(wishes, fresh, strict=True):
         proof = proof_of_possession(did, key["privateKey"]) if key["type"] == multikey.BLS12381G2 else None
@@ -91,10 +91,8 @@ def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wis
 def possession(did: str, file: Any) -> None:
     """Print the proof of possession of a Bls12381G2Key2020 key that was made elsewhere, for the document of DID. FILE holds its private
     multikey; `-` is standard input. Nothing is sent."""
-    try:
+    with failing(ValueError, name_of(file), "give the private multikey of a Bls12381G2Key2020 key"):
         proof = proof_of_possession(did, file.read().strip())
-    except ValueError as error:
-        fail(str(error), name_of(file), "give the private multikey of a Bls12381G2Key2020 key")
     show({"proofOfPossession": proof}, text="{proofOfPossession}")
 
 

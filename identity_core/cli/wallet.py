@@ -34,10 +34,11 @@ ADDITIONAL, RETIRED = "additional", "retired"
 
 @dataclass(slots=True)
 class Wallet:
-    """An open keys file. ``pending`` is ``{operation, keys, …}`` of an operation whose outcome is not known yet."""
+    """An open keys file. ``did`` is empty until it is made; ``pending`` is ``{operation, keys, …}`` of an operation whose outcome is not
+    known yet."""
 
     path: Path
-    did: str | None
+    did: str
     keys: dict[str, Any] = field(repr=False)
     pending: dict[str, Any] | None = field(default=None, repr=False)
 
@@ -53,35 +54,29 @@ class Wallet:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             remedy = "it holds {did, keys} as JSON, as `identity did create --keys FILE` writes it"
             fail(f"the keys file cannot be read: {type(error).__name__}", str(path), remedy)
-        return cls(path, did, keys, pending)
+        return cls(path, did or "", keys, pending)
 
     @classmethod
     def open(cls, path: Path) -> Wallet:
         """Like ``read``, of a DID that exists."""
         wallet = cls.read(path)
-        if wallet.did is None:
+        if not wallet.did:
             remedy = f"run `identity did create --keys {path}` again: it finishes what it began"
             fail("the keys file holds keys, but no DID yet", str(path), remedy)
         return wallet
-
-    def named_did(self) -> str:
-        """The DID. Raises ``ValueError`` while there is none."""
-        if self.did is None:
-            raise ValueError("the DID is not created yet")
-        return self.did
 
     def signer(self, purpose: str = AUTHENTICATION) -> Signer:
         """Signs with the key of ``purpose``; a file without it ends the command."""
         key = self.keys.get(purpose)
         if not isinstance(key, dict) or "privateKey" not in key:
             fail(f"the keys file holds no private {purpose} key", str(self.path), "name the file that holds it")
-        return Signer(self.named_did(), key["privateKey"])
+        return Signer(self.did, key["privateKey"])
 
     def save(self, *, new: bool = False) -> None:
         """Replaces the file in one step; ``new`` refuses to replace one (``FileExistsError``)."""
         if self.path == STANDARD_INPUT:
             fail("the new keys have no file to go to", "standard input", "name a keys file with --keys", status=2)
-        value = {"did": self.did, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
+        value = {"did": self.did or None, "keys": self.keys} | ({"pending": self.pending} if self.pending else {})
         with durable_draft(self.path, (json.dumps(value, indent=2) + "\n").encode()) as draft:
             if new:
                 self.path.hardlink_to(draft)
@@ -180,7 +175,7 @@ class Wallet:
         """Finds out what became of an operation that was broken off, by whether its key stands in the document."""
         if self.pending is None:
             return
-        methods = session.resolve(self.named_did())["didDocument"].get("verificationMethod", [])
+        methods = session.resolve(self.did)["didDocument"].get("verificationMethod", [])
         fresh = self.pending["keys"]
         telling = next(iter(fresh.values()))
         if any(method.get("publicKeyMultibase") == telling["publicKey"] for method in methods):
