@@ -66,7 +66,7 @@ def verify(settings: Settings, file: Any, head: Path | None, url: str | None, ap
     try:
         if file is not None or url is not None:
             unchecked = [END_UNCHECKED]
-            source = _asked(str(url), api_key, 0) if file is None else contextlib.nullcontext(_exported(file))
+            source = _read(settings, url, api_key, 0) if file is None else contextlib.nullcontext(_exported(file))
             with source as lines:
                 reached = follow(ChainHead(), lines, known=known)
         else:
@@ -111,7 +111,7 @@ def rekey(settings: Settings) -> None:
 @of_installation
 def export(settings: Settings, after: int, output: Any, url: str | None, api_key: str | None) -> None:
     """Write the lines as JSON lines of `sequence`, `line` (exactly as it was hashed) and `link`; with --json as one array."""
-    with _asked(url, api_key, after) if url is not None else _kept_here(settings, after) as lines:
+    with _read(settings, url, api_key, after) as lines:
         items = ({"sequence": one.sequence, "line": one.line.decode(), "link": one.link.hex()} for one in lines)
         if prints_json():
             output.write(orjson.dumps([*items], option=orjson.OPT_INDENT_2) + b"\n")
@@ -145,18 +145,15 @@ def _verified_here(settings: Settings, known: ChainHead | None) -> tuple[ChainHe
 
 
 @contextlib.contextmanager
-def _asked(url: str, api_key: str | None, after: int) -> Iterator[Lines]:
-    """The lines of the service at ``url``."""
-    with session(url, api_key) as opened:
-        ask = functools.partial(opened.call, "GET", "/audit")
-        yield _pages(lambda last: list(map(_line, ask(query={"after": last, "limit": PAGE})["items"])), after)
-
-
-@contextlib.contextmanager
-def _kept_here(settings: Settings, after: int) -> Iterator[Lines]:
-    """The lines of the installation."""
-    with _opened(settings) as (runner, tools):
-        yield _stored(runner, tools, after)
+def _read(settings: Settings, url: str | None, api_key: str | None, after: int) -> Iterator[Lines]:
+    """The lines of the service at ``url``, else of the installation."""
+    if url is None:
+        with _opened(settings) as (runner, tools):
+            yield _stored(runner, tools, after)
+    else:
+        with session(url, api_key) as opened:
+            ask = functools.partial(opened.call, "GET", "/audit")
+            yield _pages(lambda last: list(map(_line, ask(query={"after": last, "limit": PAGE})["items"])), after)
 
 
 @contextlib.contextmanager

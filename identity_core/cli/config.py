@@ -31,10 +31,7 @@ def show_command(config: Path | None, origin: bool, changed: bool) -> None:
     if changed:
         rows = [row for row in rows if row.origin.kind != "default"]
     listed = [{"key": row.key, "value": row.value, "origin": str(row.origin), "help": row.help} for row in rows]
-    show(
-        [row | {"value": str(row["value"])} if isinstance(row["value"], Path) else row for row in listed],
-        text=lambda _: "\n".join(_line(row, origin) for row in rows),
-    )
+    show(listed, text=lambda _: "\n".join(_line(row, origin) for row in rows))
 
 
 def show_settings(settings: Settings) -> list[ShownSetting]:

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from identity_core.cli.options import input_argument, load_json, name_of, predicate_value, several
-from identity_core.cli.output import fail, misused, show
+from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import RemoteCaller, add_command, did_option, keys_option, named
 from identity_core.cli.wallet import Wallet
@@ -78,10 +78,9 @@ def sign(file: Any, wallet: Path) -> None:
     from identity_core.client import ibct
 
     holder = Wallet.open(wallet)
-    try:
+    remedy = "sign only what you understand; `identity ibct issue` draws tokens up"
+    with failing(ValueError, name_of(file), remedy):
         token = ibct.sign(_token(file), holder.signer())
-    except ValueError as error:
-        fail(str(error), name_of(file), "sign only what you understand; `identity ibct issue` draws tokens up")
     show(token, text=_line)
 
 

@@ -28,7 +28,7 @@ from identity_core.cli.ledger_sources import (
 )
 from identity_core.cli.ledger_witness import checkpoint, witness
 from identity_core.cli.options import FILE, FILE_THERE, counted
-from identity_core.cli.output import fail, progress, show
+from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
 from identity_core.client import Client, ServiceError
@@ -72,7 +72,9 @@ def verify(did: str | None, key_text: str | None, **given: Any) -> None:
     key = verifier_key(key_text)
     with contextlib.ExitStack() as stack:
         http = None if given["url"] is None else stack.enter_context(session(given["url"]))
-        try:
+        where = did or str(given["history"] or given["log_file"])
+        remedy = "do not trust this history; the signer of the checkpoint can be held to it"
+        with failing((Malformed, Refuted, IdentityError), where, remedy, what="the history is not proven"):
             if given["history"] is not None:
                 kept = _in_checkpoint(_kept(given["history"], did), key, given["checkpoint"])
             elif given["log_file"] is not None:
@@ -81,14 +83,11 @@ def verify(did: str | None, key_text: str | None, **given: Any) -> None:
                 kept = _fetched(http, did, key, given["checkpoint"])
             else:
                 raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
-            where = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
-            signed = opened_checkpoint(kept.checkpoint, key, where, given["witness_texts"], given["cosignatures"])
+            source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
+            signed = opened_checkpoint(kept.checkpoint, key, source, given["witness_texts"], given["cosignatures"])
             proven = verify_history(kept.did, kept.entries, signed)
             for held in kept_checkpoints(given["held"], given["anchored"], key):
                 _check_growth(http, held, signed.checkpoint)
-        except (Malformed, Refuted, IdentityError) as error:
-            remedy = "do not trust this history; the signer of the checkpoint can be held to it"
-            fail(f"the history is not proven: {error}", did or str(given["history"] or given["log_file"]), remedy)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
     show(proven.summary(), text=_text)

@@ -24,7 +24,7 @@ from identity_core.cli.options import (
     database_url_option,
     opened_part,
 )
-from identity_core.cli.output import fail
+from identity_core.cli.output import fail, failing
 from identity_core.cli.remote import session
 from identity_core.client import Client, ServiceError
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
@@ -189,11 +189,9 @@ def verifier_key(text: str | None) -> VerifierKey:
     if not text:
         remedy = "`identity ledger key --url …` shows it; better, get it from elsewhere"
         fail("the log's key is missing", "--key", remedy)
-    try:
-        named = Path(text)
+    named, remedy = Path(text), "it has the form name+id+key, see `identity ledger key`"
+    with failing((Malformed, OSError, UnicodeDecodeError), text, remedy, what="this is no verifier key"):
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
-    except (Malformed, OSError, UnicodeDecodeError) as error:
-        fail(f"this is no verifier key: {error}", text, "it has the form name+id+key, see `identity ledger key`")
 
 
 def trusted_key(source: LogSource, text: str | None) -> VerifierKey:
@@ -211,10 +209,9 @@ def opened_checkpoint(
 ) -> SignedCheckpoint:
     """The verified checkpoint; ends the command for any other."""
     keys = [verifier_key(text) for text in witnesses]
-    try:
+    remedy = "do not trust this log until you know why"
+    with failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid"):
         return open_checkpoint(octets, key, keys, cosignatures=cosignatures)
-    except (Malformed, Refuted) as error:
-        fail(f"the checkpoint is not valid: {error}", where, "do not trust this log until you know why")
 
 
 def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], key: VerifierKey) -> list[Checkpoint]:
@@ -224,13 +221,12 @@ def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], key: Verifi
 
 
 def _anchored(path: Path, key: VerifierKey) -> Checkpoint:
-    try:
+    remedy = "fetch it anew from the operator of the log"
+    with failing((Malformed, Refuted), str(path), remedy, what="the anchored checkpoint is not valid"):
         found = AnchoredCheckpoint.parse(path.read_bytes())
         found.verify()
         if found.checkpoint.origin != key.name:
             raise Refuted(f"the checkpoint is of another log, {found.checkpoint.origin}")
-    except (Malformed, Refuted) as error:
-        fail(f"the anchored checkpoint is not valid: {error}", str(path), "fetch it anew from the operator of the log")
     transaction = f", transaction {found.tx_hash} in block {found.block_number}"
     click.echo(f"{path}: on {found.path.ledger} there must be the root {found.path.root.hex()}{transaction}", err=True)
     return found.checkpoint

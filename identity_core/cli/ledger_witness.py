@@ -32,7 +32,7 @@ from identity_core.cli.ledger_sources import (
     verifier_key,
 )
 from identity_core.cli.options import FILE
-from identity_core.cli.output import Command, fail, show
+from identity_core.cli.output import Command, fail, failing, show
 from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto import ed25519
 from identity_core.crypto.ed25519 import Ed25519KeyPair
@@ -52,6 +52,7 @@ from identity_core.domain.ledger.witness import NotSigned, Stale, Submission, Un
 
 STATUS: dict[type[Exception], int] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
 INCONSISTENT = 422
+NO_ANSWER = (httpx.TransportError, httpx.InvalidURL)
 SOCKET_SECONDS = 10.0
 
 _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
@@ -133,11 +134,9 @@ def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int) 
     watched = [verifier_key(text) for text in logs]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pair = _own_key(folder / "witness.key")
-    try:
+    with failing(Malformed, name, "a name such as witness.example.org/w1, and a folder that a witness wrote"):
         key = VerifierKey(name, pair.public, WITNESS)
         made = WitnessServer(key, pair, watched, folder / "witness.json")
-    except Malformed as error:
-        fail(str(error), name, "a name such as witness.example.org/w1, and a folder that a witness wrote")
     handler = type("Bound", (Handler,), {"witness": made})
     try:
         server = ThreadingHTTPServer((host, port), handler)
@@ -161,10 +160,8 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
     place, old = f"{url.rstrip('/')}/add-checkpoint", 0
     for _ in range(3):
         body = Submission(old, tuple(prove(old)), note).encode()
-        try:
+        with failing(NO_ANSWER, url, "start it with `identity ledger witness`", what="the witness does not answer"):
             answer = httpx.post(place, content=body, timeout=SOCKET_SECONDS, trust_env=False)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            fail(f"the witness does not answer: {error}", url, "start it with `identity ledger witness`")
         if answer.status_code == 200:
             return note + answer.content
         if answer.status_code != 409 or not answer.text.strip().isdigit():
@@ -214,11 +211,10 @@ def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None
     with opened(**where) as source:
         note = source.note()
         found = opened_checkpoint(note, trusted_key(source, key_text), source.place).checkpoint
-        try:
+        remedy = "compare the checkpoints: the signer of both has forked the log"
+        with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:
                 note = cosigned(url, note, found, lambda old: _grown_from(source, old, found.size))
-        except (Refuted, Malformed, Missing) as error:
-            fail(str(error), source.place, "compare the checkpoints: the signer of both has forked the log")
     if save is not None:
         save.write_bytes(note)
     root = base64url_encode(found.root)

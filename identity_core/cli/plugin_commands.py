@@ -79,10 +79,8 @@ def _loaded(place: str, found: list[EntryPoint]) -> click.Command:
         if not isinstance(command, click.Command):
             raise TypeError("it is not a click command")
     except Exception as error:  # noqa: BLE001  (the border: whatever a plugin's module raises)
-        where = f"{entry_point.value} of {_distributions(found)}"
-        fail(
-            f"{words} cannot be loaded: {type(error).__name__}: {error}", where, "correct this plugin, or uninstall it"
-        )
+        where, remedy = f"{entry_point.value} of {_distributions(found)}", "correct this plugin, or uninstall it"
+        fail(f"{words} cannot be loaded: {type(error).__name__}: {error}", where, remedy)
     return command
 
 

@@ -104,7 +104,5 @@ def command(kind: str, into: Path, name: str) -> None:
     folder = new_plugin(kind, name, into)
     install = f"pip install -e {shlex.quote(f'{folder}[test]')}"
     commands = [install, f"python -m pytest {shlex.quote(str(folder))}", "identity plugins list"]
-    show(
-        {"folder": str(folder), "next": commands},
-        text=lambda _: "\n  ".join([f"Made {folder}. Its README says what to change. Now:", *commands]),
-    )
+    lines = [f"Made {folder}. Its README says what to change. Now:", *commands]
+    show({"folder": str(folder), "next": commands}, text=lambda _: "\n  ".join(lines))

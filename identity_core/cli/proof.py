@@ -10,7 +10,7 @@ import click
 
 from identity_core.cli.anchor import with_anchoring
 from identity_core.cli.options import MAX_FILE_OCTETS, input_argument, name_of, of_installation, predicate_value, shown
-from identity_core.cli.output import fail, show
+from identity_core.cli.output import fail, failing, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.proof_verify import verify
 from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
@@ -93,17 +93,16 @@ def import_(settings: Settings, file: Any) -> None:
 
 
 def _records(file: Any) -> list[StoredProof]:
-    records = []
+    records, remedy = [], "nothing was imported; correct the line and do it again"
     for number, line in enumerate(file, 1):
         if not line.strip():
             continue
-        try:
+        with failing(
+            (strict_json.JsonRefused, NotARecord), name_of(file), remedy, what=f"line {number} is no proof record"
+        ):
             if len(line) > MAX_FILE_OCTETS:
                 raise NotARecord("it is too long")
             records.append(StoredProof.of_record(strict_json.loads(line.strip()), secrets.token_bytes(SALT_OCTETS)))
-        except (strict_json.JsonRefused, NotARecord) as error:
-            remedy = "nothing was imported; correct the line and do it again"
-            fail(f"line {number} is no proof record: {error}", name_of(file), remedy)
     return records
 
 

@@ -146,9 +146,8 @@ def verify(settings: Settings, file: Any, at: str | None, on_ledger: bool, **exp
             ledger=settings if on_ledger else None,
         )
     except Unchecked as error:
-        fail(
-            f"the proof could not be checked: {error}", str(sources["url"]), "try again, or give --issuer-log", status=2
-        )
+        remedy = "try again, or give --issuer-log"
+        fail(f"the proof could not be checked: {error}", str(sources["url"]), remedy, status=2)
     except LedgerUnreachable as error:
         fail(f"the anchor could not be checked: {error}", "the ledger", "see `identity doctor`", status=2)
     except ProofInvalid as error:

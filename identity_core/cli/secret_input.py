@@ -26,11 +26,8 @@ def read_private(path: Path, what: str) -> bytes:
             status = os.fstat(file.fileno())
             # A pipe (`<(pass show …)`) belongs to the one who made it, whatever its mode says.
             if stat.S_ISREG(status.st_mode) and status.st_mode & 0o077:
-                fail(
-                    f"others can read this {what}",
-                    str(path),
-                    f"chmod 600 {path}; if they may have, replace what it holds",
-                )
+                remedy = f"chmod 600 {path}; if they may have, replace what it holds"
+                fail(f"others can read this {what}", str(path), remedy)
             return file.read()
     except FileNotFoundError:
         fail(f"there is no such {what}", str(path), "name the right file, or - for standard input")
@@ -71,10 +68,6 @@ def _from_place(place: str, name: str, variable: str, what: str) -> str:
     if not path.exists() and os.sep not in place:
         # It may be the secret: it must not be repeated either.
         remedy = f"put it into {variable} or into a file that only you can read, or give `{name} -` and type it"
-        fail(
-            f"{name} takes a file or -, because everyone on this machine can read arguments",
-            "the options",
-            remedy,
-            status=2,
-        )
+        wrong = f"{name} takes a file or -, because everyone on this machine can read arguments"
+        fail(wrong, "the options", remedy, status=2)
     return read_private(path, what).decode("utf-8", "replace").strip()

@@ -14,13 +14,10 @@ from identity_core.cli.output import Command, show
 def command() -> None:
     """Show what is installed here."""
     versions = {"version": __version__, "interface": "1.0.0", "python": platform.python_version()}
-    show(
-        versions | {"platform": platform.platform(), "plugins": _plugins()},
-        text=lambda body: "\n".join(
-            [f"identity {body['version']} (interface {body['interface']}), Python {body['python']}"]
-            + [f"  {name} {version}" for name, version in body["plugins"].items()]
-        ),
-    )
+    plugins = _plugins()
+    head = "identity {version} (interface {interface}), Python {python}".format_map(versions)
+    lines = [head, *(f"  {name} {version}" for name, version in plugins.items())]
+    show(versions | {"platform": platform.platform(), "plugins": plugins}, text=lambda _: "\n".join(lines))
 
 
 def _plugins() -> dict[str, str]:
