@@ -8,6 +8,7 @@ traceback as well.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import traceback
@@ -53,9 +54,10 @@ def prints_json() -> bool:
 def show(value: Any, text: Text | None = None) -> None:
     """Prints ``value`` as ``text`` renders it; as JSON where that was asked for, or where there is no ``text``."""
     if text is None or prints_json():
-        click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode())
+        shown = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
     else:
-        click.echo(text.format_map(value) if isinstance(text, str) else text(value))
+        shown = text.format_map(value) if isinstance(text, str) else text(value)
+    click.echo("\n".join(map(_escaped, shown.split("\n"))))
 
 
 def agreed(yes: bool, question: str) -> bool:
@@ -101,6 +103,14 @@ def escaped(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+def _escaped(line: str) -> str:
+    """``line`` without characters that a terminal would obey, because others wrote what is shown: they are escaped as in JSON, so that
+    JSON means what it meant."""
+    if line.isprintable():
+        return line
+    return "".join(one if one.isprintable() or one == "\t" else json.dumps(one)[1:-1] for one in line)
 
 
 @contextlib.contextmanager

@@ -71,6 +71,22 @@ def test_no_credential_has_a_nul_in_its_name(scene: Scene) -> None:
     assert scene.ask().status == 201
 
 
+def test_what_anybody_may_have_checked_is_looked_up_under_no_such_name(scene: Scene) -> None:
+    shown = scene.target.wire.call(
+        "GET", f"{PREFIX}/credentials/{scene.credential_id}", None, scene.by(scene.holder)
+    ).json["credential"]
+    for change in ({"id": NUL}, {"credentialSchema": shown["credentialSchema"] | {"id": NUL}}, {"issuer": NUL}):
+        told = scene.target.wire.call("POST", f"{PREFIX}/credentials/verify", {"credential": shown | change})
+        assert told.outcome in ((200, None), MALFORMED), change
+        assert told.status == 400 or told.json["verified"] is False
+    proof = scene.ask().json["proof"]
+    for expected in ({"challenge": "vc1_" + "\0" * 43}, {"schemaId": NUL}, {"domain": NUL}):
+        for headers in ({}, scene.by(scene.holder)):
+            told = scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", proof | expected, headers)
+            assert told.outcome in ((200, None), MALFORMED), expected
+            assert told.status == 400 or told.json["verified"] is False
+
+
 @pytest.mark.parametrize("number", ["1e17", "1e308", "9223372036854775808.0", "1e19"])
 def test_an_integer_as_an_exponent_is_no_fault(scene: Scene, number: str) -> None:
     """JSON Schema calls all of them integers."""
