@@ -18,8 +18,8 @@ from identity_core.plugin.provider import (
     PluginError,
     Provider,
     hookimpl,
-    in_threads,
 )
+from identity_core.plugin.threads import in_threads
 from identity_core.settings import setting
 
 __all__ = [

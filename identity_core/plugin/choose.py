@@ -5,23 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from identity_core.plugin import sockets
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import Built
 from identity_core.plugin.load import Collection, Offer, PluginSource
 from identity_core.plugin.provider import NotConfigured, PluginError
-from identity_core.plugin.sockets import BEARER_HOOK, PROVER_HOOK, PROVIDE_HOOKS
+from identity_core.plugin.sockets import BEARER_HOOK, CUSTODIAN, KEY_STORE, LEDGER, PROVER, Socket
 from identity_core.settings import Settings, SettingsError, places_of
 
 if TYPE_CHECKING:
     from identity_core.plugin.processes.pool import WorkerTable
 
-PROOF_WORKERS = f"{PROVER_HOOK} in processes"
+PROOF_WORKERS = f"{PROVER.hook} in processes"
 """In place of the hook: the prover in processes of its own, beside the one in this process."""
 
-ANONYMOUS_VERIFIER = f"{PROVER_HOOK} for strangers"
+ANONYMOUS_VERIFIER = f"{PROVER.hook} for strangers"
 """In place of the hook: the process in which the proofs of strangers are verified."""
 
 Key = tuple[str, str]
@@ -30,38 +29,39 @@ Key = tuple[str, str]
 State = Literal["active", "starting", "chosen", "available", "shut off", "failed", "disabled"]
 
 
-def offers_of(collection: Collection, hook: str) -> list[Offer]:
-    """Everything that is offered through ``hook``."""
-    return [offer for offer in collection.offers if offer.hook == hook]
+def offers_of(collection: Collection, socket: Socket[Any]) -> dict[str, Offer]:
+    """Everything that is offered for ``socket``, by name."""
+    return {offer.provider.name: offer for offer in collection.offers if offer.hook == socket.hook}
 
 
-def chosen(collection: Collection, hook: str, name: str, key: str, settings: Settings) -> Offer:
-    """The offer of this name, for which the setting ``key`` asks. Raises ``SettingsError``."""
-    offers = {offer.provider.name: offer for offer in offers_of(collection, hook)}
+def chosen(collection: Collection, socket: Socket[Any], name: str, settings: Settings) -> Offer:
+    """The offer of this name. Raises ``SettingsError``."""
+    offers = offers_of(collection, socket)
     if name not in offers:
-        raise missing(collection, hook, name, key, settings, offers)
+        raise missing(collection, socket, name, settings, offers)
     return offers[name]
 
 
-def chosen_or_lone(collection: Collection, hook: str, name: str | None, key: str, settings: Settings) -> Offer | None:
+def chosen_or_lone(collection: Collection, socket: Socket[Any], name: str | None, settings: Settings) -> Offer | None:
     """The offer of this name; for None the only one, or None when there is none. Raises ``SettingsError``."""
     if name is not None:
-        return chosen(collection, hook, name, key, settings)
-    offers = offers_of(collection, hook)
+        return chosen(collection, socket, name, settings)
+    offers = offers_of(collection, socket)
     if len(offers) > 1:
-        what = f"{key} must be set: more than one {PROVIDE_HOOKS[hook]} is installed."
-        raise SettingsError(what, places_of(key), _choose(offer.provider.name for offer in offers))
-    return offers[0] if offers else None
+        what = f"{socket.setting} must be set: more than one {socket.kind} is installed."
+        raise SettingsError(what, places_of(socket.setting), _choose(offers))
+    return next(iter(offers.values()), None)
 
 
 def missing(
-    collection: Collection, hook: str, name: str, key: str, settings: Settings, installed: Iterable[str]
+    collection: Collection, socket: Socket[Any], name: str, settings: Settings, installed: Iterable[str]
 ) -> SettingsError:
     """No plugin offers it: which setting asks for it, who might have, and what there is instead."""
+    key = socket.setting
     failed = "; ".join(f"{source}: {reason}" for source, _, reason in collection.failed)
     disabled = ", ".join(source.name for source in collection.disabled)
     return SettingsError(
-        f"{key} names {name}, but no plugin provides the {PROVIDE_HOOKS[hook]} {name}"
+        f"{key} names {name}, but no plugin provides the {socket.kind} {name}"
         + (f"; disabled: {disabled}" if disabled else "")
         + (f"; failed: {failed}" if failed else "")
         + ".",
@@ -101,7 +101,7 @@ def inventory(
     failures: Mapping[Key, PluginError],
 ) -> list[InstalledPlugin]:
     """All rows, by hook and name."""
-    several = len(offers_of(collection, PROVER_HOOK)) > 1
+    several = len(offers_of(collection, PROVER)) > 1
     rows = []
     for offer in collection.offers:
         state, reason = _state(offer, settings, built, failures, several)
@@ -125,7 +125,7 @@ def _state(
     offer: Offer, settings: Settings, built: Mapping[Key, Built], failures: Mapping[Key, PluginError], several: bool
 ) -> tuple[State, str]:
     name, key = offer.provider.name, (offer.hook, offer.provider.name)
-    is_prover = offer.hook == PROVER_HOOK
+    is_prover = offer.hook == PROVER.hook
     if key in failures:
         return ("available" if isinstance(failures[key], NotConfigured) else "failed"), str(failures[key])
     in_use = built.get(key) or (built.get((PROOF_WORKERS, name)) if is_prover else None)
@@ -168,8 +168,8 @@ def is_chosen(offer: Offer, settings: Settings) -> bool:
     """Whether the settings use what is offered. Every DID method is in use; a lone prover too."""
     name = offer.provider.name
     return {
-        sockets.DID_METHOD.hook: True,
-        sockets.LEDGER.hook: name == settings.ledger.backend,
-        sockets.KEY_STORE.hook: name in settings.key_stores,
-        sockets.CUSTODIAN.hook: name == settings.custodian.backend,
-    }.get(offer.hook, settings.prover.backend in (None, name))
+        LEDGER.hook: name == settings.ledger.backend,
+        KEY_STORE.hook: name in settings.key_stores,
+        CUSTODIAN.hook: name == settings.custodian.backend,
+        PROVER.hook: settings.prover.backend in (None, name),
+    }.get(offer.hook, True)

@@ -14,10 +14,9 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from identity_core.domain.callers import Caller
-from identity_core.plugin import sockets
 from identity_core.plugin.border import Bulkhead
 from identity_core.plugin.build import BearerChain, Built, LookOnly, build
 from identity_core.plugin.choose import (
@@ -36,16 +35,14 @@ from identity_core.plugin.choose import (
 from identity_core.plugin.limits import Deadline, DeadlineExceeded, Limits, rest
 from identity_core.plugin.load import Collection, Offer, PluginSource, collect, installed_sources, module_source
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import PROVER_HOOK, Socket
+from identity_core.plugin.sockets import CUSTODIAN, DID_METHOD, KEY_STORE, LEDGER, PROVER, Socket
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.ledger import LedgerBackend
+from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.settings import Settings
-
-if TYPE_CHECKING:
-    from identity_core.ports.prover import ProofWorkers, Prover
 
 T = TypeVar("T")
 
@@ -102,44 +99,45 @@ class PluginManager:
         methods: dict[str, DidMethod] = {}
         owners: dict[str, Offer] = {}
         own = self.settings.did.method
-        for offer in self._offers(sockets.DID_METHOD):
+        for name, offer in offers_of(self.collection, DID_METHOD).items():
             try:
-                method = self._build(sockets.DID_METHOD, offer)
+                method = self._build(DID_METHOD, offer)
             except PluginError as error:
-                if offer.provider.name == own:
+                if name == own:
                     raise
                 if not isinstance(error, NotConfigured):
                     self.logger.error("%s", error)
                 continue
-            name = method.name
-            if name in methods:
-                raise offer.source.error(f"is a second DID method {name}, beside that of {owners[name].source}")
-            methods[name], owners[name] = method, offer
+            method_name = method.name
+            first = owners.setdefault(method_name, offer)
+            if first is not offer:
+                raise offer.source.error(f"is a second DID method {method_name}, beside that of {first.source}")
+            methods[method_name] = method
         if own not in methods:
-            raise missing(self.collection, sockets.DID_METHOD.hook, own, "did.method", self.settings, methods)
+            raise missing(self.collection, DID_METHOD, own, self.settings, methods)
         return methods
 
     def ledger(self, name: str) -> LedgerBackend:
         """The ledger of this name. Raises ``PluginError``, and ``SettingsError`` for a name that no plugin provides, as the other accessors
         do."""
-        return self._chosen(sockets.LEDGER, name, "ledger.backend")
+        return self._chosen(LEDGER, name)
 
     def custodian(self, name: str) -> Custodian:
         """The custodian of this name."""
-        return self._chosen(sockets.CUSTODIAN, name, "custodian.backend")
+        return self._chosen(CUSTODIAN, name)
 
     def key_stores(self, names: Sequence[str]) -> tuple[KeyStore, ...]:
         """The stores of API keys in the order of ``names``; a ``WritableKeyStore`` stays one. While no one has set
         ``key_stores``, those of the default that are not installed are left out."""
-        installed = {offer.provider.name for offer in self._offers(sockets.KEY_STORE)}
-        if self.settings.origin("key_stores").kind == "default":
+        installed = offers_of(self.collection, KEY_STORE)
+        if self.settings.origin(KEY_STORE.setting).kind == "default":
             names = [name for name in names if name in installed] or names
-        return tuple(self._chosen(sockets.KEY_STORE, name, "key_stores") for name in names)
+        return tuple(self._chosen(KEY_STORE, name) for name in names)
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
         offer = self._prover_offer(name)
-        return None if offer is None else self._build(sockets.prover_socket(), offer)
+        return None if offer is None else self._build(PROVER, offer)
 
     def proof_workers(self, name: str | None, *, workers: int, deadline_seconds: float) -> ProofWorkers | None:
         """The prover of this name in ``workers`` processes of its own, for the event loop that runs now; None as for ``prover``. They
@@ -216,13 +214,10 @@ class PluginManager:
         return port
 
     def _prover_offer(self, name: str | None) -> Offer | None:
-        return chosen_or_lone(self.collection, PROVER_HOOK, name, "prover.backend", self.settings)
+        return chosen_or_lone(self.collection, PROVER, name, self.settings)
 
-    def _offers(self, socket: Socket[Any]) -> list[Offer]:
-        return offers_of(self.collection, socket.hook)
-
-    def _chosen(self, socket: Socket[T], name: str, key: str) -> T:
-        return self._build(socket, chosen(self.collection, socket.hook, name, key, self.settings))
+    def _chosen(self, socket: Socket[T], name: str) -> T:
+        return self._build(socket, chosen(self.collection, socket, name, self.settings))
 
     def _build(self, socket: Socket[T], offer: Offer) -> T:
         key = (offer.hook, offer.provider.name)

@@ -65,16 +65,3 @@ class Provider(Generic[T]):
     settings: type[Any] = NoSettings
     summary: str = ""
     looks: bool = False
-
-
-def in_threads(thing: T, *, workers: int) -> T:
-    """``thing``, whose methods are synchronous, as an object whose methods are coroutines.
-
-    Each call runs on one of at most ``workers`` threads that belong to this object alone; so a call that hangs takes a
-    thread of its own plugin and no one else's. ``close()`` is awaited like any method and ends the threads. Properties
-    are read on the event loop and must not block. Raises ``TypeError`` when a method is a coroutine already.
-    """
-    from identity_core.plugin.threads import threaded
-
-    wrapped: T = threaded(thing, workers)
-    return wrapped

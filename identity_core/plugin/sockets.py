@@ -1,4 +1,4 @@
-"""The six sockets: which hook fills which port, and what each port lets through.
+"""The six sockets: which hook fills which port, which setting chooses among its tenants, and what each port lets through.
 
 A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else in the core knows their number.
 """
@@ -6,10 +6,11 @@ A row here, a hookspec and a Protocol in ``ports`` make a socket; nothing else i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids.state import LogInvalid
+from identity_core.domain.proofs.proof import WitnessInvalid
 from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
@@ -32,11 +33,8 @@ from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, K
 from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend, NewestAnchoringLedger, NewestLedger
+from identity_core.ports.prover import Prover
 
-if TYPE_CHECKING:
-    from identity_core.ports.prover import Prover
-
-PROVER_HOOK = "identity_provide_prover"
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
 
@@ -45,11 +43,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Socket(Generic[T]):
-    """``hook`` hands over what fills it. ``protocols`` are the forms of the port, the richest first; the last is required. ``table`` is
-    the settings' table that holds its deadline."""
+    """``hook`` hands over what fills it, ``setting`` names what is chosen. ``protocols`` are the forms of the port, the richest first;
+    the last is required. ``table`` is the settings' table that holds its deadline."""
 
     hook: str
     kind: str
+    setting: str
     protocols: tuple[type[T], ...]
     contract: Contract
     table: str = "plugins"
@@ -63,12 +62,14 @@ class Socket(Generic[T]):
 DID_METHOD: Socket[DidMethod] = Socket(
     "identity_provide_did_method",
     "DID method",
+    "did.method",
     (ResolvingDidMethod, DidMethod),
     Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)),
 )
 LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",
     "ledger",
+    "ledger.backend",
     (NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
     # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
     Contract(
@@ -79,35 +80,29 @@ LEDGER: Socket[LedgerBackend] = Socket(
 KEY_STORE: Socket[KeyStore] = Socket(
     "identity_provide_key_store",
     "key store",
+    "key_stores",
     (WritableKeyStore, PreparedKeyStore, KeyStore),
     Contract((ApiKeyNotFound, VersionConflict, *_AWAY), secretive=True),
 )
 CUSTODIAN: Socket[Custodian] = Socket(
     "identity_provide_custodian",
     "custodian",
+    "custodian.backend",
     (Custodian,),
     Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
     table="custodian",
 )
-
-
-def prover_socket() -> Socket[Prover]:
-    """The prover's socket; its port is imported only where a prover is used."""
-    from identity_core.domain.proofs.proof import WitnessInvalid
-    from identity_core.ports.prover import Prover
-
-    errors = (ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY)
-    return Socket(PROVER_HOOK, "prover", (Prover,), Contract(errors, secretive=True))
-
+PROVER: Socket[Prover] = Socket(
+    "identity_provide_prover",
+    "prover",
+    "prover.backend",
+    (Prover,),
+    Contract((ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY), secretive=True),
+)
+SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN)
 
 BEARER_HOOK = "identity_verify_bearer"
 BEARER_CONTRACT = Contract((AuthFailed, PluginUnavailable), secretive=True)
 BEARER_RESULT = Caller | None
 
-PROVIDE_HOOKS = {
-    DID_METHOD.hook: DID_METHOD.kind,
-    LEDGER.hook: LEDGER.kind,
-    PROVER_HOOK: "prover",
-    KEY_STORE.hook: KEY_STORE.kind,
-    CUSTODIAN.hook: CUSTODIAN.kind,
-}
+PROVIDE_HOOKS = {socket.hook: socket.kind for socket in SOCKETS}

@@ -109,8 +109,13 @@ def _outcome(call: Callable[[], Any]) -> Outcome:
         return None, RuntimeError(f"raised {type(error).__name__}")
 
 
-def threaded(thing: Any, workers: int) -> Any:
-    """An object with the public methods of ``thing`` as coroutines on a pool, and its public attributes as they are."""
+def in_threads(thing: T, *, workers: int) -> T:
+    """``thing``, whose methods are synchronous, as an object whose methods are coroutines.
+
+    Each call runs on one of at most ``workers`` threads that belong to this object alone; so a call that hangs takes a
+    thread of its own plugin and no one else's. ``close()`` is awaited like any method and ends the threads. Properties
+    are read on the event loop and must not block. Raises ``TypeError`` when a method is a coroutine already.
+    """
     away = LedgerUnavailable if isinstance(thing, LedgerBackend) else PluginUnavailable
     pool = Threads(workers, f"plugin-{type(thing).__name__}", away)
     members: dict[str, Any] = {"__doc__": type(thing).__doc__}
@@ -126,7 +131,8 @@ def threaded(thing: Any, workers: int) -> Any:
         elif name != "close":
             members[name] = property(partial(_attribute, thing, name))
     members["close"] = _closing(pool, getattr(thing, "close", None))
-    return type(f"Threaded{type(thing).__name__}", (), members)()
+    wrapped: T = type(f"Threaded{type(thing).__name__}", (), members)()
+    return wrapped
 
 
 def _attribute(thing: Any, name: str, _: object) -> Any:

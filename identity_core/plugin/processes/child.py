@@ -30,7 +30,7 @@ from identity_core.plugin.processes.channel import Failed, Line, Message, Raised
 from identity_core.plugin.processes.confine import be_silent, confine, keep_from, stand_back
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
-from identity_core.plugin.sockets import prover_socket
+from identity_core.plugin.sockets import PROVER
 from identity_core.settings import Plugins, Settings, StartError
 
 Send = Callable[[Message], None]
@@ -99,18 +99,18 @@ def _ready(order: Order, send: Send) -> Built | None:
 
 def _build(order: Order) -> Built:
     logger = logging.getLogger("identity")
-    source, socket_ = order.source, prover_socket()
+    source = order.source
     collection = collect([source], Settings(plugins=Plugins(import_seconds=order.import_seconds)))
     for _, _, reason in collection.failed:
         raise source.error(reason)
-    provided = {offer.provider.name: offer for offer in collection.offers if offer.hook == socket_.hook}
+    provided = {offer.provider.name: offer for offer in collection.offers if offer.hook == PROVER.hook}
     if order.provider not in provided:
         raise PluginError(f"{source}: provides no prover {order.provider} in a worker process")
     clock = _Clock()
     # No database: its address holds a password, and a prover does no I/O.
     context = BuildContext(clock, logger.getChild(order.provider), order.data_dir, None, workers=order.servers)
-    bulkhead = Bulkhead(f"prover:{order.provider}", Limits(1.0, 1, 1, 1.0), socket_.contract, clock, logger)
-    return build(provided[order.provider], socket_, order.tables, context, bulkhead)
+    bulkhead = Bulkhead(f"prover:{order.provider}", Limits(1.0, 1, 1, 1.0), PROVER.contract, clock, logger)
+    return build(provided[order.provider], PROVER, order.tables, context, bulkhead)
 
 
 def _answer_all(built: Built, channel: socket.socket, send: Send, lines: _Lines) -> None:

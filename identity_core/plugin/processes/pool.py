@@ -82,15 +82,13 @@ class Pool:
         self._deadline_seconds = deadline_seconds
         self._logger = logger
         self._workers: set[WorkerProcess] = set()
-        self._up: set[WorkerProcess] = set()
-        self._idle: deque[WorkerProcess] = deque()
-        self._at_work: dict[WorkerProcess, _Job] = {}
+        # Those whose prover is built, and what each is at; the one that has been idle for longest is first.
+        self._up: dict[WorkerProcess, _Job | None] = {}
         self._waiting: deque[_Job] = deque()
         self._failures = 0
         self._restarts = 0
         self._trouble = ""
-        self._unfit = False
-        self._waits = False
+        self._unfit: Unfit | None = None
         self._told = asyncio.Event()
         self._closing = asyncio.Event()
         self._keeping: list[asyncio.Task[None]] = []
@@ -104,7 +102,7 @@ class Pool:
     @property
     def worker_table(self) -> WorkerTable:
         """How it is now: none are wanted before they begin."""
-        return WorkerTable(len(self._keeping), len(self._up), self._restarts, self._trouble, self._waits)
+        return WorkerTable(len(self._keeping), len(self._up), self._restarts, self._trouble, self._waits())
 
     async def told(self) -> None:
         """Returns when the first worker has said that it is ready, or why it never will be; at once if none has begun."""
@@ -133,7 +131,7 @@ class Pool:
             self._closing.set()
             self._end_waiting(PluginUnavailable())
             for worker in self._workers:
-                if worker in self._idle:
+                if worker in self._up and self._up[worker] is None:
                     worker.leave()
                     self._loop.call_later(LEAVE_SECONDS, worker.kill, "did not leave")
                 else:
@@ -155,7 +153,7 @@ class Pool:
             self._failures += 1
             if not was_up:
                 self._give_up(verdict)
-            if self._waits:
+            if self._waits():
                 return
             if not was_up or self._failures > 1:
                 pause = min(FIRST_PAUSE_SECONDS * 2 ** min(self._failures, 10), LONGEST_PAUSE_SECONDS)
@@ -175,16 +173,15 @@ class Pool:
                 case Ready() if worker not in self._up:
                     start.cancel()
                     self.ready = message
-                    self._trouble, self._unfit = "", False
-                    self._up.add(worker)
+                    self._trouble, self._unfit = "", None
                     self._free(worker)
                     self._told.set()
                 case Unfit() if worker not in self._up:
-                    self._unfit, self._waits = True, message.waits
+                    self._unfit = message
                     worker.kill(message.text or "cannot say why")
-                case Returned() | Raised() | Failed() if worker in self._at_work:
+                case Returned() | Raised() | Failed() if job := self._up.get(worker):
                     self._failures = 0
-                    self._at_work.pop(worker).end(message)
+                    job.end(message)
                     self._free(worker)
                 case _:
                     worker.kill("spoke out of turn")
@@ -194,10 +191,7 @@ class Pool:
     def _lost(self, worker: WorkerProcess) -> bool:
         was_up = worker in self._up
         self._workers.discard(worker)
-        self._up.discard(worker)
-        if worker in self._idle:
-            self._idle.remove(worker)
-        job = self._at_work.pop(worker, None)
+        job = self._up.pop(worker, None)
         if job is not None:
             job.end(Fault(f"lost its worker process, which {worker.verdict}"))
         if not self._closing.is_set():
@@ -212,25 +206,27 @@ class Pool:
         self._told.set()
         self._end_waiting(Fault(f"has no worker process: {trouble}"))
 
+    def _waits(self) -> bool:
+        return self._unfit is not None and self._unfit.waits
+
     def _free(self, worker: WorkerProcess) -> None:
-        if not worker.gone:
-            self._idle.append(worker)
-            self._hand_out()
+        self._up.pop(worker, None)
+        self._up[worker] = None
+        self._hand_out()
 
     def _hand_out(self) -> None:
-        while self._idle and self._waiting:
-            worker = self._idle.popleft()
-            if not worker.gone:
+        for worker, current in self._up.items():
+            if self._waiting and current is None and not (worker.verdict or worker.gone):
                 job = self._waiting.popleft()
-                self._at_work[worker] = job
+                self._up[worker] = job
                 worker.send(job.call)
                 # The witness is in it, and its way is done.
                 job.call = b""
-                job.deadline = self._loop.call_later(self._deadline_seconds, self._late, worker)
+                job.deadline = self._loop.call_later(self._deadline_seconds, self._late, worker, job)
 
-    def _late(self, worker: WorkerProcess) -> None:
-        self._at_work.pop(worker).end(DeadlineExceeded())
+    def _late(self, worker: WorkerProcess, job: _Job) -> None:
         worker.kill(f"was at one call for {self._deadline_seconds:g} s")
+        job.end(DeadlineExceeded())
 
     def _end_waiting(self, error: Exception) -> None:
         while self._waiting:

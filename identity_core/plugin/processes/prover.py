@@ -17,7 +17,7 @@ from identity_core.plugin.processes.channel import Call, Failed, Prove, Raised, 
 from identity_core.plugin.processes.pool import Pool
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import PluginError
-from identity_core.plugin.sockets import prover_socket
+from identity_core.plugin.sockets import PROVER
 from identity_core.ports.clock import Clock
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings
@@ -128,7 +128,7 @@ def in_processes(
         in_flight = settings.prover.anonymous_waiting
     limits = Limits(deadline_seconds, in_flight, plugins.failures_to_open, plugins.retry_seconds)
     kind = f"prover:{name}:anonymous" if anonymous else f"prover:{name}"
-    bulkhead = Bulkhead(kind, limits, prover_socket().contract, clock, logger)
+    bulkhead = Bulkhead(kind, limits, PROVER.contract, clock, logger)
     order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, logger)
     prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
     if not anonymous:
