@@ -12,7 +12,7 @@ from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge, evidence, keys
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Authorization, Change, Create
+from identity_core.domain.dids.changes import Authorization, Change, Create, Operation, Update
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
 from identity_core.ports.did_method import DidMethod, UnsignedEntry
@@ -122,6 +122,11 @@ class Life:
         self.entries.append(entry)
         self.states.append(state)
         return state
+
+    def update(self, *operations: Operation, at: datetime | None = None) -> DidState:
+        """These changes of the document, authorised by the controller; at a time after the newest version, if none is given."""
+        moment = at or self.later()
+        return self.change(Update(operations, self.authorize(moment)), moment)
 
     def authorize(self, at: datetime, *, key: str | None = None, scheme: str = evidence.DID_AUTH) -> Authorization:
         """Evidence by ``key``, or by the first key that may authenticate."""
