@@ -1,6 +1,4 @@
-"""The promises of a custodian about what it signs. They are part of ``CustodianConformance``.
-
-The promises of a custodian of private keys, as tests (``ports/custodian.py``).
+"""The promises of a custodian of private keys, as tests (``ports/custodian.py``).
 
 An author subclasses ``CustodianConformance`` with one fixture, and a second one when keys outlive the process::
 

@@ -1,7 +1,4 @@
-"""A custodian under examination: what the kit gives it to hold, and how it reads what comes back.
-
-The promises of a custodian about the keys that it holds, and their names. They are part of ``CustodianConformance``.
-"""
+"""The part of ``CustodianConformance`` about the keys that a custodian holds and their names; what the kit gives it to hold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A DID method under examination: whose DIDs it makes, who signs, and one DID that lives.
-
-The promises of a method whose DIDs change. They are part of ``DidMethodConformance``; immutable methods skip them.
-"""
+"""The part of ``DidMethodConformance`` about DIDs that change, which immutable methods skip; the fixtures of both parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ledger under examination: how the kits of ledgers read, check and close one."""
+"""What the kits of ledgers share: their fixtures, and how they read a ledger and check what they read."""
 
 from __future__ import annotations
 

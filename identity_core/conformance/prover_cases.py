@@ -1,7 +1,5 @@
-"""Credentials for the prover kit: a schema with every attribute type, its issuer, two holders, a verifier's context.
-
-What the prover kit asks, and how it looks through a proof for what should not be there.
-"""
+"""What the prover kit asks: a schema with every attribute type, its issuer, two holders, a verifier's context, and predicates that
+hold, fail or cannot be asked. And how it looks through a proof for what should not be there."""
 
 from __future__ import annotations
 
