@@ -117,20 +117,21 @@ Verifier = Callable[[str, datetime], Caller | None]
 class BearerChain:
     """The plugins that verify bearer tokens, asked one after the other, in order of their names, until one answers."""
 
-    verifiers: tuple[Verifier, ...]
-    bulkheads: tuple[Bulkhead, ...]
+    guarded: tuple[tuple[Verifier, Bulkhead], ...]
 
     @classmethod
     def of(cls, offers: Iterable[BearerOffer], limits: Limits, clock: Clock, logger: logging.Logger) -> BearerChain:
         """The chain of all implementations of the hook, each behind the border."""
-        verifiers, bulkheads = [], []
+        check, guarded = check_for(BEARER_RESULT), []
         for offer in offers:
             bulkhead = Bulkhead(f"bearer:{offer.source.name}", limits, BEARER_CONTRACT, clock, logger)
-            bulkheads.append(bulkhead)
-            verifiers.append(
-                guard_function(_with_its_arguments(offer), BEARER_HOOK, check_for(BEARER_RESULT), bulkhead)
-            )
-        return cls(tuple(verifiers), tuple(bulkheads))
+            guarded.append((guard_function(offer.verify, BEARER_HOOK, check, bulkhead), bulkhead))
+        return cls(tuple(guarded))
+
+    @property
+    def bulkheads(self) -> list[Bulkhead]:
+        """Those of all verifiers."""
+        return [bulkhead for _, bulkhead in self.guarded]
 
     def __call__(self, token: str, now: datetime) -> Caller | None:
         """The caller of a bearer token, or None when no plugin knows it.
@@ -139,7 +140,7 @@ class BearerChain:
         cannot hide a good one; only when no other answers, ``PluginUnavailable``: the token may have been good.
         """
         broken: PluginUnavailable | None = None
-        for verify in self.verifiers:
+        for verify, _ in self.guarded:
             try:
                 caller = verify(token, now)
             except PluginUnavailable as error:
@@ -150,12 +151,3 @@ class BearerChain:
         if broken is not None:
             raise broken
         return None
-
-
-def _with_its_arguments(offer: BearerOffer) -> Verifier:
-    def verify(token: str, now: datetime) -> Caller | None:
-        given = {"token": token, "now": now}
-        caller: Caller | None = offer.function(*[given[argument] for argument in offer.arguments])
-        return caller
-
-    return verify

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -122,6 +123,11 @@ class BearerOffer:
     function: Callable[..., Any]
     arguments: tuple[str, ...]
     source: PluginSource
+
+    def verify(self, token: str, now: datetime) -> Any:
+        """What the implementation returns, given the arguments that it takes."""
+        given = {"token": token, "now": now}
+        return self.function(*[given[argument] for argument in self.arguments])
 
 
 @dataclass(slots=True)

@@ -136,7 +136,7 @@ class PluginManager:
 
     def prover(self, name: str | None) -> Prover | None:
         """The prover of this name, in this process; for None the only one that is installed, or None when there is none."""
-        offer = self._prover_offer(name)
+        offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
         return None if offer is None else self._build(PROVER, offer)
 
     def proof_workers(self, name: str | None, *, workers: int, deadline_seconds: float) -> ProofWorkers | None:
@@ -194,7 +194,7 @@ class PluginManager:
                 self.logger.error("%s could not be closed: %s", built.offer.source, type(error).__name__)
 
     def _in_processes(self, use: str, name: str | None, workers: int, deadline_seconds: float) -> ProofWorkers | None:
-        offer = self._prover_offer(name)
+        offer = chosen_or_lone(self.collection, PROVER, name, self.settings)
         if offer is None:
             return None
         key = (use, offer.provider.name)
@@ -206,15 +206,12 @@ class PluginManager:
                 self.settings,
                 anonymous=use == ANONYMOUS_VERIFIER,
                 workers=workers,
-                deadline_seconds=deadline_seconds,
+                limits=self._limits(deadline_seconds),
                 clock=self.clock,
                 logger=self.logger,
             )
         port: ProofWorkers = self._built[key].port
         return port
-
-    def _prover_offer(self, name: str | None) -> Offer | None:
-        return chosen_or_lone(self.collection, PROVER, name, self.settings)
 
     def _chosen(self, socket: Socket[T], name: str) -> T:
         return self._build(socket, chosen(self.collection, socket, name, self.settings))

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from identity_core.errors import PluginUnavailable
@@ -112,7 +113,7 @@ def in_processes(
     *,
     anonymous: bool,
     workers: int,
-    deadline_seconds: float,
+    limits: Limits,
     clock: Clock,
     logger: logging.Logger,
 ) -> Built:
@@ -122,13 +123,11 @@ def in_processes(
     ``anonymous`` ones, for what strangers have verified, are started by the first of them. They share nothing with the others but the
     machine: neither queue nor circuit, and of the processor they get what is left.
     """
-    plugins, name = settings.plugins, offer.provider.name
-    in_flight = min(plugins.calls_in_flight, workers * WAITING_PER_WORKER)
+    in_flight = min(limits.calls_in_flight, workers * WAITING_PER_WORKER)
     if anonymous:
         in_flight = settings.prover.anonymous_waiting
-    limits = Limits(deadline_seconds, in_flight, plugins.failures_to_open, plugins.retry_seconds)
-    kind = f"prover:{name}:anonymous" if anonymous else f"prover:{name}"
-    bulkhead = Bulkhead(kind, limits, PROVER.contract, clock, logger)
+    name = f"prover:{offer.provider.name}" + (":anonymous" if anonymous else "")
+    bulkhead = Bulkhead(name, replace(limits, calls_in_flight=in_flight), PROVER.contract, clock, logger)
     order = _order(offer, settings, ANONYMOUS_NICE if anonymous else NICE, logger)
     prover = ProverProcesses(order, bulkhead, workers=workers, logger=logger)
     if not anonymous:

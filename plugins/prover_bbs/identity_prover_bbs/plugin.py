@@ -46,19 +46,14 @@ class BbsProver:
         self._verifying.verify(statement, proof, context, now)
 
 
+def build(settings: BbsSettings, context: BuildContext) -> BbsProver:
+    """The prover that the settings ask for. Raises ``BackendUnavailable``."""
+    curve = select(settings.curve or None)
+    context.logger.info("prover bbs on curve backend %s", curve.name)
+    return BbsProver(curve, os.urandom)
+
+
 @hookimpl
 def identity_provide_prover() -> Provider[Prover]:
     """The prover ``bbs``; masks come from the operating system's randomness and nowhere else."""
-    return Provider(
-        "bbs",
-        build=lambda settings, context: build(settings, context),
-        settings=BbsSettings,
-        summary="zero-knowledge predicates over BBS credentials (experimental)",
-    )
-
-
-def build(settings: BbsSettings, context: BuildContext) -> BbsProver:
-    """The prover that the settings ask for. Raises ``BackendUnavailable``."""
-    prover = BbsProver(select(settings.curve or None), os.urandom)
-    context.logger.info("prover bbs on curve backend %s", select(settings.curve or None).name)
-    return prover
+    return Provider("bbs", build, BbsSettings, "zero-knowledge predicates over BBS credentials (experimental)")
