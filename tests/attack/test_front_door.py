@@ -15,15 +15,18 @@ import pytest
 
 from identity_core.cli.local_server import LocalServer
 from tests.attack.connections import (
+    SECONDS,
     Address,
     address_of,
     code_of,
     connected,
+    is_closed_there,
     pour,
     read_to_the_end,
     reset,
     resident_octets,
     statuses,
+    until,
 )
 from tests.attack.raw_http import exchange, request
 from tests.attack.stranger import GENEROUS
@@ -31,11 +34,17 @@ from tests.servers import local_server
 
 MEBIBYTE = 1 << 20
 SHORT = {
-    "IDENTITY_SERVER_FIRST_BYTE_TIMEOUT_SECONDS": "0.4",
     "IDENTITY_SERVER_HEADER_TIMEOUT_SECONDS": "0.4",
     "IDENTITY_SERVER_KEEP_ALIVE_TIMEOUT_SECONDS": "0.8",
     "IDENTITY_SERVER_BODY_TIMEOUT_SECONDS": "0.4",
     "IDENTITY_SERVER_WRITE_TIMEOUT_SECONDS": "0.8",
+}
+# Apart from the others: a server that a busy machine holds up looks at its clock before it looks at what has come meanwhile.
+SHORTEST = SHORT | {"IDENTITY_SERVER_FIRST_BYTE_TIMEOUT_SECONDS": "0.4"}
+LONG = {
+    "IDENTITY_SERVER_FIRST_BYTE_TIMEOUT_SECONDS": "600",
+    "IDENTITY_SERVER_HEADER_TIMEOUT_SECONDS": "600",
+    "IDENTITY_SERVER_BODY_TIMEOUT_SECONDS": "600",
 }
 HEAD = b"GET /health HTTP/1.1\r\nHost: h\r\n"
 CHUNKED = (
@@ -45,15 +54,22 @@ CHUNKED = (
 
 @pytest.fixture(scope="module", params=["1", "2"], ids=["1_process", "2_processes"])
 def hasty(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
-    """A server that waits for no one."""
+    """A server that waits for no one who has begun."""
     with local_server("--workers", request.param, environment={**GENEROUS, **SHORT}) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=["1", "2"], ids=["1_process", "2_processes"])
+def hastiest(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
+    """One that waits for no one at all."""
+    with local_server("--workers", request.param, environment={**GENEROUS, **SHORTEST}) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[LocalServer]:
-    """One with the deadlines that it comes with."""
-    with local_server(environment=GENEROUS) as server:
+    """One that would wait for minutes."""
+    with local_server(environment={**GENEROUS, **LONG}) as server:
         yield server
 
 
@@ -135,8 +151,8 @@ def test_a_hundred_fields_pass_and_one_more_does_not(door: Address) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"\r\n\r\n"], ids=["nothing", "empty lines"])
-def test_who_is_silent_from_the_start_is_cut_off(hasty: LocalServer, sent: bytes) -> None:
-    with connected(address_of(hasty.url)) as connection:
+def test_who_is_silent_from_the_start_is_cut_off(hastiest: LocalServer, sent: bytes) -> None:
+    with connected(address_of(hastiest.url)) as connection:
         connection.sendall(sent)
         assert read_to_the_end(connection) == b""
 
@@ -160,10 +176,10 @@ def dribble(octets: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize("begin", [b"", HEAD], ids=["lines", "header"])
-def test_octet_after_octet_is_no_way_to_stay(hasty: LocalServer, begin: bytes) -> None:
+def test_octet_after_octet_is_no_way_to_stay(hastiest: LocalServer, begin: bytes) -> None:
     """Slowloris: each octet comes in time and the head never ends."""
     endless = itertools.repeat(b"\r\n" if not begin else b"a", 200)
-    with connected(address_of(hasty.url)) as connection:
+    with connected(address_of(hastiest.url)) as connection:
         connection.sendall(begin)
         assert pour(connection, dribble(endless)) < 100
         assert statuses(read_to_the_end(connection)) in ([], [400])
@@ -209,9 +225,8 @@ def test_who_asks_whether_to_go_on_and_does_not_is_cut_off(hasty: LocalServer) -
 
 @pytest.mark.parametrize("sent", [b"", HEAD, CHUNKED + b"5\r\n{"], ids=["nothing", "half a head", "half a body"])
 def test_who_closes_his_side_gets_the_other_closed(server: LocalServer, door: Address, sent: bytes) -> None:
-    """Long before a deadline, which is 10 seconds here."""
+    """Long before a deadline, which is ten minutes here."""
     with connected(door) as connection:
-        connection.settimeout(5)
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         assert read_to_the_end(connection) == b""
@@ -221,7 +236,7 @@ def test_who_does_not_read_is_cut_off(hasty: LocalServer) -> None:
     """More than any buffer holds is asked for; after the deadline hardly anything of it comes."""
     with connected(address_of(hasty.url), received=4096) as connection:
         connection.sendall(request("GET", "/openapi.json") * 30)
-        time.sleep(2.5)
+        until(SECONDS, "the server never closes", lambda: is_closed_there(connection))
         assert len(read_to_the_end(connection)) < 2 * MEBIBYTE
     assert 30 * len(exchange(address_of(hasty.url), request("GET", "/openapi.json")).body) > 4 * MEBIBYTE
 
