@@ -337,6 +337,7 @@ def test_the_service_starts_with_a_did_whose_log_no_longer_holds(site: Site) -> 
     """The same thief at the ledger: she has no key of the log, so what she writes there is a log that does not hold."""
     with site.serve() as running:
         broken, bystander = of_two_versions(running, 2)
+        wait_until_logged(running, 4)
     drop_guards(site.database)
     rewrite_entry(site.database, broken)
     site.database.sql("DELETE FROM did_versions WHERE did = ?", broken.did)
@@ -352,12 +353,23 @@ def test_the_service_starts_with_a_did_whose_log_no_longer_holds(site: Site) -> 
 
 def test_an_entry_that_was_changed_after_its_row_is_not_built_upon(site: Site) -> None:
     with site.serve() as running:
-        (broken,) = of_two_versions(running, 1)
+        broken, _ = of_two_versions(running, 2)
+        wait_until_logged(running, 4)
     drop_guards(site.database)
     rewrite_entry(site.database, broken)
     with site.serve() as running:
         broken = moved(broken, running)
         assert broken.act("update", service("more")).outcome == WITHHELD
+
+
+def wait_until_logged(running: Running, entries: int) -> None:
+    """The newest entry of the transparency log is compared at each start: another one than the thief's."""
+
+    def is_logged() -> bool:
+        answer = running.wire.call("GET", "/api/v1/ledger/checkpoint")
+        return answer.status == 200 and int(answer.body.splitlines()[1]) >= entries
+
+    eventually(is_logged, f"{entries} entries are logged")
 
 
 def drop_guards(database: Database) -> None:
