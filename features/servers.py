@@ -31,18 +31,11 @@ GENEROUS = {
     "IDENTITY_THROTTLE_KEY_BURST": "10000",
 }
 FAULTS = {
-    "IDENTITY_PLUGINS_MODULES": "features.faults.plugin",
+    "IDENTITY_PLUGINS_MODULES": "features.faults.plugin,features.faults.prover",
     "IDENTITY_PLUGINS_DISABLED": "did_ids",
     "IDENTITY_LEDGER_BACKEND": "faulty",
     "IDENTITY_PROVER_BACKEND": "faulty",
     "IDENTITY_PROVER_ENVIRONMENT": "IDENTITY_TEST_FAULT",
-}
-# What is held up goes on when the story lets it, and not before; what works may wait for a slow disk.
-PATIENT = {
-    "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
-    "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
-    "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
-    "IDENTITY_PROVER_DEADLINE_SECONDS": "60",
 }
 BREAKABLE = (
     GENEROUS
@@ -53,6 +46,7 @@ BREAKABLE = (
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
     }
 )
+# What is held up goes on when the story lets it, and not before (``tests.servers.PATIENT``).
 KINDS = {
     "ordinary": GENEROUS,
     # An address has one token, and no second for a long while; a story gets further addresses from the trusted proxy.
@@ -68,9 +62,8 @@ KINDS = {
     "frugal": GENEROUS | {"IDENTITY_QUOTA_DAY_RECORDS": "6"},
     "hidden": GENEROUS
     | FAULTS
-    | PATIENT
     | {"IDENTITY_HISTORY_AFTER_DEACTIVATION": "gone", "IDENTITY_ANCHORING_ENABLED": "false"},
-    "faulty": BREAKABLE | PATIENT,
+    "faulty": BREAKABLE,
     # What a story needs before the fault has these deadlines too (``World.prepared``).
     "hanging": BREAKABLE
     | {
@@ -86,9 +79,9 @@ KINDS = {
         "IDENTITY_PLUGINS_WEB_ENABLED": "true",
         "IDENTITY_PLUGINS_WEB_ALLOW_RANGES": "127.0.0.0/8",
     },
-    "rolled back": GENEROUS | FAULTS | PATIENT,
-    "slow": GENEROUS | FAULTS | PATIENT | {"IDENTITY_KEY_STORES": "slow,env"},
-    "busy": GENEROUS | FAULTS | PATIENT | {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "1"},
+    "rolled back": GENEROUS | FAULTS,
+    "slow": GENEROUS | FAULTS | {"IDENTITY_KEY_STORES": "slow,env"},
+    "busy": GENEROUS | FAULTS | {"IDENTITY_SERVER_MAX_REQUESTS_IN_FLIGHT": "1"},
 }
 
 

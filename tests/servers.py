@@ -29,6 +29,13 @@ from tests.memory import folder_in_memory
 PROGRAM = [sys.executable, "-m", "identity_core"]
 ROOT = Path(__file__).resolve().parents[1]
 FACTORY = ROOT / "tests" / "server_factory.py"
+# Where a test is not about deadlines, what works may wait for a busy machine.
+PATIENT = {
+    "IDENTITY_CUSTODIAN_DEADLINE_SECONDS": "60",
+    "IDENTITY_LEDGER_DEADLINE_SECONDS": "60",
+    "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
+    "IDENTITY_PROVER_DEADLINE_SECONDS": "60",
+}
 
 
 class Factory:
@@ -157,9 +164,10 @@ def run(
 def local_server(
     *arguments: str, environment: Mapping[str, str] | None = None, path: Path | None = None
 ) -> Iterator[LocalServer]:
-    """That of ``identity_core.cli``, forked and with its files in memory."""
+    """That of ``identity_core.cli``, forked, patient, and with its files in memory."""
+    patient = PATIENT | dict(environment or {})
     with (
         folder_in_memory(Path(tempfile.gettempdir())) as within,
-        unforked(*arguments, environment=environment, path=path, within=within, popen=popen) as server,
+        unforked(*arguments, environment=patient, path=path, within=within, popen=popen) as server,
     ):
         yield server

@@ -1,5 +1,5 @@
-"""A plugin that breaks on demand: the real ledger, custodian, prover, key store and DID method, until the file that
-``IDENTITY_TEST_FAULT`` names says otherwise.
+"""A plugin that breaks on demand: the real ledger, custodian, key store and DID method, until the file that ``IDENTITY_TEST_FAULT``
+names says otherwise. The prover (``features.faults.prover``) is another, because its process imports nothing of all this.
 
 The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could, and
 ``index:changed`` makes every row of the document index look as if somebody else had written it.
@@ -8,18 +8,15 @@ The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from collections.abc import Awaitable
-from pathlib import Path
 from typing import Any
 
 import identity_custodian_sealed
 import identity_did_ids
 import identity_keys_sql
 import identity_ledger_sql
-import identity_prover_bbs
 
+from features.faults.words import Broken, faults
 from identity_core.api.security import Gate
 from identity_core.domain.callers import ApiKey
 from identity_core.plugin import NoSettings, Provider, hookimpl
@@ -27,20 +24,6 @@ from identity_core.ports.ledger import LedgerHead
 from identity_core.store.activity import StoredActivity
 from identity_core.store.documents import Documents
 from identity_core.use_cases.ledger.storage import WatchStorage
-
-FAULT = Path(os.environ["IDENTITY_TEST_FAULT"])
-
-
-class Broken(Exception):
-    """What a careless plugin raises."""
-
-
-def faults() -> set[str]:
-    """What shall break right now."""
-    try:
-        return set(FAULT.read_text().split())
-    except FileNotFoundError:
-        return set()
 
 
 async def strike(kind: str) -> None:
@@ -181,42 +164,6 @@ class Method:
         return self._real.expand(did)
 
 
-class Prover:
-    """The BBS prover, until it breaks; it runs in a process of its own."""
-
-    def __init__(self, real: Any) -> None:
-        self._real = real
-
-    @property
-    def suite(self) -> str:
-        suite: str = self._real.suite
-        return suite
-
-    @property
-    def predicate_types(self) -> frozenset[str]:
-        types: frozenset[str] = self._real.predicate_types
-        return types
-
-    def prove(self, statement: Any, witness: Any, *, context: Any) -> Any:
-        self._strike()
-        return self._real.prove(statement, witness, context=context)
-
-    def read(self, proof: str) -> Any:
-        self._strike()
-        return self._real.read(proof)
-
-    def verify(self, statement: Any, proof: Any, *, context: Any, now: Any) -> None:
-        self._strike()
-        self._real.verify(statement, proof, context=context, now=now)
-
-    @staticmethod
-    def _strike() -> None:
-        if "prover:raise" in faults():
-            raise Broken("prover")
-        while "prover:hang" in faults():
-            time.sleep(0.02)
-
-
 def _wrapping(name: str, module: Any, hook: str, wrapper: type[Any]) -> Provider[Any]:
     real = getattr(module, hook)()
     return Provider(name, build=lambda _, context: wrapper(real.build(real.settings(), context)), settings=NoSettings)
@@ -230,11 +177,6 @@ def identity_provide_ledger_backend() -> Provider[Any]:
 @hookimpl
 def identity_provide_custodian() -> Provider[Any]:
     return _wrapping("faulty", identity_custodian_sealed, "identity_provide_custodian", Custodian)
-
-
-@hookimpl
-def identity_provide_prover() -> Provider[Any]:
-    return _wrapping("faulty", identity_prover_bbs, "identity_provide_prover", Prover)
 
 
 @hookimpl

@@ -11,6 +11,7 @@ from features.faults.plugin import (
     identity_provide_key_store,
     identity_provide_ledger_backend,
 )
+from features.faults.words import faults
 
 __all__ = [
     "identity_provide_custodian",
@@ -21,7 +22,7 @@ __all__ = [
 
 
 async def strike(kind: str) -> None:
-    if f"{kind}:hang" in stock.faults():
+    if f"{kind}:hang" in faults():
         await asyncio.sleep(3600)
 
 

@@ -70,7 +70,7 @@ def start(
     command = [*before, sys.executable, "-m", "identity_core", "serve", "--host", "127.0.0.1"]
     command += ["--port", "0", "--data-dir", str(data_dir), *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
-    inherited |= {"API_KEY": API_KEY} | GENEROUS | dict(environment or {})
+    inherited |= {"API_KEY": API_KEY} | GENEROUS | servers.PATIENT | dict(environment or {})
     # Plugins in the making are found from the root of the checkout.
     inherited["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     began = time.monotonic()

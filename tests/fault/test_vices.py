@@ -130,9 +130,9 @@ def test_a_hang_ends_at_the_deadline(port: str) -> None:
 
 def test_a_prover_that_hangs_is_replaced() -> None:
     async def scenario() -> None:
-        async with crew(deadline_seconds=4.0) as at:
+        async with crew() as at:
             before = await at.pid()
-            with pytest.raises(PluginTimeout):
+            with at.deadline(0.3), pytest.raises(PluginTimeout):
                 await at.prove("spin")
             await until(lambda: at.worker_table.up == 1 and at.worker_table.restarts == 1)
             assert await at.pid() != before

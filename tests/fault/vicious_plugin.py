@@ -17,17 +17,22 @@ import identity_did_ids
 import identity_ledger_sql
 
 from features.faults import plugin as stock
+from features.faults.words import FAULT, faults
+from identity_core.cli import serving
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.plugin import NoSettings, Provider, hookimpl
+
+# A process that hangs is killed in the end; the tests need not wait for all of the time that it is left.
+serving.CLOSING_SECONDS = 1.0
 
 
 def fall(kind: str) -> None:
     """Does what the file says, if it says it of this kind."""
-    word = next((word for word in stock.faults() if word.startswith(f"{kind}:")), None)
+    word = next((word for word in faults() if word.startswith(f"{kind}:")), None)
     if word is None:
         return
     with contextlib.suppress(FileNotFoundError):
-        stock.FAULT.rename(f"{stock.FAULT}.{os.getpid()}")
+        FAULT.rename(f"{FAULT}.{os.getpid()}")
         match word.partition(":")[2]:
             case "exit":
                 os._exit(9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,16 @@ class Crew:
 
     async def prove(self, vice: str = "", proof_id: str = "p1") -> ZkProof:
         return await self.port.prove(STATEMENT, WITNESS, context=context(vice, proof_id))
+
+    @contextlib.contextmanager
+    def deadline(self, seconds: float) -> Iterator[None]:
+        """For the calls that hang; those that do not may take their time on a busy machine."""
+        pool = self.port._thing.pool  # type: ignore[attr-defined]
+        usual, pool._deadline_seconds = pool._deadline_seconds, seconds
+        try:
+            yield
+        finally:
+            pool._deadline_seconds = usual
 
     async def pid(self) -> int:
         """The process that answers, once one does."""

@@ -1,0 +1,20 @@
+"""What shall break: the words in the file that ``IDENTITY_TEST_FAULT`` names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+FAULT = Path(os.environ["IDENTITY_TEST_FAULT"])
+
+
+class Broken(Exception):
+    """What a careless plugin raises."""
+
+
+def faults() -> set[str]:
+    """What shall break right now."""
+    try:
+        return set(FAULT.read_text().split())
+    except FileNotFoundError:
+        return set()
