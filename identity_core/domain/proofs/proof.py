@@ -1,8 +1,8 @@
 """What is proved, with what, for whom, and what comes out.
 
 A ``Statement`` is the verifier's question, a ``Witness`` the holder's secret, a ``Context`` binds a proof to one verifier, nonce
-and time. All of it is under the proof's challenge (PROTOCOL.md §6). ``Expectation`` is how a verifier who has only a proof
-says what it must be bound to; what it does not say is reported as unchecked, never taken for granted.
+and time. All of it is under the proof's challenge (PROTOCOL.md §6). ``ReceivedProof`` is the one reader of a ``ZKProof`` that
+somebody sent.
 """
 
 from __future__ import annotations

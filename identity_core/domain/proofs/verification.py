@@ -2,6 +2,8 @@
 
 A check is right, wrong, or could not be made (``ok`` None): a verifier may come back for the last, and must not for the second.
 Only when every check is right is a proof verified. Warnings are about what stands around the proof; they do not touch it.
+``Expectation`` is how a verifier says what a proof must be bound to; what it does not say is reported as unchecked, never taken for
+granted.
 
 The key by which a proof is verified: taken from the DID document of the issuer, never from the proof.
 
