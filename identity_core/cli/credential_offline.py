@@ -75,7 +75,7 @@ def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single
 
 def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: bytes) -> tuple[dict[str, Any], bytes]:
     """The values in canonical form, and the signature (80 octets) by the raw ``secret``. Raises ``InvalidCredential``."""
-    from identity_core.crypto.bbs import core, octets
+    from identity_core.crypto.bbs import interface
     from identity_core.crypto.bbs.suite import ciphersuite
     from identity_core.crypto.bls12381 import keys as bls
     from identity_core.crypto.bls12381 import select
@@ -83,11 +83,8 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
 
     schema = definition.schema
     canonical = canonical_values(schema, values)
-    suite = ciphersuite(select())
-    scalars = octets.mixed_messages_to_scalars(schema.messages(canonical))
-    public = octets.octets_to_public_key(suite, bls.public_key(secret))
-    made = core.core_sign(suite, bls.secret_scalar(secret), public, schema.header, scalars)
-    return dict(canonical), octets.signature_to_octets(suite, made)
+    public, signed = bls.public_key(secret), schema.messages(canonical)
+    return dict(canonical), interface.sign(ciphersuite(select()), secret, public, schema.header, signed)
 
 
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:

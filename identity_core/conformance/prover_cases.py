@@ -9,12 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import (
-    mixed_messages_to_scalars,
-    octets_to_public_key,
-    signature_to_octets,
-)
+from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import Curve, keys, select
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
@@ -81,11 +76,8 @@ class BbsIssuer:
 
     def sign(self, schema: Schema, messages: tuple[Message, ...]) -> bytes:
         """The signature of any messages at all, as an issuer that cheats may make it too."""
-        suite = ciphersuite(self.curve)
-        key = octets_to_public_key(suite, self.key.public_key)
-        scalars = mixed_messages_to_scalars(messages)
-        secret = keys.secret_scalar(self._secret)
-        return signature_to_octets(suite, core.core_sign(suite, secret, key, schema.header, scalars))
+        suite, public = ciphersuite(self.curve), self.key.public_key
+        return interface.sign(suite, self._secret, public, schema.header, messages)
 
     @property
     def _secret(self) -> bytes:

@@ -1,7 +1,8 @@
 """The draft's interface operations, octets in and octets out: Sign and Verify.
 
 ``BbsSignatureInvalid`` is for what is wrong, ``InvalidKey`` for a key against which nothing can be checked. The caps of ``suite`` come
-before any work on the curve. ProofGen and ProofVerify are left out: who proves more than disclosure builds upon ``core``.
+before any work on the curve. A message that is an integer is the scalar itself. ProofGen and ProofVerify are left out: who proves
+more than disclosure builds upon ``core``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.octets import (
     check_octets,
-    messages_to_scalars,
+    mixed_messages_to_scalars,
     octets_to_public_key,
     octets_to_signature,
     signature_to_octets,
@@ -20,20 +21,24 @@ from identity_core.crypto.bbs.suite import BbsSignatureInvalid, Ciphersuite
 from identity_core.crypto.bls12381.keys import secret_scalar
 
 
-def sign(suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes]) -> bytes:
+def sign(
+    suite: Ciphersuite, secret_key: bytes, public_key: bytes, header: bytes, messages: Sequence[bytes | int]
+) -> bytes:
     """The 80-octet signature. Raises ``InvalidKey``, and ``ValueError`` for what is too long or too many."""
     check_octets("header", header)
-    scalars = messages_to_scalars(messages)
+    scalars = mixed_messages_to_scalars(messages)
     secret = secret_scalar(secret_key)
     key = octets_to_public_key(suite, public_key)
     return signature_to_octets(suite, core.core_sign(suite, secret, key, header, scalars))
 
 
-def verify(suite: Ciphersuite, public_key: bytes, signature: bytes, header: bytes, messages: Sequence[bytes]) -> None:
+def verify(
+    suite: Ciphersuite, public_key: bytes, signature: bytes, header: bytes, messages: Sequence[bytes | int]
+) -> None:
     """Raises ``BbsSignatureInvalid`` or ``InvalidKey``."""
     try:
         check_octets("header", header)
-        scalars = messages_to_scalars(messages)
+        scalars = mixed_messages_to_scalars(messages)
     except ValueError as fault:
         raise BbsSignatureInvalid(str(fault)) from fault
     key = octets_to_public_key(suite, public_key)

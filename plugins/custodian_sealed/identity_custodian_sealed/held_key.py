@@ -81,19 +81,14 @@ class HeldKey:
         self._require(multikey.BLS12381G2)
         if header.startswith(evidence.POSSESSION_TAG):
             raise KeyRefused("A proof of possession is not made on request.")
-        from identity_core.crypto.bbs import core, octets
+        from identity_core.crypto.bbs import interface
         from identity_core.crypto.bbs.suite import ciphersuite
         from identity_core.crypto.bls12381 import select
-        from identity_core.crypto.bls12381.keys import secret_scalar
 
-        suite = ciphersuite(select())
         try:
-            scalars = octets.mixed_messages_to_scalars(messages)
-            public_key = octets.octets_to_public_key(suite, self.public_raw)
-            signature = core.core_sign(suite, secret_scalar(self.secret), public_key, header, scalars)
+            return interface.sign(ciphersuite(select()), self.secret, self.public_raw, header, messages)
         except ValueError as error:
             raise KeyRefused(f"The messages cannot be signed: {error}.") from error
-        return octets.signature_to_octets(suite, signature)
 
     def _require(self, key_type: str) -> None:
         if self.label.key_type != key_type:
