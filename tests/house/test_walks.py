@@ -8,7 +8,7 @@ from tests.house.walks import walks
 
 # files, functions and domain objects of the core
 LIMITS = {
-    "createDid": (61, 220, 24),
+    "createDid": (60, 215, 23),
     "generateDelegatedProof": (80, 320, 25),
 }
 
