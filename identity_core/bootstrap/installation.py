@@ -43,7 +43,7 @@ from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
 from identity_core.settings import Settings, StartError, load
 from identity_core.store import Store
-from identity_core.throttle.open import open_buckets
+from identity_core.throttle.fallback import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker

@@ -1,11 +1,12 @@
-"""What happens when a shared store of buckets is late, down or broken.
+"""Which store the buckets live in, and what happens when a shared one is late, down or broken.
 
 A decision has a deadline. The first one that misses it, or fails, opens the circuit; until a probe in the background
 finds the store alive again, every decision comes from a bucket in this process with its share of rate and burst. So the
 limit stays a limit (neither open nor closed), and one request at most pays the deadline, whatever the outage lasts.
 An outage may let one further burst through, because the local buckets begin full.
 
-Left out: retries. A decision that comes late is worth nothing.
+Left out: retries. A decision that comes late is worth nothing. ``open_buckets`` is the one place that knows all stores, and imports
+only the one that is chosen.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
+from identity_core.settings import Throttle, buckets_of
 from identity_core.throttle.memory import TokenBucketMemoryStorage
 from identity_core.throttle.token_bucket import Decision, TokenBucketStorage
 
+# A shared store that needs longer is worth less than the local bucket (openapi/DECISIONS.md §3.6: at most 60 ms a request).
+DEADLINE_SECONDS = 0.05
 LOG_EVERY_SECONDS = 10.0
 PROBE_EVERY_SECONDS = 1.0
 
@@ -111,3 +116,38 @@ class FallbackStorage(TokenBucketStorage):
 
 def _as_tuple(exceptions: type[Exception] | tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
     return exceptions if isinstance(exceptions, tuple) else (exceptions,)
+
+
+def open_buckets(
+    settings: Throttle,
+    data_dir: Path,
+    database_url: str | None,
+    processes: int,
+    *,
+    monotonic: Callable[[], float],
+    logger: logging.Logger,
+) -> TokenBucketStorage:
+    """The storage that the setting ``throttle.store`` means, for ``processes`` that share the limits.
+
+    ``auto`` is Redis where there is a ``redis_url``, else SQL for several processes, else memory. SQL is ``limits.sqlite``
+    in ``data_dir``, or the PostgreSQL server. To be opened, used and closed in one event loop.
+    """
+    store = buckets_of(settings, processes)
+    if store == "memory":
+        return TokenBucketMemoryStorage(monotonic=monotonic)
+    shared: TokenBucketStorage
+    deadline: float | None = DEADLINE_SECONDS
+    if store == "redis":
+        from identity_core.throttle.redis import TokenBucketRedisStorage
+
+        shared = TokenBucketRedisStorage(f"async+tokenbucket+{settings.redis_url}")
+    elif database_url is not None:
+        from identity_core.throttle.postgresql import TokenBucketPostgresqlStorage
+
+        shared = TokenBucketPostgresqlStorage(f"async+tokenbucket+{database_url}")
+    else:
+        from identity_core.throttle.sqlite import TokenBucketSqliteStorage
+
+        # It answers at once and limits its own waiting.
+        shared, deadline = TokenBucketSqliteStorage.at(data_dir / "limits.sqlite", monotonic=monotonic), None
+    return FallbackStorage(shared, processes=processes, monotonic=monotonic, logger=logger, deadline_seconds=deadline)

@@ -1,8 +1,9 @@
 """Token buckets in PostgreSQL, for limits that several machines share when there is no Redis.
 
 One statement decides and spends, each in a transaction of its own: a row lock is held for one decision only, so no two
-processes can wait for each other. The clock is the server's. The table is not logged: after a crash of the server every
-bucket is full, and that is all. Needs the extra ``identity-service[postgresql]``.
+processes can wait for each other, as they could in the shared transactions of ``database``. The clock is the server's.
+The table is not logged: after a crash of the server every bucket is full, and that is all. Needs the extra
+``identity-service[postgresql]``.
 """
 
 from __future__ import annotations

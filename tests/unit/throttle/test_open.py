@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from identity_core.settings import Throttle
-from identity_core.throttle.fallback import FallbackStorage
+from identity_core.throttle.fallback import FallbackStorage, open_buckets
 from identity_core.throttle.memory import TokenBucketMemoryStorage
-from identity_core.throttle.open import open_buckets
 from identity_core.throttle.redis import TokenBucketRedisStorage
 from identity_core.throttle.sqlite import TokenBucketSqliteStorage
 from tests.unit.throttle.promises import Ticking, run
