@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,6 +19,7 @@ from urllib.parse import quote
 from identity_core.database.interface import (
     DatabaseAbsent,
     DatabaseDamaged,
+    DatabaseError,
     DatabaseMismatch,
     DatabaseUnavailable,
     Dialect,
@@ -42,12 +43,14 @@ class Look:
         driver: Any,
         end: ExitStack,
         failures: type[Exception],
+        translated: Callable[[Any], DatabaseError],
     ) -> None:
         self.dialect: Dialect = dialect
         self.driver = driver
         self._transaction = transaction
         self._end = end
         self._failures = failures
+        self._translated = translated
 
     def read_now(self, job: Job[T]) -> T:
         try:
@@ -78,13 +81,6 @@ class Look:
     def _refuse(self) -> NoReturn:
         raise DatabaseUnavailable("the database was opened to be looked at")
 
-    def _translated(self, error: Exception) -> Exception:
-        if isinstance(error, sqlite3.Error):
-            return translated(error)
-        from identity_core.database.postgresql_session import translated as translated_there
-
-        return translated_there(error)  # type: ignore[arg-type]
-
 
 def look_at_sqlite(path: Path) -> Look:
     """Raises ``DatabaseAbsent`` where there is no such file, ``DatabaseDamaged``, ``DatabaseUnavailable``."""
@@ -99,7 +95,7 @@ def look_at_sqlite(path: Path) -> Look:
             raise translated(error) from error
         except OSError as error:
             raise DatabaseUnavailable(f"cannot open {path}: {error.strerror}") from error
-        return Look("sqlite", connection, connection, stack.pop_all(), sqlite3.Error)
+        return Look("sqlite", connection, connection, stack.pop_all(), sqlite3.Error, translated)
 
 
 @contextmanager
@@ -126,19 +122,14 @@ def _opened(path: Path) -> Iterator[Connection]:
         yield connection
 
 
-def look_at_postgresql(url: str) -> Look:
-    """Raises ``DatabaseUnavailable``."""
-    from identity_core.database.postgresql import read_only_session
-
-    session, failures = read_only_session(url)
-    stack = ExitStack()
-    stack.callback(session.drop)
-    return Look("postgresql", session, session.connection(), stack, failures)
-
-
 def look_at(url: str | None, path: Path) -> Look:
-    """The server named by ``url``, or the embedded file ``path`` when there is none. Raises as the two above do."""
-    return look_at_sqlite(path) if url is None else look_at_postgresql(url)
+    """The server named by ``url``, or the embedded file ``path`` when there is none. Raises ``DatabaseAbsent`` where there is no such
+    file, ``DatabaseDamaged``, ``DatabaseUnavailable``."""
+    if url is None:
+        return look_at_sqlite(path)
+    from identity_core.database.postgresql import look_at_postgresql
+
+    return look_at_postgresql(url)
 
 
 def faults_of(path: Path) -> list[str]:

@@ -12,6 +12,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 from identity_core.database.group_commit import GroupCommit, Pending, WriterThread, hop
@@ -24,6 +25,7 @@ from identity_core.database.interface import (
     NotReplicated,
     T,
 )
+from identity_core.database.look import Look
 
 try:
     import psycopg
@@ -174,17 +176,18 @@ class PostgresqlDatabase:
             session.drop()
 
 
-def read_only_session(url: str) -> tuple[PostgresqlSession, type[Exception]]:
-    """A session in which the server refuses every change, and what its statements raise. Raises ``DatabaseUnavailable``."""
+def look_at_postgresql(url: str) -> Look:
+    """A session in which the server refuses every change. Raises ``DatabaseUnavailable``."""
     try:
         settings: dict[str, Any] = {**SESSION, **conninfo_to_dict(url)}
     except psycopg.ProgrammingError as error:
         raise DatabaseUnavailable("the database URL cannot be read") from error
     settings["options"] = f"{settings.get('options', '')} -c default_transaction_read_only=on"
     session = PostgresqlSession(lambda: psycopg.connect(autocommit=True, **settings))
-    try:
-        session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
-    except psycopg.Error as error:
-        session.drop()
-        raise translated(error) from error
-    return session, psycopg.Error
+    with ExitStack() as stack:
+        stack.callback(session.drop)
+        try:
+            session.read(lambda transaction: transaction.execute("SELECT 1").fetchone())
+        except psycopg.Error as error:
+            raise translated(error) from error
+        return Look("postgresql", session, session.connection(), stack.pop_all(), psycopg.Error, translated)

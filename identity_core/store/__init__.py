@@ -6,7 +6,6 @@ One database, ``identity.sqlite`` or the operator's server; one writer a process
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -31,30 +30,30 @@ __all__ = ["Store"]
 NO_SECRET: Final = bytes(32)
 
 
-@dataclass(frozen=True, slots=True)
 class Store:
-    """The repositories over one open database."""
+    """The repositories over one open database, whose rows have tags that follow from ``secret``."""
 
-    database: Database
-    documents: Documents
-    index_rows: StoredIndexRows
-    quarantine: QuarantinedDids
-    spent_challenges: StoredSpentChallenges
-    usage: StoredUsage
-    idempotency: StoredIdempotencyKeys
-    audit: AuditLines
-    transparency: TransparencyTree
-    timeline: StoredTimeline
-    credential_schemas: StoredCredentialSchemas
-    credentials: StoredCredentials
-    verifications: StoredVerifications
-    verifier_challenges: StoredVerifierChallenges
-    delegations: StoredDelegations
-    invocations: StoredInvocations
-    proofs: StoredProofs
-    outbox: StoredOutbox
-    api_key_tags: ApiKeyTags
-    activity: StoredActivity
+    def __init__(self, database: Database, secret: bytes) -> None:
+        self.database = database
+        self.quarantine = QuarantinedDids(database)
+        self.documents = Documents(database, secret, self.quarantine)
+        self.index_rows = StoredIndexRows(database, secret)
+        self.spent_challenges = StoredSpentChallenges(database)
+        self.usage = StoredUsage(database)
+        self.idempotency = StoredIdempotencyKeys(database)
+        self.audit = AuditLines(database, secret)
+        self.transparency = TransparencyTree(database)
+        self.timeline = StoredTimeline(database)
+        self.credential_schemas = StoredCredentialSchemas(database)
+        self.credentials = StoredCredentials(database)
+        self.verifications = StoredVerifications(database)
+        self.verifier_challenges = StoredVerifierChallenges(database)
+        self.delegations = StoredDelegations(database)
+        self.invocations = StoredInvocations(database, secrets.token_bytes)
+        self.proofs = StoredProofs(database)
+        self.outbox = StoredOutbox(database, secrets.token_bytes)
+        self.api_key_tags = ApiKeyTags(database, secret, secrets.token_bytes)
+        self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
 
     @classmethod
     def open(
@@ -75,29 +74,7 @@ class Store:
         path = data_dir / "identity.sqlite"
         database = open_database(database_url, path, processes=processes, read_only=read_only)
         migrations.bring_up(database)
-        quarantine, audit = QuarantinedDids(database), AuditLines(database, secret)
-        return cls(
-            database,
-            Documents(database, secret, quarantine),
-            StoredIndexRows(database, secret),
-            quarantine,
-            StoredSpentChallenges(database),
-            StoredUsage(database),
-            StoredIdempotencyKeys(database),
-            audit,
-            TransparencyTree(database),
-            StoredTimeline(database),
-            StoredCredentialSchemas(database),
-            StoredCredentials(database),
-            StoredVerifications(database),
-            StoredVerifierChallenges(database),
-            StoredDelegations(database),
-            StoredInvocations(database, secrets.token_bytes),
-            StoredProofs(database),
-            StoredOutbox(database, secrets.token_bytes),
-            ApiKeyTags(database, secret, secrets.token_bytes),
-            StoredActivity(database, audit, secrets.token_bytes),
-        )
+        return cls(database, secret)
 
     async def is_new(self) -> bool:
         """Whether nothing was ever recorded in it."""

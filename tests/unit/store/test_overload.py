@@ -81,7 +81,7 @@ def _fields(kind: type) -> set[str]:
 
 def methods(store: Store) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public method of every repository but those that are a part of another's job."""
-    repositories = {name: getattr(store, name) for name in _fields(Store) - {"database"}}
+    repositories = {name: one for name, one in vars(store).items() if name != "database"}
     for name, repository in {**repositories, "audit_end": StoredAuditEnd(store.database)}.items():
         for each, method in inspect.getmembers(repository, inspect.ismethod):
             if not each.startswith("_") and Transaction not in typing.get_type_hints(method).values():
