@@ -61,9 +61,7 @@ def _record(one: dict[str, Any]) -> str:
     for name in ("uses", "refusals", "thresholds"):
         most = one[f"max{name.capitalize()}"]
         lines.append(f"{name:<10} {one[name]}" + (", no limit" if most is None else f" of {most}"))
-    # Others wrote it: on one line, so that it writes none of the lines above anew.
-    purpose = " ".join((one["purpose"] or "").split())
-    return "\n".join(lines + ([f"purpose    {purpose}"] if purpose else []))
+    return "\n".join(lines + ([f"purpose    {one['purpose']}"] if one["purpose"] else []))
 
 
 add = functools.partial(add_command, command)

@@ -60,6 +60,18 @@ def show(value: Any, text: Text | None = None) -> None:
     click.echo("\n".join(map(_escaped, shown.split("\n"))))
 
 
+def on_one_line(value: Any) -> Any:
+    """``value`` with every text in it on one line: what somebody else wrote into a record cannot look like another line of it."""
+    match value:
+        case str():
+            return value.replace("\n", "\\n")
+        case list():
+            return list(map(on_one_line, value))
+        case dict():
+            return {name: on_one_line(member) for name, member in value.items()}
+    return value
+
+
 def agreed(yes: bool, question: str) -> bool:
     """Whether a person agrees, by option (``yes``) or when asked; a program, which wants JSON, is not asked."""
     return yes or (not prints_json() and click.confirm(question, err=True))

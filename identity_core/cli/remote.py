@@ -20,7 +20,7 @@ import click
 import orjson
 
 from identity_core.cli.options import FILE, all_of
-from identity_core.cli.output import Text, fail, show
+from identity_core.cli.output import Text, fail, on_one_line, prints_json, show
 from identity_core.cli.remedies import as_options, remedy
 from identity_core.cli.secret_input import secret_option
 from identity_core.cli.wallet import Wallet
@@ -159,7 +159,8 @@ def add_command(
         _, path = _operations()[operation_id]
         places = [given.pop(one) for one in arguments[: path.count("{")]]
         sent = {} if body is None else {"body": body(caller, **given)}
-        show(caller.send(operation_id, *places, **(sent or given)), text=text)
+        answer = caller.send(operation_id, *places, **(sent or given))
+        show(answer if text is None or prints_json() else on_one_line(answer), text=text)
 
     made = group.command(name=name, help=says)(with_caller(all_of(*options)(run), anonymous=anonymous))
     arguments = [str(one.name) for one in made.params if isinstance(one, click.Argument)]

@@ -44,13 +44,20 @@ def test_a_reason_of_an_agent_reaches_no_terminal(scene: Scene) -> None:
     assert json.loads(told.stdout)["revocationReason"] == HOSTILE
 
 
-def test_the_purpose_of_a_delegation_is_one_line_and_no_more(scene: Scene) -> None:
+def test_what_others_wrote_is_one_line_and_no_more(scene: Scene) -> None:
     delegation = scene.people.delegate(scene.people.mallory, scene.agent, purpose=f"{HOSTILE}\nstatus     active")
     scene.people.operate("POST", f"/delegations/{delegation}/revoke", {"reason": HOSTILE})
     told = identity(scene, "delegation", "show", delegation, "--url", scene.target.wire.url)
     assert told.returncode == 0, told.stderr
     assert OBEYED.search(told.stdout) is None, told.stdout
     assert [line.split()[1] for line in told.stdout.splitlines() if line.startswith("status")] == ["revoked"]
+    why = {"purpose": "suspension", "value": True, "reason": "a\nstatus  active"}
+    scene.people.operate("POST", f"/credentials/{scene.credential_id}/status", why)
+    told = identity(scene, "credential", "show", scene.credential_id, "--url", scene.target.wire.url)
+    assert told.returncode == 0, told.stderr
+    assert [line for line in told.stdout.splitlines() if line.startswith("status")] == [
+        "status  suspended (a\\nstatus  active)"
+    ]
 
 
 def test_a_token_of_a_stranger_reaches_no_terminal(scene: Scene, tmp_path: Path) -> None:
