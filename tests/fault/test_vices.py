@@ -26,6 +26,7 @@ from identity_core.plugin import Provider, hookimpl
 from identity_core.plugin.load import PluginSource
 from identity_core.plugin.provider import PluginError
 from identity_core.settings import load
+from tests import leaping
 from tests.attack.stranger import PREFIX, Answer, Holder
 from tests.fault import service_process
 from tests.fault.service_process import Running, eventually
@@ -125,7 +126,7 @@ def test_a_hang_ends_at_the_deadline(port: str) -> None:
         await the_others_work(plugins, plain)
 
     assert promised("hangs", port) == "504"
-    asyncio.run(scenario())
+    leaping.run(scenario())
 
 
 def test_a_prover_that_hangs_is_replaced() -> None:
