@@ -75,6 +75,11 @@ def creating(replicas: Sequence[Running], acknowledged: Acknowledged, *, each: i
         assert not any(thread.is_alive() for thread in threads), "a client never got an answer"
 
 
+def takes_writes(replica: Running) -> bool:
+    """Whether it has found its database again: each has to by itself."""
+    return replica.wire.call("GET", "/ready").status == 200 and replica.stranger.create({"method": "ids"}).status == 201
+
+
 def check_all_are_there(replicas: Sequence[Running], acknowledged: Acknowledged) -> None:
     """Every acknowledged creation, with its transaction hash, at every replica; and a feed without gaps."""
     assert acknowledged.strange == []

@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.fault import service_process
-from tests.fault.creators import Acknowledged, check_all_are_there, creating
+from tests.fault.creators import Acknowledged, check_all_are_there, creating, takes_writes
+from tests.fault.service_process import eventually
 from tests.postgres_server import PostgresServer, programs
 
 WRITERS = 4
@@ -86,6 +87,9 @@ def test_the_leader_dies_and_no_acknowledged_write_is_lost(
             acknowledged.more(100, RECOVERY_SECONDS)
         assert before >= 50
         assert len(acknowledged.hashes) >= after + 10, acknowledged.refused
+        for replica in replicas:
+            # What was acknowledged may have come from the other.
+            eventually(lambda: takes_writes(replica), f"{replica.wire.url} takes writes")  # noqa: B023
         check_all_are_there(replicas, acknowledged)
     with capsys.disabled():
         print(

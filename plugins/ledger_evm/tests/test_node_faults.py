@@ -271,7 +271,7 @@ def test_a_node_that_stands_still_costs_the_time_of_a_call_and_a_cancelled_appen
 
     async def scenario() -> None:
         ledger = site.open()
-        await ledger.append(DID, b"0", expected_version=0)
+        await appended(ledger, b"0", 0)
         site.server.send_signal(signal.SIGSTOP)
         unwanted = asyncio.ensure_future(ledger.append("did:x:unwanted", b"0", expected_version=0))
         await until(lambda: ledger._database.read(appends.waiting), bool)

@@ -12,11 +12,11 @@ from uvicorn.supervisors.multiprocess import Process
 from identity_core.cli.serving import Workers
 from tests.unit.cli.test_serve import serving
 
-# Python runs this at the start of every process; the workers are the ones that multiprocessing starts.
+# Longer than Uvicorn would wait. Python runs this at the start of every process; the workers are the ones that multiprocessing starts.
 SLOW_WORKERS = """
 import sys, time
 if "--multiprocessing-fork" in sys.orig_argv:
-    time.sleep(8)
+    time.sleep(6)
 """
 
 
