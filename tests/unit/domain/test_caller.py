@@ -61,7 +61,8 @@ def test_keys_are_compared_without_their_fingerprints() -> None:
         (Caller(subject=HANA), f"sub:{HANA}", HANA, str(HANA)),
         (Caller(subject=HANA, operator=ADMIN), f"key:k1 for {HANA}", None, "apiKey:f1"),
         (Caller(subject=HANA, operator=replace(ADMIN, lineage="k0")), f"key:k0 for {HANA}", None, "apiKey:f1"),
-        (Caller(), "sub:None", None, "None"),
+        (Caller(name="service"), "service", None, "None"),
+        (Caller(), "", None, "None"),
     ],
 )
 def test_names(caller: Caller, identity: str, person: Did | None, author: str) -> None:
