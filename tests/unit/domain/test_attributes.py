@@ -105,6 +105,10 @@ def test_a_value_outside_a_narrowed_domain_is_refused():
             age.read(value)
 
 
+def test_a_name_has_up_to_64_characters():
+    assert len(Attribute("x" * 64, T.STRING).name) == 64
+
+
 @pytest.mark.parametrize(
     "make",
     [

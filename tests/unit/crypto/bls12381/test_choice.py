@@ -170,6 +170,42 @@ def test_a_broken_backend_is_never_taken(fresh, question, methods, caplog):
         select("pyblst")
 
 
+def wrong_point(group, right, is_smaller):
+    """A method that answers with the first other multiple of the generator whose octets come before, or after, the right ones."""
+
+    def answer(self, *_):
+        curve = original(self)
+        generator, multiply, to_octets = (
+            (curve.g1_generator(), curve.g1_mul, curve.g1_to_octets)
+            if group == "G1"
+            else (curve.g2_generator(), curve.g2_mul, curve.g2_to_octets)
+        )
+        points = (multiply(generator, factor) for factor in range(1, 200))
+        return next(point for point in points if to_octets(point) != right and (to_octets(point) < right) is is_smaller)
+
+    return answer
+
+
+@pytest.mark.parametrize("is_smaller", [True, False], ids=["before it", "after it"])
+@pytest.mark.parametrize(
+    ("question", "method", "right"),
+    [
+        ("generator of G1", "g1_generator", choice.G1_GENERATOR),
+        ("generator of G2", "g2_generator", choice.G2_GENERATOR),
+        ("doubling in G1", "g1_add", choice._DOUBLED_GENERATOR),
+        ("multiplication in G1", "g1_mul", choice._DOUBLED_GENERATOR),
+        ("multiplication in G2", "g2_mul", choice._PUBLIC),
+        ("hashing to G1", "hash_to_g1", choice._HASHED),
+    ],
+    ids=lambda value: "" if isinstance(value, bytes) else value,
+)
+def test_no_other_point_passes_for_the_right_one(fresh, question, method, right, is_smaller):
+    group = "G1" if len(right) == 48 else "G2"
+    fresh["pyblst"] = broken({method: wrong_point(group, right, is_smaller)})
+    select()
+    assert choice._states["pyblst"].reason.endswith(f": {question})")
+
+
 def test_importing_imports_no_backend():
     program = (
         "import sys, identity_core.crypto.bls12381.keys, identity_core.crypto.bbs.interface\n"
