@@ -31,7 +31,7 @@ GENEROUS = {
     "IDENTITY_THROTTLE_KEY_BURST": "10000",
 }
 FAULTS = {
-    "IDENTITY_PLUGINS_MODULES": "features.faults.plugin,features.faults.prover",
+    "IDENTITY_PLUGINS_MODULES": "features.faults.plugin,features.faults.prover_plugin",
     "IDENTITY_PLUGINS_DISABLED": "did_ids",
     "IDENTITY_LEDGER_BACKEND": "faulty",
     "IDENTITY_PROVER_BACKEND": "faulty",

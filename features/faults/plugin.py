@@ -1,5 +1,5 @@
 """A plugin that breaks on demand: the real ledger, custodian, key store and DID method, until the file that ``IDENTITY_TEST_FAULT``
-names says otherwise. The prover (``features.faults.prover``) is another, because its process imports nothing of all this.
+names says otherwise. The prover (``features.faults.prover_plugin``) is another, because its process imports nothing of all this.
 
 The file holds words such as ``ledger:raise`` or ``plugins:hang``. ``core:raise`` breaks the gate, which no plugin could, and
 ``index:changed`` makes every row of the document index look as if somebody else had written it.

@@ -26,7 +26,7 @@ OTHERWISE |= {"getLedgerBlock", "getLedgerInclusionProof", "getLedgerConsistency
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList"}
 # What several tags answer with.
-SHARED = ("anchors", "authors", "caching")
+SHARED = ("shared", "caching")
 
 
 def named() -> Iterator[tuple[str, str, str]]:

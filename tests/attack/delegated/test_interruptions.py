@@ -59,7 +59,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("interrupted")
     fault = folder / "fault"
     environment = {
-        "IDENTITY_PLUGINS_MODULES": "features.faults.prover",
+        "IDENTITY_PLUGINS_MODULES": "features.faults.prover_plugin",
         "IDENTITY_PROVER_BACKEND": "faulty",
         "IDENTITY_PROVER_ENVIRONMENT": "IDENTITY_TEST_FAULT",
         "IDENTITY_PLUGINS_FAILURES_TO_OPEN": "1000",
