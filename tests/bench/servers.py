@@ -30,7 +30,7 @@ PROVER = b"identity-prover"
 """In the command line of a prover process."""
 UNLIMITED = {
     f"IDENTITY_THROTTLE_{bucket}_{what}": "1000000"
-    for bucket in ("KEY", "ADDRESS", "CHALLENGE")
+    for bucket in ("KEY", "ADDRESS", "CHALLENGE", "DID")
     for what in ("PER_SECOND", "BURST")
 }
 LIMITED = {"IDENTITY_THROTTLE_ADDRESS_PER_SECOND": "0.001", "IDENTITY_THROTTLE_ADDRESS_BURST": "1"}
