@@ -19,10 +19,9 @@ from identity_core.api.credentials import credentials, record, schema, schemas, 
 from identity_core.codec import multibase, times
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
-from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
-from identity_core.crypto.bls12381.keys import secret_scalar
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials import status_list
@@ -150,12 +149,9 @@ class CredentialTelling:
     def issued(self) -> ShownCredential:
         """The credential, signed as the custodian would."""
         schema = self.schema.definition.schema
-        suite = ciphersuite(select())
         public = PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
-        scalars = octets.mixed_messages_to_scalars(schema.messages(VALUES))
-        key = octets.octets_to_public_key(suite, public)
-        made = core.core_sign(suite, secret_scalar(self.key.secret_raw), key, schema.header, scalars)
-        signature = octets.signature_to_octets(suite, made)
+        suite, messages = ciphersuite(select()), schema.messages(VALUES)
+        signature = interface.sign(suite, self.key.secret_raw, public, schema.header, messages)
         check_signature(public, signature, schema, VALUES)
         credential = Credential(
             id="urn:uuid:8f4c0f52-0f5e-4d1e-9d0b-5f6d1c7a2b11",

@@ -12,9 +12,8 @@ from typing import Any
 from identity_core.api.credentials import verifiable_credential
 from identity_core.codec import multibase
 from identity_core.codec.structs import plain
-from identity_core.crypto.bbs import core, octets
+from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
-from identity_core.crypto.bls12381 import keys as bls
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.credentials import credential_schema as schema_json
 from identity_core.domain.credentials.credential import Credential, CredentialStatus, canonical_values
@@ -87,11 +86,7 @@ def sign(schema: Schema, values: Mapping[str, Any], pair: Key | None = None) -> 
 
 def sign_messages(header: bytes, signed: Any, pair: Key) -> bytes:
     """A BBS signature on whatever is given, which need not make sense."""
-    suite = ciphersuite(select())
-    public = octets.octets_to_public_key(suite, raw(pair))
-    scalars = octets.mixed_messages_to_scalars(signed)
-    made = core.core_sign(suite, bls.secret_scalar(pair.secret_raw), public, header, scalars)
-    return octets.signature_to_octets(suite, made)
+    return interface.sign(ciphersuite(select()), pair.secret_raw, raw(pair), header, signed)
 
 
 def a_credential(**changed: Any) -> Credential:

@@ -81,18 +81,15 @@ class SigningPromises(ExaminedCustodian):
         take."""
         if not {"sign_bbs", multikey.BLS12381G2} <= custodian.capabilities:
             pytest.skip("the custodian does not declare sign_bbs")
-        from identity_core.crypto.bbs import core, octets
+        from identity_core.crypto.bbs import interface
         from identity_core.crypto.bbs.suite import ciphersuite
         from identity_core.crypto.bls12381 import select
 
-        suite = ciphersuite(select())
-
         public = await custodian.generate("k", multikey.BLS12381G2, did=DID, purpose=PURPOSE)
-        key = octets.octets_to_public_key(suite, multikey.decode_public(public)[1])
         messages: list[bytes | int] = [b"", 5, b"claim", 2**200]
         signature = await custodian.sign_bbs("k", b"header", messages)
-        scalars = octets.mixed_messages_to_scalars(messages)
-        core.core_verify(suite, key, octets.octets_to_signature(suite, signature), b"header", scalars)
+        key = multikey.decode_public(public)[1]
+        interface.verify(ciphersuite(select()), key, signature, b"header", messages)
         for refused in ([-1], [2**255], [b"x"] * 300, [bytes(70_000)]):
             with pytest.raises(KeyRefused):
                 await custodian.sign_bbs("k", b"", list(refused))

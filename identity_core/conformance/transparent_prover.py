@@ -13,12 +13,7 @@ from typing import Any
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.octets import (
-    mixed_messages_to_scalars,
-    octets_to_public_key,
-    octets_to_signature,
-)
+from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
@@ -85,11 +80,8 @@ class TransparentProver:
         try:
             messages = statement.schema.messages(witness.attributes)
             check_satisfied(goals, messages)
-            suite = ciphersuite(select())
-            key = octets_to_public_key(suite, statement.issuer.public_key)
-            signature = octets_to_signature(suite, witness.signature)
-            scalars = mixed_messages_to_scalars(messages)
-            core.core_verify(suite, key, signature, statement.schema.header, scalars)
+            key, header = statement.issuer.public_key, statement.schema.header
+            interface.verify(ciphersuite(select()), key, witness.signature, header, messages)
         except (ValueRefused, BbsSignatureInvalid, InvalidBlsKey):
             raise WitnessInvalid from None
 

@@ -138,15 +138,12 @@ def parse_signature(text: str) -> bytes:
 def check_signature(public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]) -> None:
     """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this schema and these values."""
     # The curve backends are slow to load, and most processes of the command line never need them.
-    from identity_core.crypto.bbs import core, octets
+    from identity_core.crypto.bbs import interface
     from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
     from identity_core.crypto.bls12381 import select
 
-    suite = ciphersuite(select())
     try:
-        scalars = octets.mixed_messages_to_scalars(schema.messages(canonical))
-        key = octets.octets_to_public_key(suite, public_key)
-        core.core_verify(suite, key, octets.octets_to_signature(suite, signature), schema.header, scalars)
+        interface.verify(ciphersuite(select()), public_key, signature, schema.header, schema.messages(canonical))
     except (BbsSignatureInvalid, ValueError):
         raise InvalidCredential(details={"reason": "the signature is not the issuer's on these values"}) from None
 
