@@ -160,6 +160,7 @@ class SqliteDatabase:
 
     def _wait_for_turn(self, loop: asyncio.AbstractEventLoop, group: Sequence[Pending]) -> None:
         """On the thread: the lock file is the queue of our own processes; other programs know SQLite's lock only."""
+        seconds = TURN_SECONDS
         while not loop.is_closed():
             error: DatabaseError | None = None
             try:
@@ -170,9 +171,11 @@ class SqliteDatabase:
                 error = translated(failure)
             turn = Turn()
             hop(loop, self._have_turn, loop, group, error, turn)
-            if not turn.withdraw(TURN_SECONDS):
+            if not turn.withdraw(seconds):
                 return
             self._release()
+            # A loop that is only slow gets to its turn in the end.
+            seconds *= 2
             # Asking for the lock again before the loop goes on would hold up the other processes for nothing.
             while not turn.noticed.wait(TURN_SECONDS) and not loop.is_closed():
                 pass

@@ -6,6 +6,7 @@ import asyncio
 import fcntl
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -419,6 +420,31 @@ def test_a_loop_that_hangs_with_its_turn_does_not_hold_up_another_process(databa
     assert names(database) == [*sorted(f"beside {number}" for number in range(20)), "late"]
     for opened in (hanging, other):
         asyncio.run(opened.close())
+
+
+def test_a_loop_that_is_slower_than_a_turn_still_writes(
+    database: Database, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "TURN_SECONDS", 0.02)
+    slow = open_sqlite(path, processes=2)
+
+    async def scenario() -> None:
+        loop, written = asyncio.get_running_loop(), asyncio.Event()
+
+        def stall() -> None:
+            time.sleep(0.2)
+            if not written.is_set():
+                loop.call_soon(stall)
+
+        loop.call_soon(stall)
+        try:
+            await slow.write(put("late"))
+        finally:
+            written.set()
+        await slow.close()
+
+    asyncio.run(scenario())
+    assert names(database) == ["late"]
 
 
 def test_what_a_client_sees_of_a_failure_names_no_path(tmp_path: Path) -> None:
