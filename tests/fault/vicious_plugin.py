@@ -51,7 +51,9 @@ class Ledger(stock.Ledger):
 
 class Custodian(stock.Custodian):
     async def sign(self, name: str, message: bytes) -> Any:
-        fall("custodian")
+        # Only for entries of a log: a process that starts signs with other keys, and would take what is meant for one that serves.
+        if name.startswith("log"):
+            fall("custodian")
         return await super().sign(name, message)
 
 

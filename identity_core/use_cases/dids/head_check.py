@@ -35,6 +35,7 @@ HEADS_KEPT: Final = 4_096
 FOLDED_AT_ONCE: Final = 16
 # Behind, brought up, and behind again, because another process writes: that often and no more.
 LOOKS: Final = 4
+NOT_KEPT: Final = "the index cannot be brought up to the ledger"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,11 @@ class HeadCheck:
         ledger would have to be asked and cannot.
         """
         name = did.text
+        brought: IndexedVersion | None = None
         for _ in range(LOOKS):
             head = await self.index.head(name)
+            if brought is not None and (head is None or head.state.version_id < brought.state.version_id):
+                raise self._differs(name, NOT_KEPT)
             known = self._checked.get(name)
             # The index gives the same object again as long as no one else wrote to it.
             if (
@@ -82,13 +86,16 @@ class HeadCheck:
             if newest is None and head is None:
                 return None
             if newest is not None and (head is None or head.state.version_id < newest.version):
-                await self.bring_up(did)
+                brought = await self.bring_up(did)
                 continue
             if newest is None or head is None or not _is_entry(head, newest):
                 raise self._differs(name, "the newest row of the index is not the newest entry of the ledger")
             self.keep(head, is_folded=known is not None and known.is_folded and _is_same(known.head, head))
             return head
-        raise self._differs(name, "the index cannot be brought up to the ledger")
+        if brought is None:
+            raise self._differs(name, NOT_KEPT)
+        # Others wrote at every look. This was the newest when the ledger was asked last, which is after the call.
+        return brought
 
     async def fold(self, did: Did, head: IndexedVersion) -> None:
         """Raises ``DidQuarantined`` unless the ledger's log of the DID, every signature of it, ends in ``head``; ``VersionConflict``
@@ -108,8 +115,9 @@ class HeadCheck:
         """What to raise when a version is missing that the head says there was."""
         return self._differs(did.text, f"version {version_id} is missing in the index")
 
-    async def bring_up(self, did: Did) -> None:
-        """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing, or rows were taken away."""
+    async def bring_up(self, did: Did) -> IndexedVersion | None:
+        """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing, or rows were taken away.
+        Returns the newest version on the ledger."""
         known = await self.index.head(did.text)
         entries = await self.ledger.entries(did.text)
         if known is not None:
@@ -118,8 +126,10 @@ class HeadCheck:
                 raise self._differs(did.text, "a row of the index is not what the ledger has in its place")
             entries = entries[at:]
         versions = await self._fold(did, known.state if known is not None else None, entries)
-        if versions:
-            await self.index.record(versions)
+        if not versions:
+            return known
+        await self.index.record(versions)
+        return versions[-1]
 
     async def folded(self, did: Did) -> Sequence[IndexedVersion]:
         """Every version that the ledger's log of the DID gives. Raises ``DidQuarantined`` for a log that does not hold."""

@@ -18,7 +18,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import IndexedVersion, IndexRows, Quarantine, Suspicion
 from identity_core.use_cases.background import Repeating
-from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.head_check import LOOKS, HeadCheck
 from identity_core.use_cases.record import Record
 
 PAGE = 500
@@ -43,10 +43,7 @@ class IndexAudit:
     async def differences(self, did: str) -> Sequence[str]:
         """What is different about one DID, a line for each version; one line where its log does not hold. Nothing is said of a DID whose
         method is not loaded now."""
-        if _method(did) not in self.check.methods:
-            return ()
-        folded = await self._folded(did)
-        return (LOG_INVALID,) if folded is None else await self.rows.compare(did, folded)
+        return await self._differing(did, self.rows.compare)
 
     async def whole(self) -> AsyncIterator[tuple[str, Sequence[str]]]:
         """Every DID of ledger and index with its differences."""
@@ -72,8 +69,7 @@ class IndexAudit:
         }
         differing = 0
         for did in sorted(chosen):
-            found = await self.rows.seal(did, folded) if (folded := await self._folded(did)) else (LOG_INVALID,)
-            if found:
+            if found := await self._differing(did, self.rows.seal):
                 differing += 1
                 self.quarantine.suspect(did, found[0])
         return differing
@@ -91,12 +87,24 @@ class IndexAudit:
         return done
 
     async def _seal(self, did: str) -> None:
-        if _method(did) not in self.check.methods:
-            return
-        folded = await self._folded(did)
-        found = (LOG_INVALID,) if folded is None else await self.rows.seal(did, folded)
-        if found:
+        if found := await self._differing(did, self.rows.seal):
             self.quarantine.suspect(did, found[0])
+
+    async def _differing(
+        self, did: str, compare: Callable[[str, Sequence[IndexedVersion]], Awaitable[Sequence[str]]]
+    ) -> Sequence[str]:
+        """What ``compare`` finds. A version that another process wrote between fold and comparison is no difference: then both are made
+        again, and of a DID that is written to all the while the next audit tells."""
+        if _method(did) not in self.check.methods:
+            return ()
+        for _ in range(LOOKS):
+            folded = await self._folded(did)
+            if folded is None:
+                return (LOG_INVALID,)
+            found = await compare(did, folded)
+            if not found or len(await self.ledger.entries(did)) == len(folded):
+                return found
+        return ()
 
     async def repair(self, did: str) -> int:
         """Writes the index of ``did`` anew from the ledger, for the operator; how many versions it has. Raises ``DidQuarantined``

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from identity_core.errors import (
     AuthFailed,
     DidDeactivated,
     DidNotFound,
+    DidQuarantined,
     Forbidden,
     InvalidDocument,
     InvalidRequest,
@@ -29,7 +31,10 @@ from identity_core.errors import (
     VersionConflict,
 )
 from identity_core.use_cases.dids.change import UpdateDid
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.events import ListEvents
+from identity_core.use_cases.record import Record
 from identity_core.wire import AdditionalKey, DeactivateDidRequest, ListEventsQuery
 from tests.rooms import Rooms, own_key, recovery_of, rotation_of, secret_of, update_of
 
@@ -396,6 +401,97 @@ async def test_the_feed_ends_before_an_entry_that_has_no_row_yet(rooms: Rooms) -
     assert await told(1) == []
     await rooms.catch_up()
     assert await told(1) == [2, 3]
+
+
+class Growing:
+    """A ledger to which another process appends between any two looks: each look at the newest entry finds one more."""
+
+    def __init__(self, ledger: Any, seen: int) -> None:
+        self._ledger, self._seen = ledger, seen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    async def newest(self, did: str) -> Any:
+        self._seen += 1
+        return (await self.entries(did))[-1]
+
+    async def entries(self, did: str) -> Any:
+        return (await self._ledger.entries(did))[: self._seen]
+
+
+async def written_elsewhere(rooms: Rooms, folder: Path, count: int) -> Any:
+    """A DID with ``count`` versions of which the index of ``rooms`` has none: another process with an index of its own wrote them."""
+    other = Rooms(folder, ledger=rooms.ledger)
+    created = await other.new_did()
+    did = created.version.state.did
+    for number in range(2, count + 1):
+        operation = AddService(NewService("LinkedDomains", "https://a.example/", f"s{number}"))
+        await add_service(other, did, secret_of(created), operation)
+    await other.store.close()
+    return did
+
+
+@on_rooms
+async def test_a_did_that_another_process_writes_to_all_the_while_is_not_withheld(rooms: Rooms) -> None:
+    with TemporaryDirectory() as folder:
+        did = await written_elsewhere(rooms, Path(folder), 8)
+    rooms.check.ledger = Growing(rooms.ledger, 1)
+    for decides, newest in ((True, 5), (False, 8)):
+        head = await rooms.check.head(did, decides=decides)
+        assert head is not None
+        assert head.state.version_id == newest
+    assert await rooms.store.quarantine.count() == 0
+
+
+@on_rooms
+async def test_an_index_that_keeps_nothing_is_withheld(rooms: Rooms) -> None:
+    with TemporaryDirectory() as folder:
+        did = await written_elsewhere(rooms, Path(folder), 3)
+    index = rooms.check.index
+
+    class Lossy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(index, name)
+
+        async def record(self, *_: Any, **__: Any) -> None:
+            return
+
+    rooms.check.index = Lossy()  # type: ignore[assignment]
+    with pytest.raises(DidQuarantined):
+        await rooms.check.head(did, decides=True)
+    assert await rooms.store.quarantine.count() == 1
+
+
+@on_rooms
+async def test_an_audit_beside_a_writer_finds_no_difference(rooms: Rooms) -> None:
+    with TemporaryDirectory() as folder:
+        did = await written_elsewhere(rooms, Path(folder), 3)
+    await rooms.catch_up()
+
+    def audit() -> IndexAudit:
+        check = HeadCheck(rooms.methods, Late(rooms.ledger), rooms.store.documents, rooms.store.quarantine)  # type: ignore[arg-type]
+        record = Record(rooms.store.activity)
+        return IndexAudit(check, check.ledger, rooms.store.index_rows, rooms.store.quarantine, record, rooms.clock)
+
+    assert await audit().sample(1, lambda _: 0) == 0
+    assert not await audit().differences(str(did))
+    assert await rooms.store.quarantine.count() == 0
+
+
+class Late:
+    """A ledger whose first answer about a DID is that of a moment before its newest entry."""
+
+    def __init__(self, ledger: Any) -> None:
+        self._ledger, self._is_late = ledger, True
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    async def entries(self, did: str) -> Any:
+        found = await self._ledger.entries(did)
+        self._is_late, late = False, self._is_late
+        return found[:-1] if late else found
 
 
 @on_rooms
