@@ -25,7 +25,7 @@ LIMITS = {
     "settings": (750, 7),
     "store": (2_400, 28),
     "throttle": (630, 8),
-    "use_cases": (3_925, 49),
+    "use_cases": (3_930, 49),
 }
 ALL = (27_600, 327)
 
