@@ -62,11 +62,13 @@ def open_reader(path: Path) -> Connection:
 
 
 def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:
-    """Runs the jobs, first as if none would raise. If one does, all start again with a savepoint for each, which takes three times
-    as many statements. Raises ``DatabaseUnavailable`` or ``sqlite3.Error`` when the whole transaction is lost."""
-    writer.execute("SAVEPOINT jobs")
+    """Runs the jobs, first as if none would raise. If one does, the transaction starts again with a savepoint for each job, which takes
+    three times as many statements. Raises ``DatabaseUnavailable`` or ``sqlite3.Error`` when the whole transaction is lost."""
+    # A savepoint around all of them would have SQLite copy each page before it changes.
     if not run_together(writer, jobs):
-        _undo_to(writer, "jobs")
+        _require_transaction(writer)
+        writer.execute("ROLLBACK")
+        writer.execute("BEGIN IMMEDIATE")
         writer.group += 1
         _run_apart(writer, jobs)
 
@@ -80,15 +82,15 @@ def _run_apart(writer: Connection, jobs: Sequence[Pending]) -> None:
         # Whatever the job raises belongs to its caller, who is not here; the writer must outlive it.
         except Exception as error:  # noqa: BLE001
             pending.error = translated(error) if isinstance(error, sqlite3.Error) else error
-            _undo_to(writer, "job")
+            _require_transaction(writer)
+            writer.execute("ROLLBACK TO job")
         writer.execute("RELEASE job")
 
 
-def _undo_to(writer: Connection, savepoint: str) -> None:
+def _require_transaction(writer: Connection) -> None:
     """Raises ``DatabaseUnavailable`` when a full disk made SQLite undo everything: no one's work is left then."""
     if not writer.in_transaction:
         raise DatabaseUnavailable("the transaction was undone: is the disk full?")
-    writer.execute(f"ROLLBACK TO {savepoint}")
 
 
 def translated(error: sqlite3.Error | OSError) -> DatabaseError:

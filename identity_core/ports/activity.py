@@ -122,12 +122,13 @@ class VerificationCounts:
     reasons: Mapping[str, int]
 
 
+ActivityRow = AuditRow | TimelineEntry | Verification
+
+
 class ActivityLog(Protocol):
     """Where the rows of events are written."""
 
-    def write(
-        self, rows: Sequence[AuditRow | TimelineEntry | Verification], *, durable: bool = False
-    ) -> Awaitable[None]:
+    def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> Awaitable[None]:
         """Queues the rows at once; they are stored, in one transaction, when the awaitable resolves. They then outlive the process; a loss
         of power only when ``durable``, because the records that they tell of are durable themselves."""
         ...

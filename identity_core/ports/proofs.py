@@ -21,6 +21,7 @@ from typing import Protocol
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
+from identity_core.ports.activity import ActivityRow
 
 
 class Proofs(Protocol):
@@ -146,8 +147,8 @@ class Invocations(Protocol):
         """
         ...
 
-    async def finish(self, lease: Lease, proof: StoredProof) -> None:
-        """Stores proof and answer.
+    async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:
+        """Stores proof and answer, and the rows of the event that the proof is, in one transaction.
 
         Raises ``DelegationRevoked``, ``IbctRevoked`` or ``CredentialRevoked`` when that happened meanwhile; the proof is then not
         stored, the refusal is, and the use stays counted. Raises ``RequestInProgress`` when the lease was taken over.

@@ -49,11 +49,11 @@ class Store:
         self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)
-        self.invocations = StoredInvocations(database, secrets.token_bytes)
+        self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
+        self.invocations = StoredInvocations(database, self.activity, secrets.token_bytes)
         self.proofs = StoredProofs(database)
         self.outbox = StoredOutbox(database, secrets.token_bytes)
         self.api_key_tags = ApiKeyTags(database, secret, secrets.token_bytes)
-        self.activity = StoredActivity(database, self.audit, secrets.token_bytes)
 
     @classmethod
     def open(

@@ -14,6 +14,7 @@ from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.errors import Overloaded
 from identity_core.ports.activity import (
+    ActivityRow,
     TimelineEntry,
     TimelineQuery,
     TimelineRow,
@@ -210,12 +211,11 @@ class StoredActivity:
         self._audit = audit
         self._random = random
 
-    def write(
-        self, rows: Sequence[AuditRow | TimelineEntry | Verification], *, durable: bool = False
-    ) -> Awaitable[None]:
-        return self._database.write(lambda transaction: self._insert(transaction, rows), durable=durable)
+    def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> Awaitable[None]:
+        return self._database.write(lambda transaction: self.insert(transaction, rows), durable=durable)
 
-    def _insert(self, transaction: Transaction, rows: Sequence[AuditRow | TimelineEntry | Verification]) -> None:
+    def insert(self, transaction: Transaction, rows: Sequence[ActivityRow]) -> None:
+        """Writes the rows within ``transaction``."""
         for row in rows:
             if isinstance(row, AuditRow):
                 self._audit.append(transaction, row)

@@ -13,13 +13,17 @@ from identity_core.database import Database, Transaction
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.errors import IbctReplayed, IdentityError, InternalError, PredicateNotSatisfied, RequestInProgress
+from identity_core.ports.activity import ActivityRow
 from identity_core.ports.proofs import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
+from identity_core.store.activity import StoredActivity
 from identity_core.store.proofs import add_proof, find_proof
 from identity_core.store.records import Repository, Table
-from identity_core.store.spending import count, limited, revoked, sealed_values
+from identity_core.store.spending import count, limited, revoked, sealed_values, standing
 
 LEASE: Final = timedelta(seconds=60)
-PRUNED_AT_ONCE: Final = 8
+# Rows that are no longer needed go in one statement for that many requests, not in one for each.
+REQUESTS_BETWEEN_PRUNES: Final = 64
+PRUNED_AT_ONCE: Final = 8 * REQUESTS_BETWEEN_PRUNES
 _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"
 REFUSED: Final = "refused"
@@ -59,9 +63,11 @@ WHERE invoker = :invoker AND nonce_digest = :nonce_digest AND outcome = 'proved'
 class StoredInvocations(Repository):
     """See ``Invocations``. ``random`` gives octets for the tokens of leases."""
 
-    def __init__(self, database: Database, random: Callable[[int], bytes]) -> None:
+    def __init__(self, database: Database, activity: StoredActivity, random: Callable[[int], bytes]) -> None:
         super().__init__(database)
+        self._activity = activity
         self._random = random
+        self._requests_to_prune = 0
 
     async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
         return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
@@ -80,11 +86,12 @@ class StoredInvocations(Repository):
         if isinstance(taken, Earlier):
             return taken
         spending = lease.spending
-        refusal = revoked(transaction, lease.invocation, spending)
+        chain = standing(transaction, lease.invocation, spending)
+        refusal = revoked(chain)
         if refusal is None and not taken:
             # The request that had the lease was counted, and only a predicate that holds gives a lease.
             return lease
-        refusal = refusal or limited(transaction, spending)
+        refusal = refusal or limited(chain, spending.question)
         if refusal is not None:
             return _end_refused(transaction, lease.invocation, lease.token, RefusedInvocation.of(refusal))
         satisfied = holds(sealed_values(transaction, spending))
@@ -114,7 +121,7 @@ class StoredInvocations(Repository):
         """Takes nonce and id. True: no one had them; False: a lease on them had ended, and is taken over."""
         self._take_turn(transaction)
         at = micros(now)
-        transaction.execute(_PRUNE, {"now": at, "limit": PRUNED_AT_ONCE})
+        self._prune(transaction, at)
         row = _TABLE.write(invocation, lease=token, lease_until=micros(now + LEASE), now=at)
         if transaction.execute(_TAKE, row).rowcount == 1:
             return True
@@ -124,16 +131,24 @@ class StoredInvocations(Repository):
         transaction.execute(_TAKE_OVER, row)
         return False
 
-    async def finish(self, lease: Lease, proof: StoredProof) -> None:
-        refusal = await self._database.write(lambda transaction: self._finish(transaction, lease, proof))
+    def _prune(self, transaction: Transaction, now: int) -> None:
+        if self._requests_to_prune == 0:
+            self._requests_to_prune = REQUESTS_BETWEEN_PRUNES
+            transaction.execute(_PRUNE, {"now": now, "limit": PRUNED_AT_ONCE})
+        self._requests_to_prune -= 1
+
+    async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:
+        refusal = await self._database.write(lambda transaction: self._finish(transaction, lease, proof, rows))
         if refusal is not None:
             raise refusal
 
-    def _finish(self, transaction: Transaction, lease: Lease, proof: StoredProof) -> IdentityError | None:
+    def _finish(
+        self, transaction: Transaction, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]
+    ) -> IdentityError | None:
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
         self._take_turn(transaction)
         invocation = lease.invocation
-        refusal = revoked(transaction, invocation, lease.spending)
+        refusal = revoked(standing(transaction, invocation, lease.spending))
         if refusal is not None:
             _end_refused(transaction, invocation, lease.token, RefusedInvocation.of(refusal))
             return refusal
@@ -141,6 +156,7 @@ class StoredInvocations(Repository):
         if transaction.execute(_END, _key(invocation, lease.token) | ending).rowcount != 1:
             return RequestInProgress(details={"retryAfter": 1})
         add_proof(transaction, proof)
+        self._activity.insert(transaction, rows)
         return None
 
     async def release(self, lease: Lease) -> None:

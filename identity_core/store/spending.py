@@ -7,7 +7,8 @@ thresholds; else an agent could pass its limits on to itself, many times over.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from identity_core.codec.times import micros
 from identity_core.database import Transaction
@@ -33,12 +34,18 @@ REMEDIES: Final = (
     "let the holder pin the value, in the action of the IBCT",
 )
 
-_DELEGATION = "SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds FROM delegations WHERE id = :id"
 # In one statement, because each costs the operation more in Python than in the database.
-_IBCT_AND_CREDENTIAL = """
-SELECT (SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
+_STANDING = """
+SELECT revoked_at, suspended_reason, max_uses, uses, max_thresholds,
+(SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id),
+(SELECT count(*) FROM delegation_thresholds WHERE delegation_id = :id AND digest = :digest),
+(SELECT count(*) FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND at > :since),
+(SELECT count(*) FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND digest = :digest
+AND at > :since),
+(SELECT count(*) FROM ibct_revocations WHERE invoker = :invoker
 AND ((kind = 'id' AND digest = :id_digest) OR (kind = 'nonce' AND digest = :nonce_digest))),
 (SELECT status FROM credentials WHERE id = :credential_id)
+FROM delegations WHERE id = :id
 """
 # Who suspends, resumes or revokes in this very moment comes after this use.
 _USE = """
@@ -47,18 +54,11 @@ WHEN :refused > 0 AND max_refusals IS NOT NULL AND refusals + :refused >= max_re
 ELSE suspended_reason END
 WHERE id = :id RETURNING refusals, max_refusals
 """
-_THRESHOLDS = """
-SELECT count(*), count(CASE WHEN digest = :digest THEN 1 END) FROM delegation_thresholds WHERE delegation_id = :id
-"""
 _ADD_THRESHOLD = """
 INSERT INTO delegation_thresholds (delegation_id, digest) VALUES (:id, :digest) ON CONFLICT DO NOTHING
 """
 _FORGET_DISCLOSURES = """
 DELETE FROM disclosures WHERE credential_id = :credential_id AND attribute = :attribute AND at <= :since
-"""
-_DISCLOSURES = """
-SELECT count(*), count(CASE WHEN digest = :digest THEN 1 END) FROM disclosures
-WHERE credential_id = :credential_id AND attribute = :attribute
 """
 _ADD_DISCLOSURE = """
 INSERT INTO disclosures (credential_id, attribute, digest, at) VALUES (:credential_id, :attribute, :digest, :at)
@@ -67,57 +67,73 @@ ON CONFLICT (credential_id, attribute, digest) DO UPDATE SET at = excluded.at
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
 
 
-def revoked(transaction: Transaction, invocation: Invocation, spending: Consumption) -> IdentityError | None:
-    """The refusal that an invocation gets because something was revoked since it was looked at, or None."""
-    for delegation_id in spending.delegations:
-        row = transaction.execute(_DELEGATION, {"id": delegation_id}).fetchone()
-        if row is None:
-            return DelegationInvalid()
-        if row[0] is not None:
-            return DelegationRevoked()
+class Standing(NamedTuple):
+    """A delegation of the chain as it is now, and beside it what is the same for the whole chain: revocations of the IBCT, the status of
+    the credential (None: there is none), and the questions that were asked about its attribute, this one among them or not."""
+
+    revoked_at: int | None
+    suspended_reason: str | None
+    max_uses: int | None
+    uses: int
+    max_thresholds: int | None
+    thresholds: int
+    same_thresholds: int
+    disclosures: int
+    same_disclosures: int
+    ibct_revocations: int
+    status: str | None
+
+
+def standing(transaction: Transaction, invocation: Invocation, spending: Consumption) -> list[Standing]:
+    """For each record of the chain; empty where one of them is not there."""
+    question = spending.question
     parameters = {
         "invoker": invocation.invoker,
         "id_digest": invocation.id_digest,
         "nonce_digest": invocation.nonce_digest,
         "credential_id": spending.credential_id,
+        "attribute": "" if question is None else question.attribute,
+        "digest": b"" if question is None else question.digest,
+        "since": 0 if question is None or question.since is None else micros(question.since),
     }
-    ibct_revocations, status = transaction.execute(_IBCT_AND_CREDENTIAL, parameters).fetchone()
-    if ibct_revocations:
+    rows = [transaction.execute(_STANDING, parameters | {"id": one}).fetchone() for one in spending.delegations]
+    return [] if None in rows else [Standing(*row) for row in rows]
+
+
+def revoked(chain: Sequence[Standing]) -> IdentityError | None:
+    """The refusal that an invocation gets because something was revoked since it was looked at, or None."""
+    if not chain:
+        return DelegationInvalid()
+    if any(record.revoked_at is not None for record in chain):
+        return DelegationRevoked()
+    leaf = chain[0]
+    if leaf.ibct_revocations:
         return IbctRevoked()
-    if status is None:
+    if leaf.status is None:
         return CredentialNotFound()
-    return None if status == ACTIVE else CredentialRevoked(details={"status": status})
+    return None if leaf.status == ACTIVE else CredentialRevoked(details={"status": leaf.status})
 
 
-def limited(transaction: Transaction, spending: Consumption) -> IdentityError | None:
-    """The refusal that a limit makes, or None: of uses, of refusals, of different questions. The credential is not looked at."""
-    rows = [transaction.execute(_DELEGATION, {"id": one}).fetchone() for one in spending.delegations]
-    if any(most is not None and uses >= most for _, _, most, uses, _ in rows):
+def limited(chain: Sequence[Standing], question: Disclosure | None) -> IdentityError | None:
+    """The refusal that a limit makes, or None: of uses, of refusals, of different questions. What was asked before may be asked again,
+    because its answer is known. The credential is not looked at."""
+    if any(record.max_uses is not None and record.uses >= record.max_uses for record in chain):
         return DelegationExhausted()
-    reasons = [reason for _, reason, _, _, _ in rows if reason is not None]
+    reasons = [record.suspended_reason for record in chain if record.suspended_reason is not None]
     if Suspension.MANUAL.value in reasons:
         return DelegationNotActive(details={"status": "suspended"})
     if reasons:
         return DelegationSuspended(details={"reason": reasons[0]})
-    question = spending.question
     if question is None:
         return None
-    for delegation_id, (_, _, _, _, most) in zip(spending.delegations, rows, strict=True):
-        if most is not None and not _may_ask(transaction, _THRESHOLDS, {"id": delegation_id}, question, most):
+    for record in chain:
+        most = record.max_thresholds
+        if most is not None and not record.same_thresholds and record.thresholds >= most:
             return DisclosureLimit(details={"of": "delegation", "maxThresholds": most, "remedies": [*REMEDIES]})
-    about: dict[str, object] = {"credential_id": spending.credential_id, "attribute": question.attribute}
-    if question.since is not None:
-        transaction.execute(_FORGET_DISCLOSURES, about | {"since": micros(question.since)})
     # All agents together: anyone who splits a search over many delegations meets the same limit.
-    if not _may_ask(transaction, _DISCLOSURES, about, question, question.most):
+    if not chain[0].same_disclosures and chain[0].disclosures >= question.most:
         return DisclosureLimit(details={"of": "credential", "maxThresholds": question.most, "remedies": [*REMEDIES]})
     return None
-
-
-def _may_ask(transaction: Transaction, sql: str, about: dict[str, object], question: Disclosure, most: int) -> bool:
-    """What was asked before may be asked again, because its answer is known."""
-    asked, is_known = transaction.execute(sql, about | {"digest": question.digest}).fetchone()
-    return bool(is_known) or asked < most
 
 
 def sealed_values(transaction: Transaction, spending: Consumption) -> bytes:
@@ -140,5 +156,7 @@ def count(transaction: Transaction, spending: Consumption, now: int, *, satisfie
         counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
     if question is not None:
         row = {"credential_id": spending.credential_id, "attribute": question.attribute, "digest": question.digest}
+        if question.since is not None:
+            transaction.execute(_FORGET_DISCLOSURES, row | {"since": micros(question.since)})
         transaction.execute(_ADD_DISCLOSURE, row | {"at": now})
     return counters

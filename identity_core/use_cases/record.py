@@ -16,7 +16,7 @@ from typing import Final
 from identity_core.domain.activity import REFUSED, Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
-from identity_core.ports.activity import ActivityLog, TimelineEntry, Verification
+from identity_core.ports.activity import ActivityLog, ActivityRow, TimelineEntry, Verification
 from identity_core.ports.repositories import AuditRow
 
 # In the order in which ``TimelineEntry`` has them.
@@ -33,18 +33,22 @@ class Record:
     def __call__(
         self, context: RequestContext, event: Event, at: datetime, *, durable: bool = False
     ) -> Awaitable[None]:
-        """The rows of an event. Verifications are in the audit log only where an API key asked for them."""
-        caller, rows = context.caller, list[AuditRow | TimelineEntry | Verification]()
-        if event.verification is None or caller.key is not None:
-            rows.append(_line(context, event, at))
-        if event.parties is not None:
-            outcome = "done" if event.code is None else REFUSED
-            rows.append(
-                TimelineEntry(at, event.kind, outcome, caller.identity, event.code, *_OF_PARTIES(event.parties)),
-            )
-        if event.verification is not None:
-            rows.append(_verification(caller, event, event.verification, at))
-        return self.activity.write(rows, durable=durable)
+        return self.activity.write(rows_of(context, event, at), durable=durable)
+
+
+def rows_of(context: RequestContext, event: Event, at: datetime) -> list[ActivityRow]:
+    """The rows of an event. Verifications are in the audit log only where an API key asked for them."""
+    caller, rows = context.caller, list[ActivityRow]()
+    if event.verification is None or caller.key is not None:
+        rows.append(_line(context, event, at))
+    if event.parties is not None:
+        outcome = "done" if event.code is None else REFUSED
+        rows.append(
+            TimelineEntry(at, event.kind, outcome, caller.identity, event.code, *_OF_PARTIES(event.parties)),
+        )
+    if event.verification is not None:
+        rows.append(_verification(caller, event, event.verification, at))
+    return rows
 
 
 def _line(context: RequestContext, event: Event, at: datetime) -> AuditRow:

@@ -48,7 +48,7 @@ from identity_core.use_cases.proofs.steps import (
     prove,
     to_keep,
 )
-from identity_core.use_cases.record import Record
+from identity_core.use_cases.record import Record, rows_of
 from identity_core.wire import DelegatedProofRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.
@@ -165,8 +165,6 @@ class GenerateDelegatedProof:
             return lease
         await self.turns()
         proof = await self._kept(attempt, context, lease)
-        await self.turns()
-        await self.record(context, _event(attempt, DONE, proof=proof), proof.created_at)
         anchor = proof.anchor
         if anchor is not None and self.anchoring is not None:
             anchor = await self.anchoring.request(proof.id, given(attempt.request.sync_wait_ms, 0))
@@ -183,7 +181,8 @@ class GenerateDelegatedProof:
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             await self.turns()
-            await self.invocations.finish(lease, proof)
+            event = _event(attempt, DONE, proof=proof)
+            await self.invocations.finish(lease, proof, rows_of(context, event, proof.created_at))
             is_kept = True
             return proof
         finally:

@@ -31,6 +31,7 @@ from identity_core.errors import (
     RequestInProgress,
     ScopeMismatch,
 )
+from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocation, Lease, RefusedInvocation
 from identity_core.store import Store
 from identity_core.store.invocations import LEASE
@@ -166,7 +167,7 @@ def test_an_invocation_from_its_use_to_its_answer(store: Store) -> None:
         assert isinstance(lease, Lease)
         with pytest.raises(RequestInProgress):
             await store.invocations.find(one, NOW)
-        await store.invocations.finish(lease, stored)
+        await store.invocations.finish(lease, stored, ())
         assert await store.invocations.find(one, NOW) == DelegatedProof("d-1", stored.proof, stored.anchor)
         assert await store.proofs.get(stored.id) == stored
         confirmed = Anchor(AnchorStatus.CONFIRMED, "ab", 7, None)
@@ -206,9 +207,9 @@ def test_a_lease_that_ended_is_taken_over_once(store: Store) -> None:
         assert isinstance(lease, Lease)
         # The one that was thought dead comes back too late.
         with pytest.raises(RequestInProgress):
-            await store.invocations.finish(dead, proof())
+            await store.invocations.finish(dead, proof(), ())
         await store.invocations.release(dead)
-        await store.invocations.finish(lease, proof())
+        await store.invocations.finish(lease, proof(), ())
         assert len(await kept_proofs(store)) == 1
         assert await rows(store, "SELECT uses FROM delegations") == [(1,)]
 
@@ -387,6 +388,8 @@ def test_both_answers_are_the_same_statements_and_equally_durable(
 ) -> None:
     async def story(store: Store) -> None:
         await execute(store, "UPDATE delegations SET max_refusals = 5, max_thresholds = 5")
+        # Every 64th request, whatever its answer, removes what is no longer needed; here each.
+        monkeypatch.setattr("identity_core.store.invocations.REQUESTS_BETWEEN_PRUNES", 1)
         write, seen = store.database.write, []
 
         def spy(job: Any, *, durable: bool = True) -> Any:
@@ -400,7 +403,7 @@ def test_both_answers_are_the_same_statements_and_equally_durable(
         yes, no = seen
         assert yes == no
         assert yes[0] is True
-        assert len(yes[1]) >= 8
+        assert len(yes[1]) >= 6
 
     told(store, story)
 
@@ -465,13 +468,13 @@ def test_a_refusal_beside_the_identical_request(store: Store) -> None:
         assert await code(store.invocations.refuse(one, MISMATCH, NOW)) == "REQUEST_IN_PROGRESS"
         assert isinstance(lease, Lease)
         stored = proof()
-        await store.invocations.finish(lease, stored)
+        await store.invocations.finish(lease, stored, ())
         assert await store.invocations.refuse(one, MISMATCH, NOW) == MISMATCH
         assert await store.invocations.find(one, NOW) == DelegatedProof("d-1", stored.proof, None)
         dead = await consume(store, other, spending())
         assert isinstance(dead, Lease)
         assert await store.invocations.refuse(other, MISMATCH, NOW + LEASE) == MISMATCH
-        assert await code(store.invocations.finish(dead, proof())) == "REQUEST_IN_PROGRESS"
+        assert await code(store.invocations.finish(dead, proof(), ())) == "REQUEST_IN_PROGRESS"
         assert await store.invocations.find(other, NOW) == MISMATCH
         assert len(await kept_proofs(store)) == 1
 
@@ -511,7 +514,7 @@ def test_what_is_revoked_is_seen_by_both_transactions(store: Store, sql: str, re
         assert isinstance(refused, RefusedInvocation)
         assert isinstance(refused.error(), refusal)
         with pytest.raises(refusal):
-            await store.invocations.finish(lease, proof())
+            await store.invocations.finish(lease, proof(), ())
         assert await rows(store, "SELECT count(*) FROM proofs") == [(0,)]
         # The identical request need not wait for what will not come.
         assert await store.invocations.find(one, NOW) == refused
@@ -535,7 +538,7 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
         )
         assert isinstance(lease, Lease)
         with pytest.raises(IbctRevoked):
-            await store.invocations.finish(lease, proof())
+            await store.invocations.finish(lease, proof(), ())
 
     told(store, story)
 
@@ -551,7 +554,9 @@ def test_every_record_of_the_chain_is_counted(store: Store) -> None:
     told(store, story)
 
 
-def test_invocations_go_when_their_token_has_long_expired(store: Store) -> None:
+def test_invocations_go_when_their_token_has_long_expired(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("identity_core.store.invocations.REQUESTS_BETWEEN_PRUNES", 1)
+
     async def story(store: Store) -> None:
         one = invocation()
         await consume(store, one, spending(), NOW)
@@ -564,6 +569,36 @@ def test_invocations_go_when_their_token_has_long_expired(store: Store) -> None:
     told(store, story)
 
 
+def test_invocations_that_may_go_go_with_every_64th_request(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await execute(store, "UPDATE delegations SET max_uses = NULL")
+        one = invocation()
+        late = one.delete_after
+        await consume(store, one, spending(), NOW)
+        for _ in range(63):
+            await consume(store, invocation(delete_after=late + timedelta(days=1)), spending(), late)
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(64,)]
+        await consume(store, invocation(delete_after=late + timedelta(days=1)), spending(), late)
+        assert await rows(store, "SELECT count(*) FROM invocations") == [(64,)]
+
+    told(store, story)
+
+
+def test_a_proof_and_the_rows_of_its_event_are_kept_together_or_not_at_all(store: Store) -> None:
+    async def story(store: Store) -> None:
+        event = TimelineEntry(NOW, "proof.generated", "done", "somebody", None, "did:ids:hana")
+        counted = "SELECT (SELECT count(*) FROM proofs), (SELECT count(*) FROM timeline)"
+        lease = await consume(store, invocation(), spending())
+        await store.invocations.finish(lease, proof(), (event,))
+        assert await rows(store, counted) == [(1, 1)]
+        lease = await consume(store, invocation(), spending())
+        await execute(store, "UPDATE credentials SET status = 'revoked'")
+        assert await code(store.invocations.finish(lease, proof(), (event,))) == "CREDENTIAL_REVOKED"
+        assert await rows(store, counted) == [(1, 1)]
+
+    told(store, story)
+
+
 def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> None:
     async def story(store: Store) -> None:
         made = []
@@ -571,7 +606,7 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
             lease = await consume(store, invocation(), spending(), NOW)
             assert isinstance(lease, Lease)
             made.append(proof(created_at=NOW + timedelta(seconds=number // 2), agent=f"did:ids:{number % 2}"))
-            await store.invocations.finish(lease, made[-1])
+            await store.invocations.finish(lease, made[-1], ())
         made.sort(key=lambda one: (one.created_at, one.id), reverse=True)
         assert await kept_proofs(store) == made
         revocation = ProofRevocation(NOW, "did:did:ids:hana", "a mistake")

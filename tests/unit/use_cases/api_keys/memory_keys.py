@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from identity_core.domain.callers import ApiKey
 from identity_core.errors import ApiKeyNotFound, VersionConflict
-from identity_core.ports.activity import TimelineEntry, Verification
-from identity_core.ports.repositories import AuditRow
+from identity_core.ports.activity import ActivityRow
 
 
 class MemoryKeys:
@@ -70,7 +69,7 @@ class Rows:
     """An ``ActivityLog``."""
 
     def __init__(self) -> None:
-        self.rows: list[AuditRow | TimelineEntry | Verification] = []
+        self.rows: list[ActivityRow] = []
 
-    async def write(self, rows: Sequence[AuditRow | TimelineEntry | Verification], *, durable: bool = False) -> None:
+    async def write(self, rows: Sequence[ActivityRow], *, durable: bool = False) -> None:
         self.rows.extend(rows)

@@ -658,7 +658,11 @@ def test_an_operators_use_names_key_and_target(tmp_path: Path) -> None:
 # Forgetting
 
 
-def test_an_invocation_is_remembered_longer_than_its_token_lives(tmp_path: Path) -> None:
+def test_an_invocation_is_remembered_longer_than_its_token_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("identity_core.store.invocations.REQUESTS_BETWEEN_PRUNES", 1)
+
     async def story(rooms: Proving) -> None:
         token = rooms.token()
         await rooms.proven(rooms.body(token=token))
