@@ -1,6 +1,6 @@
 """A DID with a ledger of its own, made by the rules and the log of the service, from a fixed random source.
 
-The examples of the document are told from it (``write_examples``). Its keys are public: never use them.
+The examples of the document are told from it (``did_examples``). Its keys are public: never use them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import hashlib
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from identity_core.crypto import ed25519
@@ -23,6 +23,7 @@ from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 
 ORIGIN: Final = "https://identity.example"
+START: Final = datetime(2026, 1, 5, 9, 0, 0, tzinfo=UTC)
 
 Json = dict[str, Any]
 

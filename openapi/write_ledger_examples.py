@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-import yaml
-
 from identity_core import wire
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Request
@@ -32,8 +30,9 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTile,
     GetLedgerTransaction,
 )
+from openapi.did_examples import Telling
 from openapi.story import dice
-from openapi.write_examples import EXAMPLES, NOTE, Telling
+from openapi.write_examples import write
 
 LOG: Final = "identity.example/api/v1/ledger"
 
@@ -152,8 +151,7 @@ async def _shown(asked: Any, name: str = "ofTheStory") -> dict[str, Any]:
 
 def main() -> None:
     """Writes the file."""
-    text = yaml.safe_dump(asyncio.run(tell()), sort_keys=False, width=140, allow_unicode=True)
-    (EXAMPLES / "ledger.yaml").write_text(NOTE.replace("write_examples", "write_ledger_examples") + text, "utf-8")
+    write("ledger", asyncio.run(tell()), "write_ledger_examples")
 
 
 if __name__ == "__main__":

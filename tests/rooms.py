@@ -35,13 +35,16 @@ from identity_core.use_cases.dids.commit import DidWriter, LogSigner
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
-from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ResolveDid
+from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, Resolution, ResolveDid
 from identity_core.use_cases.record import Record
 from identity_core.wire import (
     CreateDidOptions,
     CreateDidRequest,
+    GetDidAuthChallengeQuery,
+    ListDidHistoryQuery,
     OwnPublicKey,
     RecoverDidRequest,
+    ResolveDidQuery,
     RotateDidKeyRequest,
     ServiceInput,
     UpdateDidRequest,
@@ -113,23 +116,37 @@ class Rooms:
             self.reader, self.methods, self.ledger, index, Record(self.store.activity), signer, self.clock, None
         )
         self.create = CreateDid(self.methods, self.writer, self.custodian, self.clock, os.urandom)  # type: ignore[arg-type]
-        self.resolve = ResolveDid(self.reader)
+        self._resolve = ResolveDid(self.reader)
         self.update = UpdateDid(self.writer)
         self.rotate = RotateDidKey(self.writer, self.custodian, os.urandom)  # type: ignore[arg-type]
         self.recover = RecoverDid(self.writer, os.urandom)
         self.deactivate = DeactivateDid(self.writer)
-        self.history = ListDidHistory(self.reader, True)
+        self._history = ListDidHistory(self.reader, True)
         self._log = GetDidLog(self.reader, self.ledger, True)
         self.challenges = ChallengeBook(
             ChallengeKey(os.urandom(32)), self.store.spent_challenges, os.urandom, ORIGIN, timedelta(minutes=5), 4
         )
-        self.challenge = GetDidAuthChallenge(self.reader, self.challenges, self.clock)
+        self._challenge = GetDidAuthChallenge(self.reader, self.challenges, self.clock)
         self.authenticate = AuthenticateDid(self.reader, self.challenges, self.clock)
 
     async def close(self) -> None:
         await self.repair.close()
         await self.store.close()
         await self.ledger.close()
+
+    async def resolve(self, did: Did, *, version_id: int | None, version_time: datetime | None) -> Resolution:
+        moment = None if version_time is None else printed_exactly(version_time)
+        return await self._resolve(did, ResolveDidQuery(version_id=version_id, version_time=moment))
+
+    async def history(self, did: Did, *, after: int | None, limit: int, descending: bool) -> HistoryPage:
+        query = ListDidHistoryQuery(limit=limit, order="desc" if descending else "asc")
+        return await self._history(did, query, after=after)
+
+    async def challenge(
+        self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False
+    ) -> challenge.Challenge:
+        query = GetDidAuthChallengeQuery(did=str(did), purpose=purpose, body_hash=body_hash, named=named)
+        return await self._challenge(query)
 
     async def log(self, did: Did) -> bytes:
         """All pages of a log."""

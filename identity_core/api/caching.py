@@ -17,9 +17,11 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import (
+    DeactivatedDidResolution,
     DidDocumentMetadata,
     DidResolution,
     DidResolutionMetadata,
+    ErrorBody,
     ResolveDidQuery,
     W3cDidDocumentMetadata,
     W3cDidResolution,
@@ -130,20 +132,20 @@ def deactivation(result: Resolution) -> dict[str, JsonValue]:
     }
 
 
-def gone(result: Resolution, media: str, *, selected: bool) -> dict[str, Any]:
-    """What a 410 says beside the error: the version that was asked for, or a W3C result without a document."""
+def gone(error: ErrorBody, result: Resolution, media: str, *, selected: bool) -> DeactivatedDidResolution:
+    """A 410: beside the error the version that was asked for, or a W3C result without a document."""
+    document = raw(result.version.state.document.octets) if selected else None
     if media == W3C:
-        return {
-            "didDocument": raw(result.version.state.document.octets) if selected else None,
-            "didDocumentMetadata": plain(_w3c_metadata(result)) | {"deactivated": True},
-            "didResolutionMetadata": {"contentType": "application/did"},
-        }
+        return DeactivatedDidResolution(
+            error=error,
+            did_document=document,
+            did_document_metadata=plain(_w3c_metadata(result)) | {"deactivated": True},
+            did_resolution_metadata=DidResolutionMetadata(content_type="application/did"),
+        )
     if not selected:
-        return {}
-    return {
-        "didDocument": raw(result.version.state.document.octets),
-        "didDocumentMetadata": plain(_metadata(result)) | {"deactivated": True},
-    }
+        return DeactivatedDidResolution(error=error)
+    metadata = plain(_metadata(result)) | {"deactivated": True}
+    return DeactivatedDidResolution(error=error, did_document=document, did_document_metadata=metadata)
 
 
 def _metadata(result: Resolution) -> DidDocumentMetadata:

@@ -12,12 +12,11 @@ from identity_core.api import caching
 from identity_core.api.caching import AnswerCache, etag_matches, if_match
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
-from identity_core.codec import times
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import DidDeactivated, InternalError, InvalidRequest
+from identity_core.errors import DidDeactivated, InternalError
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
@@ -56,7 +55,7 @@ class DidHandlers:
 
     async def list_dids(self, request: Request) -> Answer:
         query: wire.ListDidsQuery = request.query
-        heads = await self.owned(request.authenticated, after=position(query.cursor), limit=query.limit + 1)
+        heads = await self.owned(query, request.authenticated, after=position(query.cursor))
         return listing(heads, query.limit)
 
     async def resolve_did(self, request: Request) -> Answer:
@@ -67,12 +66,7 @@ class DidHandlers:
         cached = None if selected else self.cache.find(text, media)
         if cached is None:
             started = time.perf_counter_ns()
-            did = self.reader.parse(text)
-            # They exclude each other (DID Resolution §4.1).
-            if query.version_id is not None and query.version_time is not None:
-                raise InvalidRequest("versionId and versionTime exclude each other.")
-            version_time = times.optional(query.version_time, "versionTime")
-            resolution = await self.resolve(did, version_id=query.version_id, version_time=version_time)
+            resolution = await self.resolve(self.reader.parse(text), query)
             if resolution.deactivated:
                 return _gone(request, resolution, media, selected=selected)
             duration = (time.perf_counter_ns() - started) // 1_000_000
@@ -108,9 +102,7 @@ class DidHandlers:
         did = self.reader.parse(request.path["did"])
         query: wire.ListDidHistoryQuery = request.query
         after = position(query.cursor, _VERSION)
-        page = await self.history(
-            did, after=None if after is None else int(after), limit=query.limit, descending=query.order == "desc"
-        )
+        page = await self.history(did, query, after=None if after is None else int(after))
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
@@ -268,7 +260,7 @@ def _history_item(version: IndexedVersion, *, include_document: bool) -> wire.Di
 
 def _gone(request: Request, resolution: Resolution, media: str, *, selected: bool) -> Answer:
     answer = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
-    body = answer.body | caching.gone(resolution, media, selected=selected)
+    body = caching.gone(answer.body.error, resolution, media, selected=selected)
     return Answer(answer.status, body, headers=answer.headers)
 
 

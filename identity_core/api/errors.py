@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
+from identity_core import wire
 from identity_core.api.request import Answer, Operation
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue, NotAcceptable
 
@@ -39,8 +40,8 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
     retry_after = details.get("retryAfter", 1 if status in (429, 503) else None)
     if isinstance(retry_after, (int, float)):
         headers.append(("retry-after", str(max(1, math.ceil(retry_after)))))
-    body: JsonValue = {"error": {"code": error.code, "message": str(error), "details": details}}
-    return Answer(status, body, headers=headers)
+    body = wire.ErrorBody(code=error.code, message=str(error), details=details)
+    return Answer(status, wire.Error(error=body), headers=headers)
 
 
 def _array(value: JsonValue) -> list[JsonValue]:

@@ -62,8 +62,7 @@ class LedgerHandlers:
         return Answer(200, body, headers=A_MINUTE)
 
     async def get_ledger_block(self, request: Request) -> Answer:
-        query: wire.GetLedgerBlockQuery = request.query
-        block = await self.block(int(request.path["blockNumber"]), after=query.after, limit=query.limit)
+        block = await self.block(int(request.path["blockNumber"]), request.query)
         last = block.entries[-1].sequence if block.entries else block.last
         body = wire.LedgerBlock(
             block_number=block.number,
@@ -92,7 +91,7 @@ class LedgerHandlers:
         media, size = negotiate(request.header("accept"), PROOF_MEDIA), query.size
         if media == TEXT and size is not None:
             raise InvalidRequest("A proof as text has the checkpoint of now.", details={"parameter": "size"})
-        proof = await self.inclusion(query.transaction, size)
+        proof = await self.inclusion(query)
         headers = [("Vary", "Accept"), *(A_SECOND if size is None else FOREVER)]
         if media == TEXT and proof.checkpoint is not None:
             kept = TlogProof(proof.leaf.index, proof.hashes, proof.checkpoint, proof.leaf.receipt)
@@ -101,7 +100,7 @@ class LedgerHandlers:
 
     async def get_ledger_consistency_proof(self, request: Request) -> Answer:
         query: wire.GetLedgerConsistencyProofQuery = request.query
-        proof = await self.consistency(query.first, query.second)
+        proof = await self.consistency(query)
         body = wire.LedgerConsistencyProof(
             first=proof.first,
             second=proof.second,

@@ -71,7 +71,7 @@ def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeB
     challenge = GetDidAuthChallenge(reader, challenges, clock)
     lifetime = settings.token.lifetime_seconds
     issue = IssueToken(reader, opened.custodian, token_keys, Record(store.activity), clock, random, origin, lifetime)
-    return AuthHandlers(reader, challenge, issue, GetJwks(token_keys))
+    return AuthHandlers(challenge, issue, GetJwks(token_keys))
 
 
 def api_key_handlers(opened: Runtime) -> ApiKeyHandlers:

@@ -48,7 +48,6 @@ from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
-from identity_core.use_cases.api_keys.manage import NewApiKey
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.dids.head_check import HeadCheck
@@ -57,6 +56,7 @@ from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicion
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.proofs.check import NoProver
 from identity_core.use_cases.record import Record
+from identity_core.wire import CreateApiKeyRequest
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
@@ -75,7 +75,9 @@ class Installation:
         """The text of a first API key, made when no store has any; None when one has."""
         if await has_api_keys(self.stores):
             return None
-        minted = await self.keys.create(NewApiKey("first", None), RequestContext("createApiKey", SERVICE))
+        minted = await self.keys.create(
+            CreateApiKeyRequest(name="first", admin=True), RequestContext("createApiKey", SERVICE)
+        )
         return minted.text
 
 

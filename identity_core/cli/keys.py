@@ -11,7 +11,8 @@ import click
 from identity_core.cli.options import NONE, Number, OrNone, of_installation, opened_part, refuse_absent, several
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec.times import printed
+from identity_core.codec.structs import UNSET, UnsetType, member_names
+from identity_core.codec.times import printed, printed_exactly
 from identity_core.domain.callers import KNOWN, ApiKey, require_known, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-PAGE = 1_000
+PAGE = 200
 # How much of a rate, a burst or a number of days an option takes.
 MOST = 1_000_000
 
@@ -47,7 +48,9 @@ def _run(settings: Settings, job: Callable[[Any], Coroutine[Any, Any, T]], *, ma
     except IdentityError as error:
         remedy = "see `identity keys list` for the ids"
         if error.details.get("field") == "allowedTargets":
-            remedy = "add --allowed-targets with the DIDs, or with none for every DID"
+            remedy = (
+                "name the DIDs, such as did:ids:…, or for every DID say --allowed-targets none (create: --any-target)"
+            )
         fail(f"{error.code}: {error}", str(settings.data_dir), remedy)
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
@@ -101,16 +104,21 @@ def _minted(record: dict[str, Any]) -> str:
     return f"{_line(record)}\n{record['apiKey']}\nThe key above is shown once: store it."
 
 
-def _end(days: float | None) -> datetime | None:
-    return None if days is None else datetime.now(UTC) + timedelta(days=days)
+def _end(days: float | None) -> str | None:
+    return None if days is None else printed_exactly(datetime.now(UTC) + timedelta(days=days))
 
 
-def _listed(_: click.Context, __: click.Parameter, text: str | None) -> frozenset[str] | None:
+def _or_null(value: T | None) -> T | UnsetType | None:
+    """The value of an option as a member of a request: missing, or null for ``none``."""
+    return UNSET if value is None else None if value in (NONE, (NONE,)) else value
+
+
+def _listed(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     """The parts between commas."""
-    return None if text is None else frozenset(part.strip() for part in text.split(",") if part.strip())
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _scopes(context: click.Context, option: click.Parameter, text: str | None) -> frozenset[str] | None:
+def _scopes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
     scopes = _listed(context, option, text)
     try:
         require_known(scopes or ())
@@ -119,7 +127,7 @@ def _scopes(context: click.Context, option: click.Parameter, text: str | None) -
     return scopes
 
 
-def _check_targets(scopes: frozenset[str] | None, targets: tuple[str, ...], *, any_target: bool) -> None:
+def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, any_target: bool) -> None:
     """Ends the command where a new key may act for DIDs and nothing says for which."""
     if any_target and targets:
         misused("--any-target and --allowed-target exclude each other", "say one of them")
@@ -144,20 +152,30 @@ def _check_targets(scopes: frozenset[str] | None, targets: tuple[str, ...], *, a
 @click.option("--days", type=Number(0, 36_500), help="How long it is valid; for ever by default.")
 def create(
     settings: Settings,
+    name: str,
     admin: bool,
-    scopes: frozenset[str] | None,
+    scopes: tuple[str, ...] | None,
     targets: tuple[str, ...],
     any_target: bool,
+    requests_per_second: float | None,
+    burst: int | None,
     days: float | None,
-    **limits: Any,
 ) -> None:
     """Make a key. Say --admin or --scopes."""
-    from identity_core.use_cases.api_keys.manage import NewApiKey
+    from identity_core.wire import CreateApiKeyRequest
 
     if admin == (scopes is not None):
         misused("say --admin or --scopes, one of them", "--scopes dids:create,dids:list, or --admin")
     _check_targets(scopes, targets, any_target=any_target)
-    wanted = NewApiKey(scopes=scopes, allowed_targets=frozenset(targets) or None, expires_at=_end(days), **limits)
+    wanted = CreateApiKeyRequest(
+        name=name,
+        admin=admin,
+        scopes=UNSET if scopes is None else scopes,
+        allowed_targets=targets or (None if any_target else UNSET),
+        requests_per_second=requests_per_second,
+        burst=burst,
+        expires_at=_end(days),
+    )
     minted = _change(settings, "createApiKey", lambda keys, context: keys.create(wanted, context), may_begin=True)
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 
@@ -166,10 +184,13 @@ def create(
 @of_installation
 def list_keys(settings: Settings) -> None:
     """List the keys of the SQL store, revoked ones included."""
+    from identity_core.wire import ListApiKeysQuery
+
+    query = ListApiKeysQuery(limit=PAGE)
 
     async def all_of(opened: Any) -> list[ApiKey]:
         keys: list[ApiKey] = []
-        while page := await opened.administration.list(after=keys[-1].id if keys else None, limit=PAGE):
+        while page := await opened.administration.list(query, after=keys[-1].id if keys else None):
             keys += page
         return keys
 
@@ -200,23 +221,33 @@ def show_key(settings: Settings, key_id: str) -> None:
     "--days", type=OrNone(Number(0, MOST, min_open=True)), help="How long from now it is valid, or none for ever."
 )
 def update(
-    settings: Settings, key_id: str, name: str | None, admin: bool, scopes: frozenset[str] | None, **limits: Any
+    settings: Settings,
+    key_id: str,
+    name: str | None,
+    admin: bool,
+    scopes: tuple[str, ...] | None,
+    allowed_targets: tuple[str, ...] | None,
+    requests_per_second: Any,
+    burst: Any,
+    days: Any,
 ) -> None:
     """Change what is named, keep the rest."""
-    from identity_core.use_cases.api_keys.manage import KeyChanges
+    from identity_core.wire import UpdateApiKeyRequest
 
     if admin and scopes is not None:
         misused("--admin and --scopes exclude each other", "say one of them")
-    days = limits.pop("days")
-    limits["expires_at"] = days if days == NONE else _end(days)
-    changes: dict[str, Any] = {
-        field: None if one in (NONE, {NONE}) else one for field, one in limits.items() if one is not None
-    }
-    changes |= {} if name is None else {"name": name}
-    changes |= {"scopes": scopes} if admin or scopes is not None else {}
-    if not changes:
+    said = UpdateApiKeyRequest(
+        name=UNSET if name is None else name,
+        admin=admin or UNSET,
+        scopes=UNSET if scopes is None else scopes,
+        allowed_targets=_or_null(allowed_targets),
+        requests_per_second=_or_null(requests_per_second),
+        burst=_or_null(burst),
+        expires_at=_or_null(days if days == NONE else _end(days)),
+    )
+    if not member_names(said):
         misused("there is nothing to change", "name at least one option, see --help")
-    key = _change(settings, "updateApiKey", lambda keys, context: keys.update(key_id, KeyChanges(**changes), context))
+    key = _change(settings, "updateApiKey", lambda keys, context: keys.update(key_id, said, context))
     show(_record(key), text=_whole)
 
 
@@ -228,8 +259,10 @@ def update(
 )
 def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
     """Make a successor with the same rights."""
-    grace = timedelta(hours=grace_hours)
-    rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, context, grace=grace))
+    from identity_core.wire import RotateApiKeyRequest
+
+    wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))
+    rotated = _change(settings, "rotateApiKey", lambda keys, context: keys.rotate(key_id, wanted, context))
     minted = rotated.successor
     show(_record(minted.key) | {"apiKey": minted.text}, text=_minted)
 

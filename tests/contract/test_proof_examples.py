@@ -12,7 +12,9 @@ from identity_core.codec import multikey
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids import state as history
 from identity_core.domain.proofs.proof import capability_digest
-from openapi.write_examples import EXAMPLES, START, Telling
+from openapi.did_examples import Telling
+from openapi.story import START
+from openapi.write_examples import EXAMPLES
 
 bbs = pytest.importorskip("identity_prover_bbs")
 

@@ -16,13 +16,6 @@ from identity_core import wire
 from identity_core.api.contract import load_document, operations
 from identity_core.codec.structs import pascal_name
 
-# The command line administers keys too, without a request: its handlers read the types.
-OTHERWISE = {"createApiKey", "updateApiKey", "rotateApiKey", "listApiKeys"}
-# A cursor and a limit, a number: nothing of theirs has a name of its own in the core.
-OTHERWISE |= {"listDids", "listDidHistory", "resolveDid", "getDidAuthChallenge"}
-OTHERWISE |= {"getLedgerBlock", "getLedgerInclusionProof", "getLedgerConsistencyProof"}
-
-
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList"}
 # What several tags answer with.
@@ -56,15 +49,11 @@ def taken(operation_id: str, tag: str) -> set[Any]:
 
 @pytest.mark.parametrize(
     ("operation_id", "tag", "name"),
-    [each for each in named() if each[0] not in OTHERWISE],
+    list(named()),
     ids=lambda value: str(value),
 )
 def test_the_use_case_takes_what_the_document_names(operation_id: str, tag: str, name: str) -> None:
     assert getattr(wire, name) in taken(operation_id, tag)
-
-
-def test_the_exceptions_are_operations() -> None:
-    assert {operation_id for operation_id, _, _ in named()} >= OTHERWISE
 
 
 def answers() -> Iterator[tuple[str, str, str]]:

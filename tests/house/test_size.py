@@ -11,9 +11,9 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (362, 5),
-    "api": (2_740, 33),
+    "api": (2_680, 33),
     "bootstrap": (955, 9),
-    "cli": (4_240, 46),
+    "cli": (4_260, 46),
     "client": (260, 5),
     "codec": (410, 7),
     "conformance": (1_845, 18),
@@ -25,9 +25,9 @@ LIMITS = {
     "settings": (750, 7),
     "store": (2_400, 28),
     "throttle": (630, 8),
-    "use_cases": (3_930, 49),
+    "use_cases": (3_940, 50),
 }
-ALL = (27_600, 327)
+ALL = (27_600, 328)
 
 
 def test_no_room_outgrows_its_limit() -> None:

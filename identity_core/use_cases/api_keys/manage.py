@@ -1,42 +1,40 @@
 """The administration of API keys. Every change leaves an audit line, whoever asked for it: an admin key over HTTP, or the operator
 at the command line.
 
-The text of a new key is shown once and stored nowhere. Listed are the keys of the writable store, revoked ones included, and not those
-of files and of the environment: anyone who may read those places sees them there. Two keys of which one replaces the other are one
+The text of a new key is shown once and stored nowhere. Two keys of which one replaces the other are one
 caller: they share what the old one created, its bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in
 this process, within two seconds in the others, and for good.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
-from identity_core.codec.structs import UNSET, UnsetType
+from identity_core.codec.structs import UNSET, UnsetType, given
 from identity_core.domain import callers as key_text
 from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.callers import ApiKey, require_known, require_targets
-from identity_core.errors import ApiKeyNotFound, IdentityError, InvalidRequest, JsonValue, Overloaded, VersionConflict
+from identity_core.domain.dids.did import Did
+from identity_core.errors import (
+    ApiKeyNotFound,
+    IdentityError,
+    InvalidDid,
+    InvalidRequest,
+    JsonValue,
+    Overloaded,
+    VersionConflict,
+)
 from identity_core.ports.clock import Clock
 from identity_core.ports.key_store import WritableKeyStore
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.record import Record
+from identity_core.wire import CreateApiKeyRequest, RotateApiKeyRequest, UpdateApiKeyRequest
 
 _ID_BYTES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class NewApiKey:
-    """What is asked for, as in ``ApiKey``. ``scopes`` None is an admin-equivalent key."""
-
-    name: str
-    scopes: frozenset[str] | None
-    allowed_targets: frozenset[str] | None = None
-    requests_per_second: float | None = None
-    burst: int | None = None
-    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +48,37 @@ class MintedKey:
         return f"MintedKey({self.key.id!r})"
 
 
-def say_which(admin: bool | None, scopes: Sequence[str] | None) -> frozenset[str] | None:
-    """The scopes that a creation means. Raises ``InvalidRequest`` unless it says one of ``admin: true`` and ``scopes``:
-    the default must not be the key that may do everything, nor one that may do nothing; and for a scope that is none."""
+def scopes_of(said: CreateApiKeyRequest | UpdateApiKeyRequest) -> frozenset[str] | None:
+    """The scopes that a request means, None for an admin-equivalent key. Raises ``InvalidRequest`` unless it says one of ``admin: true``
+    and ``scopes``: the default must not be the key that may do everything, nor one that may do nothing; and for a scope that is none."""
+    admin, scopes = given(said.admin, False), given(said.scopes, None)
     if admin and scopes is None:
         return None
     if scopes is not None and not admin:
         require_known(scopes)
         return frozenset(scopes)
     raise InvalidRequest("Say either admin: true or scopes: [...], so that no one makes an admin key by accident.")
+
+
+def _targets_of(dids: tuple[str, ...] | UnsetType | None) -> frozenset[str] | UnsetType | None:
+    """Raises ``InvalidRequest``: an allowlist with a slip in it would lock out whom it should let in."""
+    try:
+        return frozenset(str(Did.parse(did)) for did in dids) if isinstance(dids, tuple) else dids
+    except InvalidDid as error:
+        raise InvalidRequest("allowedTargets holds DIDs.", details={"field": "allowedTargets"}) from error
+
+
+def _expiry_of(text: str | UnsetType | None, now: datetime) -> datetime | UnsetType | None:
+    """Raises ``InvalidRequest`` for what is no time, and for one that has passed: revocation is there for that."""
+    if not isinstance(text, str):
+        return text
+    try:
+        expires_at = times.parse(text)
+    except ValueError as error:
+        raise InvalidRequest("expiresAt is no RFC 3339 time with a zone.", details={"field": "expiresAt"}) from error
+    if expires_at <= now:
+        raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
+    return expires_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,58 +109,30 @@ class CreateApiKey:
     clock: Clock
     random: Callable[[int], bytes]
 
-    async def __call__(self, wanted: NewApiKey, context: RequestContext) -> MintedKey:
-        """The new key. Raises ``InvalidRequest`` for an expiry that has passed."""
-        now = self.clock.now()
-        if wanted.expires_at is not None and wanted.expires_at <= now:
-            raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
-        minted = mint(wanted, now, self.random, lineage=None)
-        await self.store.create(minted.key)
-        await self.record(context, minted.key)
-        return minted
+    async def __call__(self, wanted: CreateApiKeyRequest, context: RequestContext) -> MintedKey:
+        """The new key. Raises ``InvalidRequest`` as ``scopes_of`` does, for scopes to act for DIDs without a word for which, for a
+        target that is no DID, and for an expiry that has passed."""
+        now, scopes = self.clock.now(), scopes_of(wanted)
+        require_targets(scopes, said=wanted.allowed_targets is not UNSET)
+        text = key_text.mint(self.random(key_text.RANDOM_BYTES))
+        key = ApiKey(
+            id=_new_id(self.random),
+            name=wanted.name,
+            digest=key_text.digest_of(text),
+            scopes=scopes,
+            allowed_targets=given(_targets_of(wanted.allowed_targets), None),
+            requests_per_second=given(wanted.requests_per_second, None),
+            burst=given(wanted.burst, None),
+            created_at=now,
+            expires_at=given(_expiry_of(wanted.expires_at, now), None),
+        )
+        await self.store.create(key)
+        await self.record(context, key)
+        return MintedKey(key, text)
 
 
-def mint(wanted: NewApiKey, now: datetime, random: Callable[[int], bytes], *, lineage: str | None) -> MintedKey:
-    """A new key that no store knows yet."""
-    text = key_text.mint(random(key_text.RANDOM_BYTES))
-    key = ApiKey(
-        id=f"key_{base64url_encode(random(_ID_BYTES))}",
-        name=wanted.name,
-        digest=key_text.digest_of(text),
-        scopes=wanted.scopes,
-        allowed_targets=wanted.allowed_targets,
-        requests_per_second=wanted.requests_per_second,
-        burst=wanted.burst,
-        created_at=now,
-        expires_at=wanted.expires_at,
-        lineage=lineage,
-    )
-    return MintedKey(key, text)
-
-
-@dataclass(frozen=True, slots=True)
-class GetApiKey:
-    """One look-up."""
-
-    store: WritableKeyStore
-
-    async def __call__(self, key_id: str) -> ApiKey:
-        """The key. Raises ``ApiKeyNotFound``."""
-        key = await self.store.get(key_id)
-        if key is None:
-            raise ApiKeyNotFound(details={"id": key_id})
-        return key
-
-
-@dataclass(frozen=True, slots=True)
-class ListApiKeys:
-    """One page."""
-
-    store: WritableKeyStore
-
-    async def __call__(self, *, after: str | None, limit: int) -> Sequence[ApiKey]:
-        """At most ``limit`` keys in order of id, those after ``after`` first."""
-        return await self.store.list(after=after, limit=limit)
+def _new_id(random: Callable[[int], bytes]) -> str:
+    return f"key_{base64url_encode(random(_ID_BYTES))}"
 
 
 ATTEMPTS = 16
@@ -176,42 +168,32 @@ class ChangeStored:
 
 
 @dataclass(frozen=True, slots=True)
-class KeyChanges:
-    """New values, as in ``ApiKey``; what is ``UNSET`` stays, None clears a limit, an allowlist or an expiry. ``scopes`` None makes the key
-    admin-equivalent."""
-
-    name: str | UnsetType = UNSET
-    scopes: frozenset[str] | UnsetType | None = UNSET
-    allowed_targets: frozenset[str] | UnsetType | None = UNSET
-    requests_per_second: float | UnsetType | None = UNSET
-    burst: int | UnsetType | None = UNSET
-    expires_at: datetime | UnsetType | None = UNSET
-
-
-@dataclass(frozen=True, slots=True)
 class UpdateApiKey:
-    """Changes what is named and keeps the rest: text, id and whether it is revoked do not change."""
+    """Changes what is named and keeps the rest: text, id and whether it is revoked do not change. Null clears a limit, an allowlist or an
+    expiry."""
 
     change: ChangeStored
     record: RecordKeyChange
     clock: Clock
 
-    async def __call__(self, key_id: str, changes: KeyChanges, context: RequestContext) -> ApiKey:
-        """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for an expiry that has passed (revocation
-        is there for that), for a scope that is none, and for new scopes to act for DIDs without a word for which."""
-        expires_at = changes.expires_at
-        if isinstance(expires_at, datetime) and expires_at <= self.clock.now():
-            raise InvalidRequest("expiresAt has passed.", details={"field": "expiresAt"})
-        values = {field.name: getattr(changes, field.name) for field in fields(changes)}
-        changed = {name: value for name, value in values.items() if value is not UNSET}
-        scopes = changed.get("scopes")
-        if scopes is not None:
-            require_known(scopes)
+    async def __call__(self, key_id: str, said: UpdateApiKeyRequest, context: RequestContext) -> ApiKey:
+        """The changed key. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` as ``CreateApiKey`` does."""
+        says_rights = said.admin is not UNSET or said.scopes is not UNSET
+        scopes = scopes_of(said) if says_rights else UNSET
+        targets, expires_at = _targets_of(said.allowed_targets), _expiry_of(said.expires_at, self.clock.now())
 
         def decide(key: ApiKey) -> ApiKey:
-            if scopes is not None and scopes != key.scopes:
-                require_targets(scopes, said="allowed_targets" in changed or key.allowed_targets is not None)
-            return replace(key, **changed)
+            if not isinstance(scopes, UnsetType) and scopes != key.scopes:
+                require_targets(scopes, said=targets is not UNSET or key.allowed_targets is not None)
+            return replace(
+                key,
+                name=given(said.name, key.name),
+                scopes=given(scopes, key.scopes),
+                allowed_targets=given(targets, key.allowed_targets),
+                requests_per_second=given(said.requests_per_second, key.requests_per_second),
+                burst=given(said.burst, key.burst),
+                expires_at=given(expires_at, key.expires_at),
+            )
 
         key = await self.change(key_id, decide)
         await self.record(context, key)
@@ -239,35 +221,38 @@ class RotateApiKey:
     clock: Clock
     random: Callable[[int], bytes]
 
-    async def __call__(self, key_id: str, context: RequestContext, *, grace: timedelta) -> RotatedKey:
+    async def __call__(self, key_id: str, wanted: RotateApiKeyRequest, context: RequestContext) -> RotatedKey:
         """The two keys. Raises ``ApiKeyNotFound``, and ``InvalidRequest`` for a key that is revoked or expired already,
         or a grace period longer than 90 days."""
+        grace = timedelta(seconds=given(wanted.grace_seconds, 0))
         if not timedelta(0) <= grace <= MAX_GRACE:
             raise InvalidRequest("A grace period lasts from 0 seconds to 90 days.", details={"field": "graceSeconds"})
         now = self.clock.now()
         old = await self.change(key_id, lambda key: _still_usable(key, now))
-        successor = mint(_like(old), now, self.random, lineage=old.lineage or old.id)
+        text = key_text.mint(self.random(key_text.RANDOM_BYTES))
+        successor = replace(
+            old,
+            id=_new_id(self.random),
+            digest=key_text.digest_of(text),
+            created_at=now,
+            revoked_at=None,
+            lineage=old.lineage or old.id,
+        )
         # The successor first: a crash in between leaves a key that no one holds, not a caller without a key.
-        await self.change.store.create(successor.key)
+        await self.change.store.create(successor)
         try:
             predecessor = await self.change(key_id, lambda key: _retire(_still_usable(key, now), now + grace))
         except IdentityError:
-            await self.change(successor.key.id, lambda key: _retire(key, now))
+            await self.change(successor.id, lambda key: _retire(key, now))
             raise
-        await self.record(context, predecessor, successor=successor.key.id)
-        return RotatedKey(successor, predecessor)
+        await self.record(context, predecessor, successor=successor.id)
+        return RotatedKey(MintedKey(successor, text), predecessor)
 
 
 def _still_usable(key: ApiKey, now: datetime) -> ApiKey:
     if not key.usable(now):
         raise InvalidRequest("The key is revoked or expired; create a new one.")
     return key
-
-
-def _like(key: ApiKey) -> NewApiKey:
-    return NewApiKey(
-        key.name, key.scopes, key.allowed_targets, key.requests_per_second, key.burst, expires_at=key.expires_at
-    )
 
 
 def _retire(key: ApiKey, at: datetime) -> ApiKey:

@@ -25,21 +25,21 @@ from itertools import count
 from typing import Final
 
 from identity_core.cache import BoundedCache
-from identity_core.codec import multikey
+from identity_core.codec import multibase, multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import challenge as challenge_mac
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.challenge import Challenge, ChallengeKey, Saying, SignedHeader
 from identity_core.domain.dids.changes import Authorization
-from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evidence import RECOVERY_KEY
-from identity_core.errors import AuthFailed
+from identity_core.errors import AuthFailed, InvalidRequest
 from identity_core.ports.activity import VerifierChallenges
 from identity_core.ports.api_keys import Usage
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import ChallengeUseRow, IdempotencyKeys, SpentChallenges
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.wire import GetDidAuthChallengeQuery
 
 OFFERED_KEPT: Final = 4_096
 
@@ -124,24 +124,39 @@ class ChallengeBook:
 
 @dataclass(frozen=True, slots=True)
 class GetDidAuthChallenge:
-    """Raises ``DidNotFound``, also for a DID that may not sign in here, and ``DidDeactivated``. Stores nothing."""
+    """Raises ``DidNotFound``, also for a DID that may not sign in here, ``DidDeactivated``, and ``InvalidRequest`` for a purpose that is
+    none and a body hash that is no SHA-256. Stores nothing."""
 
     reader: DidReader
     challenges: ChallengeBook
     clock: Clock
 
-    async def __call__(self, did: Did, *, purpose: str | None, body_hash: str | None, named: bool = False) -> Challenge:
+    async def __call__(self, query: GetDidAuthChallengeQuery) -> Challenge:
+        did = self.reader.parse(query.did)
+        if query.purpose is not None and query.purpose not in challenge_mac.PURPOSES:
+            raise InvalidRequest("The purpose is unknown.", details={"supported": [*sorted(challenge_mac.PURPOSES)]})
+        if query.body_hash is not None:
+            _check_hash(query.body_hash)
         state = (await self.reader.caller(did)).head.state
         now = self.clock.now()
         # The next entry is later than the last, also when the clock went back; a challenge has to outlive that moment.
         asked = ChallengeRequest(
             did=str(did),
-            purpose=purpose,
-            body_hash=body_hash,
+            purpose=query.purpose,
+            body_hash=query.body_hash,
             moment=max(now, state.updated_at),
             keys=len(history.authentication_keys(state, now)),
         )
-        return await self.challenges.offer(asked, named=named)
+        return await self.challenges.offer(asked, named=query.named)
+
+
+def _check_hash(text: str) -> None:
+    try:
+        digest = multibase.base64url_decode(text)
+    except ValueError as error:
+        raise InvalidRequest("bodyHash is not base64url without padding.") from error
+    if len(digest) != challenge_mac.HASH_BYTES:
+        raise InvalidRequest("bodyHash is not a SHA-256.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,14 +17,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from identity_core.codec import times
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
-from identity_core.errors import DidDeactivated, DidNotFound, LedgerUnavailable
+from identity_core.errors import DidDeactivated, DidNotFound, InvalidRequest, LedgerUnavailable
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import CurrentVersion, DidReader
+from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,17 @@ class Resolution:
 @dataclass(frozen=True, slots=True)
 class ResolveDid:
     """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
-    deactivated DID; ``PluginUnavailable`` and ``NotAcceptable`` as ``DidReader.elsewhere`` does."""
+    deactivated DID, ``InvalidRequest`` for a query that says both or a time that is none; ``PluginUnavailable`` and ``NotAcceptable`` as
+    ``DidReader.elsewhere`` does."""
 
     reader: DidReader
 
-    async def __call__(self, did: Did, *, version_id: int | None, version_time: datetime | None) -> Resolution:
+    async def __call__(self, did: Did, query: ResolveDidQuery) -> Resolution:
+        version_id = query.version_id
+        # They exclude each other (DID Resolution §4.1).
+        if version_id is not None and query.version_time is not None:
+            raise InvalidRequest("versionId and versionTime exclude each other.")
+        version_time = times.optional(query.version_time, "versionTime")
         try:
             standing = await self.reader.standing(did)
         except DidNotFound:
@@ -122,13 +130,14 @@ class ResolveDid:
 
 @dataclass(frozen=True, slots=True)
 class ListDids:
-    """Heads in order of DID. Raises ``Forbidden`` when the caller is no API key, or the key lacks the scope."""
+    """Heads in order of DID; one more than the limit where there is one. Raises ``Forbidden`` when the caller is no API key, or the key
+    lacks the scope."""
 
     index: DocumentIndex
 
-    async def __call__(self, caller: Caller, *, after: str | None, limit: int) -> Sequence[IndexedVersion]:
+    async def __call__(self, query: ListDidsQuery, caller: Caller, *, after: str | None) -> Sequence[IndexedVersion]:
         caller.require_key("dids:list")
-        return await self.index.owned(caller.identity, after=after, limit=limit)
+        return await self.index.owned(caller.identity, after=after, limit=query.limit + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +156,15 @@ class ListDidHistory:
     reader: DidReader
     visible_after_deactivation: bool
 
-    async def __call__(self, did: Did, *, after: int | None, limit: int, descending: bool) -> HistoryPage:
+    async def __call__(self, did: Did, query: ListDidHistoryQuery, *, after: int | None) -> HistoryPage:
+        descending = query.order == "desc"
         standing = await self.reader.standing(did)
         recorded, due = standing.recorded, standing.due
         if recorded.state.deactivated and not self.visible_after_deactivation:
             raise DidDeactivated(details={"did": str(did)})
         total = recorded.state.version_id + len(due)
         first = after if after is not None else (total + 1 if descending else 0)
-        items = await self._slice(did, recorded, due, first, limit, descending)
+        items = await self._slice(did, recorded, due, first, query.limit, descending)
         last = items[-1].state.version_id if items else 0
         more = bool(items) and (last > 1 if descending else last < total)
         return HistoryPage(total, tuple(items), last if more else None)

@@ -22,7 +22,12 @@ from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInval
 from identity_core.ports.anchoring import StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
-from identity_core.wire import LedgerKey
+from identity_core.wire import (
+    GetLedgerBlockQuery,
+    GetLedgerConsistencyProofQuery,
+    GetLedgerInclusionProofQuery,
+    LedgerKey,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +67,19 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class GetLedgerBlock:
-    """A block and its entries after the sequence ``after``. Raises ``BlockNotFound`` for one that is not there or that holds no
-    entry."""
+    """A block and its entries after the sequence that the query names. Raises ``BlockNotFound`` for one that is not there or that holds
+    no entry."""
 
     ledger: LedgerBackend
 
-    async def __call__(self, number: int, *, after: int, limit: int) -> Block:
+    async def __call__(self, number: int, query: GetLedgerBlockQuery) -> Block:
         head = await self.ledger.head()
         first = await self._first_from(number, head.sequence)
         if first > head.sequence or (await self._at(first)).receipt.block_number != number:
             raise BlockNotFound(details={"blockNumber": number})
         last = await self._first_from(number + 1, head.sequence) - 1
-        start = max(first - 1, after)
-        lines = await self.ledger.entries_after(start, limit) if start < last else ()
+        start = max(first - 1, query.after)
+        lines = await self.ledger.entries_after(start, query.limit) if start < last else ()
         page = [leaf_of(line) for line in lines if line.receipt.sequence <= last]
         return Block(number, first, last, page)
 
@@ -163,9 +168,9 @@ async def _hashes(tree: StoredTree, spans: Sequence[Span]) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, slots=True)
 class GetLedgerInclusionProof:
-    """For the entry with a transaction hash, in the tree of ``size`` or, with None, in the whole.
+    """For the entry with a transaction hash, in the tree of the size that the query says or else in the whole.
 
-    Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than ``size``, or was when the entry came.
+    Raises ``TransactionNotFound``; ``LogRangeInvalid`` when the log is smaller than that, or was when the entry came.
     """
 
     tree: StoredTree
@@ -173,8 +178,8 @@ class GetLedgerInclusionProof:
     signer: CheckpointSigner
     transaction: GetLedgerTransaction
 
-    async def __call__(self, transaction_hash: str, size: int | None) -> InclusionProof:
-        leaf = await self.transaction(transaction_hash)
+    async def __call__(self, query: GetLedgerInclusionProofQuery) -> InclusionProof:
+        leaf, size = await self.transaction(query.transaction), query.size
         frontier = await self.follower.now()
         if size is not None and not leaf.index < size <= frontier.size:
             raise LogRangeInvalid(details={"sequence": leaf.sequence, "treeSize": frontier.size})
@@ -186,14 +191,14 @@ class GetLedgerInclusionProof:
 
 @dataclass(frozen=True, slots=True)
 class GetLedgerConsistencyProof:
-    """Between two sizes; ``second`` None is the whole. Raises ``LogRangeInvalid``."""
+    """Between two sizes; without a second, the whole. Raises ``LogRangeInvalid``."""
 
     tree: StoredTree
     follower: LedgerFollower
 
-    async def __call__(self, first: int, second: int | None) -> ConsistencyProof:
+    async def __call__(self, query: GetLedgerConsistencyProofQuery) -> ConsistencyProof:
         frontier = await self.follower.now()
-        second = frontier.size if second is None else second
+        first, second = query.first, frontier.size if query.second is None else query.second
         if not first <= second <= frontier.size:
             raise LogRangeInvalid(details={"first": first, "second": second, "treeSize": frontier.size})
         spans = consistency_spans(first, second)

@@ -16,6 +16,7 @@ import trustme
 from identity_did_web import DidWeb, WebSettings, fetch, identity_provide_did_method
 from web_host import CA, KEY, NAME, Clock, Host, document, hosting, http, method
 
+from identity_core.codec.times import printed
 from identity_core.conformance.controller import BIRTH, Controller, WalletSigner
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
@@ -36,6 +37,7 @@ from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import ResolveDid
+from identity_core.wire import ResolveDidQuery
 
 
 def run(test: Callable[[Host], Awaitable[Any]], **hosted: Any) -> Any:
@@ -350,21 +352,19 @@ def test_the_service_resolves_what_is_not_recorded(tmp_path: Path) -> None:
     async def test(host: Host) -> None:
         resolve, _ = behind_the_border(method(tmp_path))
         did = Did.parse(host.publish())
-        resolution = await resolve(did, version_id=None, version_time=None)
+        resolution = await resolve(did, ResolveDidQuery())
         assert resolution.version.state.document.to_json() == document(str(did))
         assert resolution.version.receipt is None
         assert (resolution.deactivated, resolution.following, resolution.stale_at) == (False, None, None)
-        for selection in ({"version_id": 1, "version_time": None}, {"version_id": None, "version_time": Clock().time}):
+        for selection in (ResolveDidQuery(version_id=1), ResolveDidQuery(version_time=printed(Clock().time))):
             with pytest.raises(DidNotFound):
-                await resolve(did, **selection)
+                await resolve(did, selection)
         with pytest.raises(DidNotFound):
-            await resolve(Did.parse(host.did("absent")), version_id=None, version_time=None)
+            await resolve(Did.parse(host.did("absent")), ResolveDidQuery())
         with pytest.raises(DidNotFound):
             await resolve.reader.active(did)
         with pytest.raises(NotAcceptable):
-            await resolve(
-                Did.parse(host.publish("b", **OTHER_FORMS["one context"])), version_id=None, version_time=None
-            )
+            await resolve(Did.parse(host.publish("b", **OTHER_FORMS["one context"])), ResolveDidQuery())
 
     run(test)
 
@@ -389,7 +389,7 @@ def test_a_resolver_that_misbehaves_is_503(kind: type[DidWeb]) -> None:
     async def test() -> None:
         resolve, bulkhead = behind_the_border(kind(None, Clock()), deadline=0.05)
         with pytest.raises(PluginUnavailable) as refusal:
-            await resolve(Did.parse("did:web:example.com"), version_id=None, version_time=None)
+            await resolve(Did.parse("did:web:example.com"), ResolveDidQuery())
         assert refusal.value.details["plugin"] == bulkhead.name
         assert (bulkhead.failures, bulkhead.in_flight) == (1, 0)
 

@@ -38,6 +38,17 @@ def test_create_with_limits(identity: Commands, here: Path) -> None:
     assert (here / "other" / "keys.sqlite").exists()
 
 
+@pytest.mark.parametrize(
+    "command", [("create", "--name", "a", "--admin", "--allowed-target"), ("update", "--allowed-targets")]
+)
+def test_an_allowlist_holds_dids(identity: Commands, made: dict[str, Any], command: tuple[str, ...]) -> None:
+    name, *options = command
+    key = [made["id"]] if name == "update" else []
+    said = identity.refused("keys", name, *key, *options, "hana")
+    assert "allowedTargets holds DIDs" in " ".join(said)
+    assert len(identity.json("keys", "list")) == 1
+
+
 def test_list_and_show(identity: Commands, made: dict[str, Any]) -> None:
     record = {name: value for name, value in made.items() if name != "apiKey"}
     assert identity.json("keys", "list") == [record]

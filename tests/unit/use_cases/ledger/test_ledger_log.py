@@ -35,6 +35,7 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTile,
     GetLedgerTransaction,
 )
+from identity_core.wire import GetLedgerBlockQuery, GetLedgerConsistencyProofQuery, GetLedgerInclusionProofQuery
 from tests.rooms import MovableClock
 from tests.stored import new_stored_database, postgres_server
 from tests.transparency import LoggedLedger, run
@@ -69,6 +70,10 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
     run(scenario())
 
 
+def asked(leaf: bytes, size: int | None) -> GetLedgerInclusionProofQuery:
+    return GetLedgerInclusionProofQuery(transaction=LogLeaf.parse(leaf).transaction_hash, size=size)
+
+
 def test_proofs_verify(logged: LoggedLedger) -> None:
     async def scenario() -> None:
         await logged.append(300)
@@ -78,22 +83,22 @@ def test_proofs_verify(logged: LoggedLedger) -> None:
         for index in (0, 255, 256, 299):
             leaf = LogLeaf.parse(leaves[index])
             for size in (None, 300, index + 1):
-                proof = await prove(leaf.transaction_hash, size)
+                proof = await prove(asked(leaves[index], size))
                 assert (proof.leaf, proof.size) == (leaf, size or 300)
                 assert proof.root == Frontier().appended(map(leaf_hash, leaves[: proof.size])).root
                 verify_inclusion(proof.leaf_hash, index, proof.size, proof.hashes, proof.root)
                 assert (proof.checkpoint is None) == (size is not None)
         with pytest.raises(LogRangeInvalid):
-            await prove(LogLeaf.parse(leaves[299]).transaction_hash, 299)
+            await prove(asked(leaves[299], 299))
         with pytest.raises(LogRangeInvalid):
-            await prove(LogLeaf.parse(leaves[0]).transaction_hash, 301)
+            await prove(asked(leaves[0], 301))
         consistency = GetLedgerConsistencyProof(logged.tree, logged.follower)
         for first, second in ((0, 300), (1, None), (256, 257), (300, 300), (0, 0)):
-            grown = await consistency(first, second)
+            grown = await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))
             verify_consistency(first, grown.first_root, grown.second, grown.second_root, grown.hashes)
         for first, second in ((301, None), (2, 1), (0, 301)):
             with pytest.raises(LogRangeInvalid):
-                await consistency(first, second)
+                await consistency(GetLedgerConsistencyProofQuery(first=first, second=second))
 
     run(scenario())
 
@@ -110,14 +115,14 @@ def test_entries_are_found_by_hash_and_by_block(logged: LoggedLedger) -> None:
         block = GetLedgerBlock(logged.ledger)
         for number in {line.receipt.block_number for line in lines}:
             expected = [leaf_of(line) for line in lines if line.receipt.block_number == number]
-            found = await block(number, after=0, limit=1000)
+            found = await block(number, GetLedgerBlockQuery(limit=1000))
             assert list(found.entries) == expected
             assert (found.first, found.last) == (expected[0].sequence, expected[-1].sequence)
-            page = await block(number, after=found.first, limit=2)
+            page = await block(number, GetLedgerBlockQuery(after=found.first, limit=2))
             assert list(page.entries) == expected[1:3]
-            assert list((await block(number, after=found.last, limit=2)).entries) == []
+            assert list((await block(number, GetLedgerBlockQuery(after=found.last, limit=2))).entries) == []
         with pytest.raises(BlockNotFound):
-            await block(lines[-1].receipt.block_number + 1, after=0, limit=10)
+            await block(lines[-1].receipt.block_number + 1, GetLedgerBlockQuery())
 
     run(scenario())
 
@@ -128,7 +133,7 @@ def test_a_block_without_entries_is_not_found(logged: LoggedLedger) -> None:
         anchor = await logged.ledger.submit_anchor(bytes(32), 1)
         await logged.append(2, "did:y:")
         with pytest.raises(BlockNotFound):
-            await GetLedgerBlock(logged.ledger)(anchor.block_number, after=0, limit=10)
+            await GetLedgerBlock(logged.ledger)(anchor.block_number, GetLedgerBlockQuery())
         assert (await logged.follower.now()).size == 4
 
     run(scenario())
