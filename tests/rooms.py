@@ -31,10 +31,11 @@ from identity_core.plugin.provider import BuildContext
 from identity_core.store import Store
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, RotateDidKey, UpdateDid
-from identity_core.use_cases.dids.commit import DidWriter, LogSigner
+from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
+from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, Resolution, ResolveDid
 from identity_core.use_cases.record import Record
 from identity_core.wire import (

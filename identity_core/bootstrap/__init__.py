@@ -18,11 +18,10 @@ from identity_core.bootstrap.beside import (
     transparency_log,
 )
 from identity_core.bootstrap.installation import Application, Asgi, Installation, application, open_installation
-from identity_core.bootstrap.ports import ANSWERS_KEY, LOG_KEY, AuditTools, SystemClock, audit_log, open_ledger
+from identity_core.bootstrap.ports import ANSWERS_KEY, AuditTools, SystemClock, audit_log, open_ledger
 
 __all__ = [
     "ANSWERS_KEY",
-    "LOG_KEY",
     "AnchorAdministration",
     "ApiKeyAdministration",
     "Application",

@@ -26,7 +26,7 @@ from identity_core.ports.repositories import AuditLog
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
-from identity_core.use_cases.dids.commit import LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,15 @@ async def open_ledger(settings: Settings) -> AsyncIterator[LedgerBackend]:
         await plugins.close()
 
 
-LOG_KEY: Final = "log"
 ANSWERS_KEY: Final = "answers"
 ROWS_KEY: Final = "rows"
 
 
 async def make_own_keys(custodian: Custodian) -> LogSigner:
     """Makes what is not there yet. Returns what signs the entries of the log."""
-    public = await custodian.generate(LOG_KEY, multikey.ED25519, did="-", purpose=LOG_KEY)
+    signer = await LogSigner.open(custodian)
     await make_answers_key(custodian)
-    return LogSigner(custodian, LOG_KEY, public)
+    return signer
 
 
 async def make_answers_key(custodian: Custodian) -> None:

@@ -19,9 +19,9 @@ from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
-from identity_core.use_cases.dids.commit import LogSigner
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.index_audit import RecordSuspicions
+from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.ledger.storage import WatchStorage
 
 

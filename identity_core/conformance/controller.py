@@ -14,8 +14,9 @@ from identity_core.domain.dids import challenge, evidence, keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Authorization, Change, Create, Operation, Update
 from identity_core.domain.dids.keys import Key
+from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.state import DidState
-from identity_core.ports.did_method import DidMethod, UnsignedEntry
+from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 
 ORIGIN: Final = "https://id.example"
 BIRTH: Final = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
@@ -47,6 +48,11 @@ class WalletSigner:
     def sign(self, draft: UnsignedEntry) -> bytes:
         """The signature that the draft waits for."""
         return self._pair.sign(draft.signing_input)
+
+
+def committed(signer: WalletSigner, *others: WalletSigner) -> LogKeys:
+    """What an entry by ``signer`` says of the keys of its log, when it or one of the ``others`` signs the next."""
+    return LogKeys((signer.multikey,), tuple(key_hash(one.multikey) for one in (signer, *others)))
 
 
 class Controller:
@@ -99,25 +105,35 @@ class Controller:
 class Life:
     """A DID under test: its log so far, and the next entry of it."""
 
-    def __init__(self, method: DidMethod, creation: Create, controller: Controller, signer: WalletSigner) -> None:
+    def __init__(
+        self,
+        method: DidMethod,
+        creation: Create,
+        controller: Controller,
+        signer: WalletSigner,
+        next_keys: LogKeys | None = None,
+    ) -> None:
         self.method, self.creation, self.controller, self.signer = method, creation, controller, signer
         self.entries: list[bytes] = []
         self.states: list[DidState] = []
-        self.change(creation, BIRTH)
+        self.change(creation, BIRTH, next_keys)
 
     @property
     def state(self) -> DidState:
         """The newest state."""
         return self.states[-1]
 
-    def entry(self, change: Change, at: datetime) -> bytes:
-        """The sealed next entry, not applied."""
+    def entry(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> bytes:
+        """The sealed next entry, not applied. ``next_keys`` is for a method that pre-rotates."""
         before = self.states[-1] if self.states else None
-        return self.signer.seal(self.method.draft(before, change, at, signer=self.signer.multikey))
+        if next_keys is None or not isinstance(self.method, PreRotatingDidMethod):
+            return self.signer.seal(self.method.draft(before, change, at, signer=self.signer.multikey))
+        draft = self.method.draft(before, change, at, signer=self.signer.multikey, next_keys=next_keys)
+        return self.signer.seal(draft)
 
-    def change(self, change: Change, at: datetime) -> DidState:
+    def change(self, change: Change, at: datetime, next_keys: LogKeys | None = None) -> DidState:
         """Drafts, seals and applies."""
-        entry = self.entry(change, at)
+        entry = self.entry(change, at, next_keys)
         state = self.method.apply(self.states[-1] if self.states else None, entry)
         self.entries.append(entry)
         self.states.append(state)

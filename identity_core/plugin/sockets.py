@@ -30,7 +30,7 @@ from identity_core.errors import (
 )
 from identity_core.plugin.border import Contract
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_core.ports.did_method import DidMethod, ResolvingDidMethod
+from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend, NewestAnchoringLedger, NewestLedger
 from identity_core.ports.prover import Prover
@@ -63,7 +63,7 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "identity_provide_did_method",
     "DID method",
     "did.method",
-    (ResolvingDidMethod, DidMethod),
+    (ResolvingDidMethod, PreRotatingDidMethod, DidMethod),
     Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)),
 )
 LEDGER: Socket[LedgerBackend] = Socket(

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState
 
 
@@ -79,6 +80,31 @@ class DidMethod(Protocol):
 
     def expand(self, did: Did) -> DidState | None:
         """What the identifier alone tells (did:key: everything), or None."""
+        ...
+
+
+@runtime_checkable
+class PreRotatingDidMethod(DidMethod, Protocol):
+    """A method whose entries commit to the keys that may sign the next one, by the rules of did:webvh 1.0 ("Pre-Rotation")."""
+
+    @property
+    def pre_rotates(self) -> bool:
+        """Whether ``draft`` takes ``next_keys``."""
+        ...
+
+    def draft(
+        self,
+        state: DidState | None,
+        change: Change,
+        at: datetime,
+        *,
+        signer: str,
+        next_keys: LogKeys | None = None,
+    ) -> UnsignedEntry:
+        """As ``DidMethod.draft``. ``next_keys`` is what the entry says of the keys of the log: a first entry, or one of a DID that did not
+        pre-rotate, begins with it; for one that does its ``update_keys`` were committed to. None: what was said before is said
+        again, where anything was. Raises ``InvalidDocument`` for keys that were not committed to.
+        """
         ...
 
 

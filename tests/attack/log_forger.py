@@ -35,6 +35,7 @@ class Ids(Chain):
 
     name = "ids"
     mutable = True
+    pre_rotates = True
 
     def expand(self, did: object) -> None:
         return None

@@ -27,7 +27,7 @@ from identity_custodian_sealed import SealedSettings, build
 from identity_did_ids import DidIds, DidIdsSettings
 from identity_ledger_sql import SqlLedger
 
-from identity_core.bootstrap import LOG_KEY, SystemClock
+from identity_core.bootstrap import SystemClock
 from identity_core.bootstrap.ports import make_rows_key, rows_secret
 from identity_core.codec import multikey
 from identity_core.conformance.controller import Controller
@@ -38,6 +38,7 @@ from identity_core.domain.dids.state import state_from_json, state_to_json
 from identity_core.plugin import BuildContext
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.store import Store
+from identity_core.use_cases.dids.log_keys import LOG_KEY
 
 OWNER = "key:seeding"
 AT_ONCE = 1000  # entries of a batch; the writers' queues take 4,096

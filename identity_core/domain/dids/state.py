@@ -56,6 +56,7 @@ class DidState:
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
     keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
+    ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
     """
 
     did: Did
@@ -74,6 +75,7 @@ class DidState:
     retired_keys: tuple[str, ...] = ()
     strict_grace: bool = True
     proven_keys: tuple[str, ...] | None = None
+    next_key_hashes: tuple[str, ...] = ()
 
 
 def digest(text: str) -> str:
@@ -189,6 +191,7 @@ def state_to_json(state: DidState) -> bytes:
             "retired": state.retired_keys,
             "strict": state.strict_grace,
             "proven": state.proven_keys,
+            "next": state.next_key_hashes,
         }
     )
 
@@ -217,4 +220,6 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
         retired_keys=tuple(read["retired"]),
         strict_grace=read["strict"],
         proven_keys=None if proven is None else tuple(proven),
+        # Nor has one of before pre-rotation this.
+        next_key_hashes=tuple(read.get("next", ())),
     )

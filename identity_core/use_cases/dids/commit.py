@@ -34,10 +34,11 @@ from identity_core.errors import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyRefused
-from identity_core.ports.did_method import DidMethod, UnsignedEntry
+from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.dids.log_keys import Drafted, LogSigner
 from identity_core.use_cases.record import Record
 
 
@@ -60,15 +61,6 @@ async def keep_secrets(custodian: Custodian, did: Did, made: Sequence[Key]) -> N
 
 LOST_RACES = 16
 TICK = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class LogSigner:
-    """The key that signs log entries: its name in the custodian and its multikey."""
-
-    custodian: Custodian
-    name: str
-    multikey: str
 
 
 @dataclass(slots=True)
@@ -128,8 +120,8 @@ class DidWriter:
                     await self.reader.check.fold(did, standing.recorded)
                     before = await self._write_due(method, standing.recorded, now)
                     at = max(now, before.updated_at + TICK)
-                    draft = method.draft(before, change, at, signer=self.signer.multikey)
-                    return await self.append(before, draft, context)
+                    drafted = self.signer.draft(method, before, change, at)
+                    return await self.append(before, drafted, context)
                 except VersionConflict:
                     await self.reader.check.bring_up(did)
         raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
@@ -157,16 +149,16 @@ class DidWriter:
         state = recorded.state
         # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
         while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
-            draft = method.draft(state, Expire(), due, signer=self.signer.multikey)
-            state = (await self.append(state, draft, RequestContext("expireKey", SERVICE))).state
+            drafted = self.signer.draft(method, state, Expire(), due)
+            state = (await self.append(state, drafted, RequestContext("expireKey", SERVICE))).state
         return state
 
     async def append(
-        self, state: DidState | None, draft: UnsignedEntry, context: RequestContext, *, owner: str | None = None
+        self, state: DidState | None, drafted: Drafted, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
         """Signs the draft that follows ``state`` and records it; for the first entry of a DID ``owner`` is who created it. Raises
         ``VersionConflict`` when the DID has another version by now, or exists."""
-        signature = await self.signer.custodian.sign(self.signer.name, draft.signing_input)
+        draft, signature = drafted.entry, await self.signer.sign(drafted)
         try:
             after = draft.after(signature)
         except history.LogInvalid as error:

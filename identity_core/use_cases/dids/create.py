@@ -67,13 +67,13 @@ class CreateDid:
             also_known_as=given(options.also_known_as, ()),
             recovery_key=None if recovery is None else recovery.public,
         )
-        draft = method.draft(None, change, self.clock.now(), signer=self.writer.signer.multikey)
+        drafted = self.writer.signer.draft(method, None, change, self.clock.now())
         if stored and not own:
-            await keep_secrets(self.custodian, draft.did, asked)
+            await keep_secrets(self.custodian, drafted.entry.did, asked)
         try:
-            version = await self.writer.append(None, draft, context, owner=context.caller.identity)
+            version = await self.writer.append(None, drafted, context, owner=context.caller.identity)
         except VersionConflict as error:
-            raise DidExists(details={"did": str(draft.did)}) from error
+            raise DidExists(details={"did": str(drafted.entry.did)}) from error
         return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
 
     @staticmethod

@@ -15,6 +15,7 @@ from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log.chain import Chain, DraftedEntry
+from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState
 
 
@@ -39,6 +40,7 @@ class DidIds:
     """``DidMethod``: pure, deterministic, without I/O."""
 
     mutable = True
+    pre_rotates = True
 
     def __init__(self, settings: DidIdsSettings) -> None:
         rules = Rules(max_grace=timedelta(days=settings.max_grace_days), strict_grace=settings.strict_grace)
@@ -53,9 +55,17 @@ class DidIds:
         """The identifier is 46 characters of base58btc: the multihash of the first entry."""
         self._chain.check(did)
 
-    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+    def draft(
+        self,
+        state: DidState | None,
+        change: Change,
+        at: datetime,
+        *,
+        signer: str,
+        next_keys: LogKeys | None = None,
+    ) -> DraftedEntry:
         """Runs the rules, writes the document that comes out into an entry, and mints the DID when it is the first."""
-        return self._chain.draft(state, change, at, signer=signer)
+        return self._chain.draft(state, change, at, signer=signer, next_keys=next_keys)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """Checks hash chain, signature and evidence, runs the rules again, and compares."""

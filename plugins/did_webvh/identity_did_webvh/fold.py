@@ -4,7 +4,9 @@ A did:webvh log has no member for evidence or for the kind of a change, and stri
 not know. So the kind is concluded from what has changed, and what no entry shows (whose signature asked for it, which
 challenges were used) is not in the state either. Drafting and applying both go through here, so they cannot disagree.
 
-The recovery key is the second of ``updateKeys``: there every reader sees it, and its holder can carry on the log alone.
+Where a log pre-rotates, ``updateKeys`` is the log key alone, and the last of ``nextKeyHashes`` is the hash of the recovery key: its holder
+can carry on the log alone. The proof of the entry that brings a recovery key names it (``RECOVERY_KEY``), which its hash does not tell. In
+logs of before, the recovery key is the second of ``updateKeys``.
 All errors are ``LogInvalid`` or ``InvalidDocument``.
 """
 
@@ -21,58 +23,114 @@ from identity_core.domain.dids.changes import Change, Create, Deactivate, NewSer
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
-from identity_core.domain.dids.log import webvh
+from identity_core.domain.dids.log import log_keys, webvh
 from identity_core.domain.dids.log.entry import PLACEHOLDER
+from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 
 STRICT_GRACE: Final = True
+RECOVERY_KEY: Final = "recoveryKey"
 
 Parameters = Mapping[str, Any]
 
 
-def parameters(before: DidState | None, change: Change) -> dict[str, Any]:
-    """What the entry of ``change`` says under ``parameters``; ``before`` is None for a creation."""
+def parameters(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
+    """What the entry of ``change`` says under ``parameters``; ``before`` is None for a creation, ``next_keys`` as for the method's
+    ``draft``."""
+    keys = _said(before, change, next_keys)
     match change:
         case Create():
-            return {
-                "method": webvh.VERSION,
-                "scid": PLACEHOLDER,
-                "updateKeys": _update_keys(change.update_keys, change.recovery_key),
-            }
-        case Recover() if before is not None:
-            return {"updateKeys": _update_keys(before.update_keys, change.recovery_key)}
+            first = {"method": webvh.VERSION, "scid": PLACEHOLDER}
+            return first | (keys or {"updateKeys": _update_keys(change.update_keys, change.recovery_key)})
         case Deactivate():
-            return {"deactivated": True, "updateKeys": []}
+            return {"deactivated": True, "updateKeys": []} | keys
+        case Recover() if before is not None and not keys:
+            return {"updateKeys": _update_keys(before.update_keys, change.recovery_key)}
         case _:
-            return {}
+            return keys
+
+
+def recovery_key_of(change: Change, said: Parameters) -> str | None:
+    """The recovery key that the proof of the entry names, where ``said``, its parameters, tell only the hash."""
+    if isinstance(change, Create | Recover) and log_keys.NEXT_KEY_HASHES in said:
+        return change.recovery_key
+    return None
+
+
+def _said(before: DidState | None, change: Change, next_keys: LogKeys | None) -> dict[str, Any]:
+    """The keys of a log that pre-rotates or begins to; nothing for one of before."""
+    pre_rotates = before is not None and bool(before.next_key_hashes)
+    if before is not None and pre_rotates and next_keys is None:
+        next_keys = LogKeys(before.update_keys, _of_log_keys(before))
+    if next_keys is None:
+        return {}
+    if isinstance(change, Deactivate):
+        # A log that never pre-rotated ends without it; one that does still names the key that ends it.
+        return LogKeys(next_keys.update_keys).parameters() if pre_rotates else {}
+    recovery_key = None if before is None else before.recovery_key
+    if isinstance(change, Create | Recover):
+        recovery_key = change.recovery_key
+    recovery = () if recovery_key is None else (log_keys.key_hash(recovery_key),)
+    return LogKeys(next_keys.update_keys, (*next_keys.next_key_hashes, *recovery)).parameters()
+
+
+def _of_log_keys(state: DidState) -> tuple[str, ...]:
+    """The hashes of the next keys without that of the recovery key."""
+    return state.next_key_hashes if state.recovery_key is None else state.next_key_hashes[:-1]
 
 
 def _update_keys(signers: tuple[str, ...], recovery_key: str | None) -> list[str]:
     return [*signers, *(() if recovery_key is None else (recovery_key,))]
 
 
-def begin(did: Did, said: Parameters, document: DidDocument, at: datetime) -> DidState:
-    """The first state. ``said`` are the entry's parameters."""
-    update_keys = _texts(said.get("updateKeys"))
-    scid = did.identifier.partition(":")[0]
-    if not 1 <= len(update_keys) <= 2 or said != {"method": webvh.VERSION, "scid": scid, "updateKeys": update_keys}:
+def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named: str | None = None) -> DidState:
+    """The first state. ``said`` are the entry's parameters, ``named`` is the recovery key that its proof names."""
+    keys = log_keys.read(None, said)
+    if keys is None:
+        raise LogInvalid("The first entry lacks updateKeys.")
+    update_keys, recovery_key = keys.update_keys, named
+    if not keys.next_key_hashes:
+        update_keys, recovery_key = keys.update_keys[:1], keys.update_keys[1] if len(keys.update_keys) == 2 else None
+    first = {"method": webvh.VERSION, "scid": did.identifier.partition(":")[0]}
+    expected = keys.parameters() if keys.next_key_hashes else {"updateKeys": list(keys.update_keys)}
+    if (
+        not 1 <= len(keys.update_keys) <= 2
+        or said != first | expected
+        or (named is not None and not keys.next_key_hashes)
+    ):
         raise LogInvalid("The parameters are not those of a first entry of ours.")
     creation = Create(
         keys=tuple(Key(m.type, m.multibase, document.purposes(m.id)) for m in document.methods),
-        update_keys=(update_keys[0],),
+        update_keys=update_keys,
         services=tuple(NewService(s.type, s.endpoint, s.fragment) for s in document.services),
         also_known_as=document.also_known_as,
-        recovery_key=update_keys[1] if len(update_keys) == 2 else None,
+        recovery_key=recovery_key,
     )
-    _require_two(update_keys)
+    _require_two(list(keys.update_keys))
     state = evolution.create(did, creation, at, strict_grace=STRICT_GRACE)
     if state.document != document:
         raise LogInvalid("The document is not one that a creation makes.")
-    return state
+    return _keyed(None, state, keys) if keys.next_key_hashes else state
 
 
-def proceed(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
-    """The state after a later entry, without its hash."""
+def _keyed(before: DidState | None, after: DidState, keys: LogKeys) -> DidState:
+    """The state of a log that pre-rotates. One key signs, its own hash and that of the recovery key are among those of the next."""
+    log_keys.require_committed(before, keys)
+    recovery = None if after.recovery_key is None else log_keys.key_hash(after.recovery_key)
+    if len(keys.update_keys) != 1 or keys.update_keys == (after.recovery_key,):
+        raise LogInvalid("One key signs the log, and it is not the recovery key.")
+    if recovery is not None and keys.next_key_hashes[-1:] != (recovery,):
+        raise LogInvalid("The last hash of nextKeyHashes is not that of the recovery key.")
+    after = replace(after, update_keys=keys.update_keys, next_key_hashes=keys.next_key_hashes)
+    if not _of_log_keys(after):
+        raise LogInvalid("nextKeyHashes names no log key.")
+    return after
+
+
+def proceed(
+    before: DidState, said: Parameters, document: DidDocument, at: datetime, named: str | None = None
+) -> DidState:
+    """The state after a later entry, without its hash; ``said`` and ``named`` as for ``begin``."""
     if before.deactivated:
         raise LogInvalid("The DID was deactivated before this entry.")
     if at <= before.updated_at:
@@ -84,11 +142,12 @@ def proceed(before: DidState, said: Parameters, document: DidDocument, at: datet
         return _expired(before, said, document, at)
     if said.get("deactivated") is True:
         return _ended(before, said, document, at)
-    recovery_key = _recovery_key(before, said)
+    keys = log_keys.read(before, said) if log_keys.NEXT_KEY_HASHES in said else None
+    recovery_key = _recovery_key(before, said, keys, named)
     operation = _operation(before, document, at)
     if recovery_key is not None:
         evolution.check_recovery_key(recovery_key, document)
-    return replace(
+    after = replace(
         before,
         version_id=before.version_id + 1,
         updated_at=at,
@@ -100,17 +159,24 @@ def proceed(before: DidState, said: Parameters, document: DidDocument, at: datet
         key_id=None,
         retired_keys=before.retired_keys + evolution.retired(before, document, recovery_key),
     )
+    return after if keys is None else _keyed(before, after, keys)
 
 
 def _expired(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
     after = history.expire(before, at)
-    if at != history.due(before) or said or document != after.document:
+    keys = log_keys.read(before, said) if before.next_key_hashes else None
+    if at != history.due(before) or said != ({} if keys is None else keys.parameters()) or document != after.document:
         raise LogInvalid("A grace period has ended, and the entry does not say so.")
-    return after
+    return after if keys is None else _keyed(before, after, keys)
 
 
 def _ended(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
-    if said != {"deactivated": True, "updateKeys": []} or document != DidDocument(str(before.did), (), ()):
+    keys = log_keys.read(before, said) if before.next_key_hashes else LogKeys(())
+    expected = LogKeys(() if keys is None else keys.update_keys)
+    log_keys.require_committed(before, expected)
+    ending = expected.parameters() if before.next_key_hashes else {"updateKeys": []}
+    one_key = len(expected.update_keys) == (1 if before.next_key_hashes else 0)
+    if not one_key or said != {"deactivated": True} | ending or document != DidDocument(str(before.did), (), ()):
         raise LogInvalid("A deactivation leaves nothing but the DID.")
     return replace(
         before,
@@ -123,13 +189,22 @@ def _ended(before: DidState, said: Parameters, document: DidDocument, at: dateti
         deactivated=True,
         recovery_key=None,
         update_keys=(),
+        next_key_hashes=(),
         key_id=None,
         retired_keys=(),
     )
 
 
-def _recovery_key(before: DidState, said: Parameters) -> str | None:
+def _recovery_key(before: DidState, said: Parameters, keys: LogKeys | None, named: str | None) -> str | None:
     """The recovery key in force after the entry: another one when it was used, else the same."""
+    if keys is not None:
+        if said != keys.parameters() or (named is not None and before.recovery_key is None):
+            raise LogInvalid("The parameters are not those of an entry of ours.")
+        if named is not None:
+            evolution.require_new(before, named)
+        return named or before.recovery_key
+    if before.next_key_hashes or named is not None:
+        raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
     if not said:
         return before.recovery_key
     update_keys = _texts(said.get("updateKeys"))

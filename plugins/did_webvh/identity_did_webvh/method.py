@@ -1,15 +1,16 @@
 """The method object: drafting and reading entries in exactly the did:webvh 1.0 form
 (https://identity.foundation/didwebvh/v1.0/, "Create (Register)", "Update (Rotate)", "Deactivate (Revoke)").
 
-The service's log key signs every entry. Left out on purpose: pre-rotation, witnesses, watchers, portability, and resolving
-the DIDs of other hosts.
+A log key of the service signs every entry. Left out on purpose: witnesses, watchers, portability, and resolving the DIDs of
+other hosts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -20,9 +21,10 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import entry as entries
-from identity_core.domain.dids.log import webvh
+from identity_core.domain.dids.log import log_keys, webvh
 from identity_core.domain.dids.log.chain import MAX_ENTRY, DraftedEntry
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
+from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import IdentityError, InvalidDocument
 from identity_did_webvh import fold
@@ -36,6 +38,7 @@ class DidWebvh:
 
     name = "webvh"
     mutable = True
+    pre_rotates = True
 
     def __init__(self, location: str, rules: Rules) -> None:
         identifier = f"{PLACEHOLDER}:{location}"
@@ -51,7 +54,15 @@ class DidWebvh:
         self.check(did)
         return None
 
-    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+    def draft(
+        self,
+        state: DidState | None,
+        change: Change,
+        at: datetime,
+        *,
+        signer: str,
+        next_keys: LogKeys | None = None,
+    ) -> DraftedEntry:
         """The next entry. The controller's signature is checked here, because no entry will show it to any reader."""
         if isinstance(change, Create) and len(change.update_keys) != 1:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
@@ -60,10 +71,9 @@ class DidWebvh:
         evolved = evolution.evolve(state, change, at, rules=self._rules, did=before_did)
         if not isinstance(change, Create | Expire):
             evidence.verify(change.authorization)
-        signers = change.update_keys if isinstance(change, Create) else (state or evolved).update_keys
-        if signer not in signers:
+        parameters, document = fold.parameters(state, change, next_keys), evolved.document
+        if signer not in _signers(state, parameters, evolved.update_keys):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
-        parameters, document = fold.parameters(state, change), evolved.document
         body = EntryBody.of(parameters, document.to_json(), times.printed(at))
         before = PLACEHOLDER if state is None else f"{state.version_id}-{state.entry_hash}"
         if state is None:
@@ -77,8 +87,11 @@ class DidWebvh:
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        after = replace(_fold(state, document, parameters, at), entry_hash=entries.multihash(octets))
-        return DraftedEntry.of(body, after, signer)
+        named = fold.recovery_key_of(change, parameters)
+        after = replace(_fold(state, document, parameters, at, named), entry_hash=entries.multihash(octets))
+        version_id, config = f"{after.version_id}-{after.entry_hash}", _config(signer, body.version_time, named)
+        signing_input = entries.signing_input(config, body.octets(version_id))
+        return DraftedEntry(after.did, signing_input, body, version_id, config, after)
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after the entry: its form, hash, proof and what the documents tell. Raises ``LogInvalid``."""
@@ -102,16 +115,34 @@ def _moment(state: DidState | None, at: datetime) -> datetime:
     return state.updated_at + timedelta(seconds=1) if at > state.updated_at else at
 
 
-def _fold(before: DidState | None, document: DidDocument, parameters: fold.Parameters, at: datetime) -> DidState:
+def _config(signer: str, created: str, recovery_key: str | None) -> dict[str, Any]:
+    """The proof without its value, with the recovery key that the entry brings where its parameters only have the hash."""
+    config = entries.proof_config(signer, created)
+    return config if recovery_key is None else config | {fold.RECOVERY_KEY: recovery_key}
+
+
+def _signers(before: DidState | None, said: fold.Parameters, update_keys: Collection[str]) -> Collection[str]:
+    """The keys of which one signs an entry with the parameters ``said``; ``update_keys`` are those of the state after a first entry."""
     if before is None:
-        return fold.begin(Did.parse(document.did), parameters, document, at)
-    return fold.proceed(before, parameters, document, at)
+        return update_keys
+    return said[log_keys.UPDATE_KEYS] if before.next_key_hashes else before.update_keys
+
+
+def _fold(
+    before: DidState | None, document: DidDocument, parameters: fold.Parameters, at: datetime, named: str | None
+) -> DidState:
+    if before is None:
+        return fold.begin(Did.parse(document.did), parameters, document, at, named)
+    return fold.proceed(before, parameters, document, at, named)
 
 
 def _read(before: DidState | None, entry: Entry) -> DidState:
     document = DidDocument.parse(entry.state)
     did = webvh.parse_did(document.did)
-    after = _fold(before, document, entry.parameters, entry.time)
+    named = entry.proofs[0].get(fold.RECOVERY_KEY)
+    if named is not None and type(named) is not str:
+        raise LogInvalid("The recovery key is no text.")
+    after = _fold(before, document, entry.parameters, entry.time, named)
     if entry.number != after.version_id:
         raise LogInvalid("The entry does not have the next number.")
     if before is None:
@@ -120,8 +151,9 @@ def _read(before: DidState | None, entry: Entry) -> DidState:
         entries.check_next_hash(entry, f"{before.version_id}-{before.entry_hash}")
     if len(entry.proofs) != 1 or entry.version_time != times.printed(entry.time):
         raise LogInvalid("The entry has another form of time, or not one proof.")
-    signer = entries.check_proof(entry.proofs[0], entry.body, (before or after).update_keys)
-    expected = entries.proof_config(signer, entry.version_time) | {"proofValue": entry.proofs[0]["proofValue"]}
+    signers = _signers(before, entry.parameters, after.update_keys)
+    signer = entries.check_proof(entry.proofs[0], entry.body, signers)
+    expected = _config(signer, entry.version_time, named) | {"proofValue": entry.proofs[0]["proofValue"]}
     if entry.proofs[0] != expected:
         raise LogInvalid("The proof says something else than the entry.")
     return replace(after, entry_hash=entry.hash)

@@ -1,10 +1,10 @@
 """Our own kind of log: drafting the next entry of a DID, and applying entries to states.
 
 A method that stands on this is self-certifying: the identifier is the hash of the first entry (the did:webvh SCID rule), each
-entry is hashed over its predecessor and signed by one of ``updateKeys``. ``parameters.change`` says what happened and on whose
-authority; reading an entry runs the same rules that made it, and compares the documents. What a log cannot show is that
-newer entries were kept back: who needs that remembers the last version seen. ``verify`` is for strangers: lines in, what
-they prove out; it needs this package alone.
+entry is hashed over its predecessor and signed by one of ``updateKeys``, to which the entry before committed (``log_keys``).
+``parameters.change`` says what happened and on whose authority; reading an entry runs the same rules that made it, and compares
+the documents. What a log cannot show is that newer entries were kept back: who needs that remembers the last version seen.
+``verify`` is for strangers: lines in, what they prove out; it needs this package alone.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import change_json, webvh
+from identity_core.domain.dids.log import change_json, log_keys, webvh
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
+from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
 
@@ -81,20 +82,29 @@ class Chain:
         if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
             raise InvalidDid(details={"did": str(did)})
 
-    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
-        """The next entry. Raises what ``evolution.evolve`` raises, and ``InvalidDocument`` for a ``signer`` that may not sign or an entry
-        that grows beyond 16 KiB."""
+    def draft(
+        self,
+        state: DidState | None,
+        change: Change,
+        at: datetime,
+        *,
+        signer: str,
+        next_keys: LogKeys | None = None,
+    ) -> DraftedEntry:
+        """The next entry; ``next_keys`` as for ``ports.did_method.PreRotatingDidMethod``. Raises what ``evolution.evolve`` raises, and
+        ``InvalidDocument`` for a ``signer`` that may not sign or an entry that grows beyond 16 KiB."""
         did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
         after = evolution.evolve(state, change, at, rules=self.rules, did=did)
-        before = state or after
-        if signer not in before.update_keys:
+        before, said_keys = state or after, log_keys.drafted(state, change, next_keys)
+        after = log_keys.keyed(state, change, after, said_keys)
+        if signer not in log_keys.may_sign(state, said_keys or log_keys.standing(before)):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
         if state is None and not after.strict_grace:
             said["strictGrace"] = False
         if before.proven_keys is None:
             said[_POSSESSION] = True
-        parameters = self._parameters(change) | {"change": said}
+        parameters = self._parameters(change, said_keys) | {"change": said}
         body = EntryBody.of(parameters, after.document.to_json(), times.printed_exactly(at))
         document = after.document
         if state is None:
@@ -110,14 +120,16 @@ class Chain:
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
 
-    def _parameters(self, change: Change) -> dict[str, Any]:
+    def _parameters(self, change: Change, said: LogKeys | None) -> dict[str, Any]:
+        keys = {} if said is None else said.parameters()
         match change:
             case Create():
-                return {"method": f"did:{self.method}:1.0", "scid": PLACEHOLDER, "updateKeys": list(change.update_keys)}
+                keys = keys if keys["nextKeyHashes"] else {"updateKeys": keys["updateKeys"]}
+                return {"method": f"did:{self.method}:1.0", "scid": PLACEHOLDER} | keys
             case Deactivate():
-                return {"deactivated": True, "updateKeys": []}
+                return {"deactivated": True, "updateKeys": []} | keys
             case _:
-                return {}
+                return keys
 
     def apply(self, state: DidState | None, octets: bytes) -> DidState:
         """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details."""
@@ -132,41 +144,42 @@ class Chain:
             raise LogInvalid(reason, details={"version": version}) from error
 
     def _first(self, entry: Entry) -> DidState:
-        scid, update_keys = entry.parameters.get("scid"), entry.parameters.get("updateKeys")
+        scid, said_keys = entry.parameters.get("scid"), log_keys.read(None, entry.parameters)
         document = DidDocument.read(entry.state)
         did = Did.parse(document.did)
         self.check(did)
-        if type(update_keys) is not list or not all(type(key) is str for key in update_keys):
-            raise LogInvalid("updateKeys is not a list of texts.")
         if scid != did.identifier or entry.number != 1:
             raise LogInvalid("The first entry does not name its own DID and keys.")
-        change = self._change(entry, document, tuple(update_keys))
+        change = self._change(entry, document, said_keys)
         strict = "strictGrace" not in entry.parameters["change"]
         after = evolution.evolve(None, change, entry.time, rules=Rules(timedelta.max, strict), did=did)
+        after = log_keys.keyed(None, change, after, said_keys)
         entries.check_first_hash(entry, scid)
-        return self._checked(entry, None, after)
+        return self._checked(entry, None, after, said_keys)
 
     def _next(self, state: DidState, entry: Entry) -> DidState:
         if entry.number != state.version_id + 1:
             raise LogInvalid("The entry does not have the next number.")
-        change = self._change(entry, None, ())
+        said_keys = log_keys.said(state, entry.parameters)
+        change = self._change(entry, None, said_keys)
         # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
         after = evolution.evolve(state, change, entry.time, rules=Rules(timedelta.max, state.strict_grace))
         if not isinstance(change, Create | Expire):
             evidence.verify(change.authorization)
+        after = log_keys.keyed(state, change, after, said_keys)
         entries.check_next_hash(entry, f"{state.version_id}-{state.entry_hash}")
-        return self._checked(entry, state, after)
+        return self._checked(entry, state, after, said_keys)
 
-    def _change(self, entry: Entry, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
+    def _change(self, entry: Entry, document: DidDocument | None, said_keys: LogKeys | None) -> Change:
         """The change that the entry says it records, with the parameters that go with it and no others."""
         said = entry.parameters.get("change")
         if type(said) is not dict or said.get("proofBy") not in (CONTROLLER, SERVICE):
             raise LogInvalid("The entry does not say what has changed, or whose its proof is.")
         told = {name: said[name] for name in said if name not in _OURS}
-        change = change_json.read(told, document, update_keys)
+        change = change_json.read(told, document, () if said_keys is None else said_keys.update_keys)
         if "strictGrace" in said and not (said["strictGrace"] is False and isinstance(change, Create)):
             raise LogInvalid("Only a first entry may say that keys in grace are not held back.")
-        expected = self._parameters(change) | {"change": said}
+        expected = self._parameters(change, said_keys) | {"change": said}
         if isinstance(change, Create):
             expected["scid"] = entry.parameters["scid"]
         if entry.parameters != expected:
@@ -175,7 +188,7 @@ class Chain:
             raise LogInvalid("An entry says that it begins to ask for proofs of possession, or nothing about them.")
         return change
 
-    def _checked(self, entry: Entry, state: DidState | None, after: DidState) -> DidState:
+    def _checked(self, entry: Entry, state: DidState | None, after: DidState, said_keys: LogKeys | None) -> DidState:
         """The new state, when document, time and proof are what they must be."""
         before = state or after
         if after.document.to_json() != entry.state:
@@ -183,7 +196,8 @@ class Chain:
         if len(entry.proofs) != 1 or entry.version_time != times.printed_exactly(entry.time):
             raise LogInvalid("The entry has another form of time, or not one proof.")
         proof = entry.proofs[0]
-        signer = entries.check_proof(proof, entry.body, before.update_keys)
+        signers = log_keys.may_sign(state, said_keys or log_keys.standing(before))
+        signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
             evidence.require_possession(

@@ -33,7 +33,7 @@ from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.verify import VerifyCredential
-from identity_core.use_cases.dids.commit import LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.record import Record
 from identity_core.wire import (

@@ -1,0 +1,131 @@
+"""Which keys may sign the entries of a log, and which after them (did:webvh 1.0, "Authorized Keys" and "Pre-Rotation Key Hash
+Generation and Verification").
+
+A log pre-rotates once an entry says ``nextKeyHashes``: from the next entry on each says ``updateKeys`` and ``nextKeyHashes``, is signed
+by one of its own ``updateKeys``, and the entry before has committed to the hash of every one of them, also of those that stay. Both of
+our methods draft and read by these rules; ``webvh`` reads the logs of others by the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.dids.log.entry import HASH, multihash
+from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.errors import InvalidDocument
+
+UPDATE_KEYS: Final = "updateKeys"
+NEXT_KEY_HASHES: Final = "nextKeyHashes"
+MAX_KEYS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LogKeys:
+    """What an entry says of the keys of its log: ``update_keys`` are Ed25519 multikeys, ``next_key_hashes`` the ``key_hash`` of those
+    that the next entry may name."""
+
+    update_keys: tuple[str, ...]
+    next_key_hashes: tuple[str, ...] = ()
+
+    def parameters(self) -> dict[str, Any]:
+        """As members of an entry's ``parameters``."""
+        return {UPDATE_KEYS: [*self.update_keys], NEXT_KEY_HASHES: [*self.next_key_hashes]}
+
+
+def key_hash(multikey: str) -> str:
+    """Base58btc of the multihash of the SHA-256 of the multikey's text."""
+    return multihash(multikey.encode())
+
+
+def standing(state: DidState) -> LogKeys:
+    """What the newest entry says: a log that pre-rotates and changes no key says it again."""
+    return LogKeys(state.update_keys, state.next_key_hashes)
+
+
+def drafted(state: DidState | None, change: Change, next_keys: LogKeys | None) -> LogKeys | None:
+    """What the entry of ``change`` is to say; None where it says nothing."""
+    if isinstance(change, Create):
+        return next_keys or LogKeys(change.update_keys)
+    if state is None or not (state.next_key_hashes or next_keys):
+        return None
+    keys = next_keys or standing(state)
+    if not isinstance(change, Deactivate):
+        return keys
+    # A log that does not pre-rotate and ends has no use for keys; one that does still names the key that ends it.
+    return LogKeys(keys.update_keys) if state.next_key_hashes else None
+
+
+def said(state: DidState | None, parameters: Mapping[str, Any]) -> LogKeys | None:
+    """What the ``parameters`` of a later entry say; None where they say nothing. The end of a log that does not pre-rotate says that
+    there are no keys. Raises ``LogInvalid``."""
+    ends = state is not None and not state.next_key_hashes and "deactivated" in parameters
+    return None if ends else read(state, parameters)
+
+
+def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys | None) -> DidState:
+    """``after``, with the keys that the entry of ``change`` says. Raises ``InvalidDocument`` for keys that were not committed to, and for
+    a log that begins to pre-rotate without its controller, or stops before its end."""
+    if said is None:
+        return after
+    require_committed(state, said)
+    if isinstance(change, Create):
+        if said.update_keys != change.update_keys:
+            raise InvalidDocument("The first entry names the keys that create it.")
+        return replace(after, next_key_hashes=said.next_key_hashes)
+    if not said.update_keys or bool(said.next_key_hashes) == isinstance(change, Deactivate):
+        raise InvalidDocument("A log that pre-rotates names its keys and the next ones until it ends.")
+    if isinstance(change, Deactivate):
+        return replace(after, next_key_hashes=())
+    if isinstance(change, Expire) and state is not None and not state.next_key_hashes:
+        raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
+    return replace(after, update_keys=said.update_keys, next_key_hashes=said.next_key_hashes)
+
+
+def require_committed(before: DidState | None, after: LogKeys) -> None:
+    """Raises ``InvalidDocument`` unless the keys that an entry says are well formed and the entry before committed to all of them,
+    where it committed to any."""
+    for texts in (after.update_keys, after.next_key_hashes):
+        if len(texts) > MAX_KEYS or len(set(texts)) != len(texts):
+            raise InvalidDocument(
+                "The keys that may sign entries, or the hashes of the next ones, are too many or there twice."
+            )
+    for key in after.update_keys:
+        PublicKey.parse(keys.ED25519.name, key)
+    if any(HASH.fullmatch(one) is None for one in after.next_key_hashes):
+        raise InvalidDocument("A hash of nextKeyHashes is no multihash of SHA-256 in base58btc.")
+    if before is not None and not is_committed(before.next_key_hashes, after.update_keys):
+        raise InvalidDocument("The entry before did not commit to a key of updateKeys.")
+
+
+def is_committed(next_key_hashes: Collection[str], update_keys: Collection[str]) -> bool:
+    """Whether the hash of every key is among ``next_key_hashes``; of a log that does not pre-rotate nothing is asked."""
+    return not next_key_hashes or all(key_hash(key) in next_key_hashes for key in update_keys)
+
+
+def may_sign(before: DidState | None, after: LogKeys) -> tuple[str, ...]:
+    """The keys that may sign an entry: its own where it is the first or the log pre-rotates, else those of the entry before."""
+    return after.update_keys if before is None or before.next_key_hashes else before.update_keys
+
+
+def read(before: DidState | None, said: Mapping[str, Any]) -> LogKeys | None:
+    """What the ``parameters`` of an entry say, or None where they say nothing, as they may in a log that does not pre-rotate. Raises
+    ``LogInvalid``."""
+    if before is not None and not {UPDATE_KEYS, NEXT_KEY_HASHES} & said.keys():
+        if before.next_key_hashes:
+            raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
+        return None
+    if UPDATE_KEYS not in said or (before is not None and before.next_key_hashes and NEXT_KEY_HASHES not in said):
+        raise LogInvalid("With pre-rotation every entry says updateKeys and nextKeyHashes.")
+    return LogKeys(_texts(said, UPDATE_KEYS), _texts(said, NEXT_KEY_HASHES) if NEXT_KEY_HASHES in said else ())
+
+
+def _texts(said: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    value = said[name]
+    if type(value) is not list or not all(type(text) is str for text in value):
+        raise LogInvalid(f"{name} is not a list of texts.")
+    return tuple(value)
