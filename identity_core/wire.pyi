@@ -143,6 +143,7 @@ class CreateDidOptions(Struct, frozen=True, kw_only=True):
     also_known_as: tuple[str, ...] | UnsetType = UNSET
     store_secrets: bool | UnsetType = UNSET
     return_secrets: bool | UnsetType = UNSET
+    strict_evidence: bool | UnsetType = UNSET
 
 class CreateDidRequest(Struct, frozen=True, kw_only=True):
     method: str

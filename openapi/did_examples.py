@@ -82,7 +82,7 @@ class Telling:
         self.shown["createDid"] = {
             "request": {
                 "keysMadeHere": {"method": "ids", "keyType": "Ed25519", "options": options},
-                "ownKeys": {"method": "ids", "options": {"publicKeys": [own]}},
+                "ownKeys": {"method": "ids", "options": {"publicKeys": [own], "strictEvidence": True}},
                 "keptByTheCustodian": several,
                 "smallest": {"method": "ids", "keyType": "Ed25519"},
             },

@@ -35,6 +35,23 @@ Feature: Change a DID document
     Then the answer is 200
     And both answers are the same
 
+  @401:AUTH_FAILED
+  Scenario Outline: A signature that is bound to less than this change
+    Given Hana has a DID
+    When Hana sends updateDid with a signature that is bound to <what>
+    Then the answer is 401 AUTH_FAILED
+
+    Examples:
+      | what              |
+      | nothing           |
+      | the purpose alone |
+      | the body alone    |
+
+  Scenario: A DID that was created without strict evidence takes it
+    Given Hana has a DID without strict evidence
+    When Hana sends updateDid with a signature that is bound to nothing
+    Then the answer is 200
+
   @400:INVALID_REQUEST
   Scenario: An unknown operation
     Given Hana has a DID

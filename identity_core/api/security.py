@@ -8,7 +8,7 @@ for none.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from identity_core.api.operations import PURPOSES, tokens
@@ -239,10 +239,12 @@ class Gate:
         return await self._signer(operation, request, signed, credential.scheme)
 
     async def _signer(self, operation: Operation, request: Request, signed: SignedHeader, scheme: str) -> Caller:
+        hashed = body_hash(request)
         authorization = await self.signatures(
-            signed, scheme=scheme, purpose=PURPOSES[operation.operation_id], body_hash=body_hash(request)
+            signed, scheme=scheme, purpose=PURPOSES[operation.operation_id], body_hash=hashed
         )
-        return Caller(did=signed.did, authorization=authorization)
+        body = None if hashed is None else request.json()
+        return Caller(did=signed.did, authorization=replace(authorization, body=body))
 
 
 def _cost(operation: Operation, request: Request) -> int:

@@ -49,6 +49,11 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
     default=None,
     help="Make a recovery key.  [default: yes, where the method knows them]",
 )
+@click.option(
+    "--strict-evidence/--no-strict-evidence",
+    default=None,
+    help="Changes must be signed over a challenge for exactly this change.  [default: the service's]",
+)
 @click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
 @click.option("--show-secrets", is_flag=True, help="Print the private keys instead; no file keeps them.")
 @click.option(
@@ -65,6 +70,7 @@ def create(
     foreign: Triples,
     services: Sequence[tuple[str, str]],
     recovery_key: bool | None,
+    strict_evidence: bool | None,
     path: Path | None,
     show_secrets: bool,
     store_secrets: bool,
@@ -84,6 +90,8 @@ def create(
     if later and path is None:
         fail("this key joins in a second step", BLS12381G2, "say --keys FILE, or add it with `did update`", status=2)
     first_type, options, made = _wish(key_type, additional, foreign, with_recovery=wants_recovery, stored=store_secrets)
+    if strict_evidence is not None:
+        options["strictEvidence"] = strict_evidence
     if services:
         options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
     body = {"method": method, "keyType": first_type, "options": options}

@@ -74,7 +74,9 @@ class Controller:
 
     def creation(self, signer: WalletSigner, *, recovery: bool = True) -> Create:
         """A DID with one Ed25519 key and maybe a recovery key."""
-        return Create((self.new_key(),), (signer.multikey,), recovery_key=self.key().public if recovery else None)
+        # The kit signs before it knows the change, so its evidence names none.
+        recovery_key = self.key().public if recovery else None
+        return Create((self.new_key(),), (signer.multikey,), recovery_key=recovery_key, strict_evidence=False)
 
     def sign(self, key: str, text: str) -> bytes:
         """The signature of one of its keys, named by its multikey."""

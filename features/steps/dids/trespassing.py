@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 
-from pytest_bdd import parsers, when
+from pytest_bdd import given, parsers, when
 
 from features.formats import DID_AUTH, RECOVERY_KEY
 from features.steps.dids.changing import BODIES, body_for
 from features.world import PURPOSES, Draft, World
 from identity_core.client import Signer, hash_body
+
+# Given
+
+
+@given(parsers.parse("{name} has a DID without strict evidence"))
+def without_strict_evidence(world: World, name: str) -> None:
+    world.new_person(name, {"strictEvidence": False})
+
 
 # When
 
@@ -46,6 +54,18 @@ def crossed(world: World, name: str, operation_id: str, key: str) -> None:
     header = Signer(person.did, person.secrets[key]).header(text, purpose=purpose, digest=digest, scheme=scheme)
     model = world.model(BODIES[operation_id], body)
     world.call(operation_id, headers={"Authorization": header}, did=person.did, body=model)
+
+
+@when(parsers.parse("{name} sends {operation_id} with a signature that is bound to {what}"))
+def loosely_bound(world: World, name: str, operation_id: str, what: str) -> None:
+    person = world.person(name)
+    body = body_for(world, name, operation_id)
+    purpose = PURPOSES[operation_id] if what == "the purpose alone" else None
+    digest = hash_body(body) if what == "the body alone" else None
+    bound = {"purpose": purpose, "body_hash": digest}
+    text = world.challenge(person.did, **{member: value for member, value in bound.items() if value is not None})
+    headers = {"Authorization": person.signer().header(text, purpose=purpose, digest=digest)}
+    world.call(operation_id, headers=headers, did=person.did, body=world.model(BODIES[operation_id], body))
 
 
 @when(parsers.parse("{operation_id} is sent again while the first is being answered"))

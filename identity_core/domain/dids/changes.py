@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from identity_core.domain.dids.keys import Key
+from identity_core.errors import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +26,28 @@ class NewService:
 class Authorization:
     """Evidence that the controller wanted a change: the challenge text and the signature over its UTF-8 bytes.
 
-    ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes).
+    ``scheme`` is ``DIDAuth`` or ``RecoveryKey``; ``key`` the multikey that verifies ``signature`` (64 bytes). ``body`` is the request
+    that came with it, whose hash the challenge may name; None where there was none, and where a log does not keep it.
     """
 
     scheme: str
     key: str
     challenge: str
     signature: bytes
+    body: JsonValue = None
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries."""
+    """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
+    ``strict_evidence`` leaves it to the method's rules."""
 
     keys: tuple[Key, ...]
     update_keys: tuple[str, ...]
     services: tuple[NewService, ...] = ()
     also_known_as: tuple[str, ...] = ()
     recovery_key: str | None = None
+    strict_evidence: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

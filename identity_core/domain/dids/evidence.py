@@ -18,13 +18,14 @@ whose documents have no place for the proof, and did:key, where the DID is the k
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multikey
 from identity_core.crypto import ed25519
-from identity_core.domain.dids import challenge
+from identity_core.domain.dids import challenge, requests
 from identity_core.domain.dids.challenge import Challenge
 from identity_core.domain.dids.changes import (
     AddVerificationMethod,
@@ -32,6 +33,7 @@ from identity_core.domain.dids.changes import (
     Change,
     Create,
     Deactivate,
+    Expire,
     Recover,
     RemoveVerificationMethod,
     Rotate,
@@ -47,6 +49,11 @@ RECOVERY_KEY: Final = "RecoveryKey"
 
 MAX_LIFETIME: Final = timedelta(days=1)
 """A challenge that lives longer would have to be remembered as spent for as long."""
+
+UNBOUND: Final = (
+    "This DID was created with strictEvidence: sign a challenge that names the purpose and the hash of the body"
+    " (purpose and bodyHash of getDidAuthChallenge)."
+)
 
 Authorized = Update | Rotate | Recover | Deactivate
 """The changes that need a controller's signature."""
@@ -106,10 +113,38 @@ def admit(state: DidState, change: Authorized, at: datetime, *, strict: bool) ->
         raise AuthFailed
     if not timedelta(0) < offered.expires_at - at <= MAX_LIFETIME:
         raise AuthFailed
+    if state.strict_evidence:
+        _require_bound(state.document.did, change, offered)
     spent = SpentChallenge(digest(authorization.challenge), offered.expires_at)
     if any(known.digest == spent.digest for known in state.spent_challenges):
         raise AuthFailed
     return spent
+
+
+def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
+    """Raises ``AuthFailed`` unless the challenge names the purpose and the hash of the body, and the body asks for exactly this change.
+    The body of a deactivation says nothing beyond its purpose, and has a reason that no log may keep: there the hash is enough."""
+    if offered.purpose is None or offered.body_hash is None:
+        raise AuthFailed(UNBOUND, details={"purpose": purpose_of(change)})
+    if isinstance(change, Deactivate):
+        return
+    body = change.authorization.body
+    if not isinstance(body, dict) or challenge.hash_body(body) != offered.body_hash:
+        raise AuthFailed
+    try:
+        if not requests.asks_for(body, change, did):
+            raise AuthFailed
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise AuthFailed from error
+
+
+def kept(state: DidState | None, change: Change) -> Change:
+    """The change as its entry keeps it: with the body where the log asks for bodies, but for the reason of a deactivation."""
+    if isinstance(change, Create | Expire) or change.authorization.body is None:
+        return change
+    if state is not None and state.strict_evidence and not isinstance(change, Deactivate):
+        return change
+    return replace(change, authorization=replace(change.authorization, body=None))
 
 
 def verify(authorization: Authorization) -> None:

@@ -43,14 +43,15 @@ MAX_OPERATIONS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What an operator decides: the longest grace period, and whether keys in grace are kept from changing keys (of DIDs that are
-    created from now on)."""
+    """What an operator decides: the longest grace period, and of DIDs that are created from now on, whether keys in grace are kept from
+    changing keys, and whether the evidence of every change must be bound to it."""
 
     max_grace: timedelta = timedelta(days=90)
     strict_grace: bool = True
+    strict_evidence: bool = False
 
 
-def create(did: Did, change: Create, at: datetime, *, strict_grace: bool) -> DidState:
+def create(did: Did, change: Create, at: datetime, *, strict_grace: bool, strict_evidence: bool = False) -> DidState:
     """The first state of ``did``. Raises ``InvalidDocument``."""
     revision = Revision(str(did), [], {}, [], change.also_known_as)
     for key in change.keys:
@@ -76,6 +77,7 @@ def create(did: Did, change: Create, at: datetime, *, strict_grace: bool) -> Did
         recovery_key=change.recovery_key,
         update_keys=change.update_keys,
         strict_grace=strict_grace,
+        strict_evidence=strict_evidence,
     )
 
 
@@ -88,7 +90,7 @@ def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules
     if isinstance(change, Create):
         if state is not None or did is None:
             raise DidExists
-        return create(did, change, at, strict_grace=rules.strict_grace)
+        return create(did, change, at, strict_grace=rules.strict_grace, strict_evidence=rules.strict_evidence)
     if state is None:
         raise DidNotFound
     if state.deactivated:

@@ -55,6 +55,7 @@ class DidState:
     ``key_id`` is the absolute id of the key that authorised the last change (None for create and expiry; the recovery key's for recover).
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
     keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
+    ``strict_evidence``, from birth too, asks of every change that the challenge names its purpose and body, and of its entry that body.
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
     ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
     """
@@ -76,6 +77,7 @@ class DidState:
     strict_grace: bool = True
     proven_keys: tuple[str, ...] | None = None
     next_key_hashes: tuple[str, ...] = ()
+    strict_evidence: bool = False
 
 
 def digest(text: str) -> str:
@@ -192,6 +194,7 @@ def state_to_json(state: DidState) -> bytes:
             "strict": state.strict_grace,
             "proven": state.proven_keys,
             "next": state.next_key_hashes,
+            "evidence": state.strict_evidence,
         }
     )
 
@@ -201,7 +204,7 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
     read: dict[str, Any] = orjson.loads(metadata)
     loaded = DidDocument.load(document)
     _, method, identifier = loaded.did.split(":", 2)
-    # A row of before proofs of possession has no such member.
+    # Rows of before proofs of possession and bound evidence have no such members.
     proven = read.get("proven")
     return DidState(
         did=Did(loaded.did, method, identifier),
@@ -222,4 +225,5 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
         proven_keys=None if proven is None else tuple(proven),
         # Nor has one of before pre-rotation this.
         next_key_hashes=tuple(read.get("next", ())),
+        strict_evidence=read.get("evidence", False),
     )

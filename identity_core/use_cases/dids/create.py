@@ -66,6 +66,7 @@ class CreateDid:
             ),
             also_known_as=given(options.also_known_as, ()),
             recovery_key=None if recovery is None else recovery.public,
+            strict_evidence=given(options.strict_evidence, None),
         )
         drafted = self.writer.signer.draft(method, None, change, self.clock.now())
         if stored and not own:

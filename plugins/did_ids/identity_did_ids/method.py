@@ -28,6 +28,12 @@ class DidIdsSettings:
     strict_grace: bool = field(
         default=True, metadata={"help": "A key in grace may not deactivate, rotate, add or remove keys."}
     )
+    strict_evidence: bool = field(
+        default=True,
+        metadata={
+            "help": "New DIDs take only signatures over challenges that name purpose and body; their logs show the body."
+        },
+    )
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[a-z0-9]{1,32}", self.name, re.ASCII) is None:
@@ -43,7 +49,11 @@ class DidIds:
     pre_rotates = True
 
     def __init__(self, settings: DidIdsSettings) -> None:
-        rules = Rules(max_grace=timedelta(days=settings.max_grace_days), strict_grace=settings.strict_grace)
+        rules = Rules(
+            max_grace=timedelta(days=settings.max_grace_days),
+            strict_grace=settings.strict_grace,
+            strict_evidence=settings.strict_evidence,
+        )
         self._chain = Chain(settings.name, rules)
 
     @property

@@ -66,6 +66,8 @@ class DidWebvh:
         """The next entry. The controller's signature is checked here, because no entry will show it to any reader."""
         if isinstance(change, Create) and len(change.update_keys) != 1:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
+        if isinstance(change, Create) and change.strict_evidence:
+            raise InvalidDocument("Entries of did:webvh have no place for evidence; leave strictEvidence out.")
         at = _moment(state, at)
         before_did = self._unborn if state is None else state.did
         evolved = evolution.evolve(state, change, at, rules=self._rules, did=before_did)

@@ -20,7 +20,7 @@ from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.log import change_json, log_keys, webvh
+from identity_core.domain.dids.log import birth, change_json, log_keys, webvh
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
@@ -34,7 +34,7 @@ _POSSESSION_ROOM: Final = 256
 CONTROLLER: Final = "controller"
 SERVICE: Final = "service"
 _POSSESSION: Final = "possession"
-_OURS: Final = frozenset({"proofBy", "strictGrace", _POSSESSION})
+_OURS: Final = birth.MEMBERS | {"proofBy", _POSSESSION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +94,15 @@ class Chain:
         """The next entry; ``next_keys`` as for ``ports.did_method.PreRotatingDidMethod``. Raises what ``evolution.evolve`` raises, and
         ``InvalidDocument`` for a ``signer`` that may not sign or an entry that grows beyond 16 KiB."""
         did = Did(f"did:{self.method}:{PLACEHOLDER}", self.method, PLACEHOLDER) if state is None else state.did
-        after = evolution.evolve(state, change, at, rules=self.rules, did=did)
+        change = evidence.kept(state, change)
+        after = evolution.evolve(state, change, at, rules=birth.wished(self.rules, change), did=did)
         before, said_keys = state or after, log_keys.drafted(state, change, next_keys)
         after = log_keys.keyed(state, change, after, said_keys)
         if signer not in log_keys.may_sign(state, said_keys or log_keys.standing(before)):
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         said = change_json.write(change) | {"proofBy": _proof_by(before, signer, at)}
-        if state is None and not after.strict_grace:
-            said["strictGrace"] = False
+        if state is None:
+            said |= birth.said(after)
         if before.proven_keys is None:
             said[_POSSESSION] = True
         parameters = self._parameters(change, said_keys) | {"change": said}
@@ -150,9 +151,8 @@ class Chain:
         self.check(did)
         if scid != did.identifier or entry.number != 1:
             raise LogInvalid("The first entry does not name its own DID and keys.")
-        change = self._change(entry, document, said_keys)
-        strict = "strictGrace" not in entry.parameters["change"]
-        after = evolution.evolve(None, change, entry.time, rules=Rules(timedelta.max, strict), did=did)
+        change = self._change(entry, document.did, document, said_keys)
+        after = evolution.evolve(None, change, entry.time, rules=birth.rules(entry.parameters["change"]), did=did)
         after = log_keys.keyed(None, change, after, said_keys)
         entries.check_first_hash(entry, scid)
         return self._checked(entry, None, after, said_keys)
@@ -161,7 +161,9 @@ class Chain:
         if entry.number != state.version_id + 1:
             raise LogInvalid("The entry does not have the next number.")
         said_keys = log_keys.said(state, entry.parameters)
-        change = self._change(entry, None, said_keys)
+        change = self._change(entry, str(state.did), None, said_keys)
+        if evidence.kept(state, change) != change:
+            raise LogInvalid("The entry keeps a body that its log does not ask for.")
         # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
         after = evolution.evolve(state, change, entry.time, rules=Rules(timedelta.max, state.strict_grace))
         if not isinstance(change, Create | Expire):
@@ -170,15 +172,15 @@ class Chain:
         entries.check_next_hash(entry, f"{state.version_id}-{state.entry_hash}")
         return self._checked(entry, state, after, said_keys)
 
-    def _change(self, entry: Entry, document: DidDocument | None, said_keys: LogKeys | None) -> Change:
+    def _change(self, entry: Entry, did: str, document: DidDocument | None, said_keys: LogKeys | None) -> Change:
         """The change that the entry says it records, with the parameters that go with it and no others."""
         said = entry.parameters.get("change")
         if type(said) is not dict or said.get("proofBy") not in (CONTROLLER, SERVICE):
             raise LogInvalid("The entry does not say what has changed, or whose its proof is.")
         told = {name: said[name] for name in said if name not in _OURS}
-        change = change_json.read(told, document, () if said_keys is None else said_keys.update_keys)
-        if "strictGrace" in said and not (said["strictGrace"] is False and isinstance(change, Create)):
-            raise LogInvalid("Only a first entry may say that keys in grace are not held back.")
+        change = change_json.read(told, did, document, () if said_keys is None else said_keys.update_keys)
+        if not (isinstance(change, Create) or birth.MEMBERS.isdisjoint(said)):
+            raise LogInvalid("Only a first entry says the rules of its log.")
         expected = self._parameters(change, said_keys) | {"change": said}
         if isinstance(change, Create):
             expected["scid"] = entry.parameters["scid"]

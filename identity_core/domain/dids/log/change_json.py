@@ -2,7 +2,8 @@
 
 What a first entry creates is in its document, so only the recovery key is said; an expiry follows from the rotation
 before it. Reading is strict: what ``write`` would not have written is ``LogInvalid``. Keys are named by their fragments, so that the
-entry of a new DID needs no identifier inside.
+entry of a new DID needs no identifier inside. Where an entry keeps the body that its challenge is bound to, the operations of an update
+are read from that body, and are not said a second time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from identity_core.codec import multibase, times
+from identity_core.domain.dids import requests
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -46,7 +48,9 @@ def write(change: Change) -> Json:
         case Expire():
             return {"operation": history.KEY_EXPIRED}
         case Update():
-            shown = {"operation": history.UPDATE, "operations": [_write_operation(step) for step in change.operations]}
+            shown = {"operation": history.UPDATE}
+            if change.authorization.body is None:
+                shown["operations"] = [_write_operation(step) for step in change.operations]
         case Rotate():
             shown = {
                 "operation": history.KEY_ROTATED,
@@ -68,12 +72,13 @@ def write(change: Change) -> Json:
 
 
 def _write_authorization(authorization: Authorization) -> Json:
-    return {
+    shown = {
         "scheme": authorization.scheme,
         "key": authorization.key,
         "challenge": authorization.challenge,
         "signature": multibase.base64url_encode(authorization.signature),
     }
+    return shown if authorization.body is None else shown | {"body": authorization.body}
 
 
 def _write_key(key: Key) -> Json:
@@ -101,11 +106,11 @@ def _write_operation(operation: Operation) -> Json:
             return {"operation": "setAlsoKnownAs", "alsoKnownAs": list(names)}
 
 
-def read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
-    """The change that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a ``Create`` is read; later
-    entries have None."""
+def read(value: Json, did: str, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
+    """The change of ``did`` that ``value`` says. ``document`` and ``update_keys`` are those of a first entry, from which a ``Create`` is
+    read; later entries have None."""
     try:
-        change = _read(value, document, update_keys)
+        change = _read(value, did, document, update_keys)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LogInvalid("The change of the entry is malformed.") from error
     if write(change) != value:
@@ -113,7 +118,7 @@ def read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]
     return change
 
 
-def _read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
+def _read(value: Json, did: str, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
     operation = value["operation"]
     if (operation == history.CREATE) != (document is not None):
         raise LogInvalid("A first entry creates, and no other does.")
@@ -124,6 +129,8 @@ def _read(value: Json, document: DidDocument | None, update_keys: tuple[str, ...
     authorization = _read_authorization(value["authorization"])
     match operation:
         case history.UPDATE:
+            if authorization.body is not None:
+                return Update(requests.operations(_object(authorization.body), did), authorization)
             return Update(tuple(_read_operation(step) for step in value["operations"]), authorization)
         case history.KEY_ROTATED:
             end = times.parse(value["revokeAt"]) if "revokeAt" in value else None
@@ -152,9 +159,16 @@ def _text(value: object) -> str:
     return value
 
 
+def _object(value: object) -> Json:
+    if type(value) is not dict:
+        raise TypeError("not an object")
+    return value
+
+
 def _read_authorization(value: Json) -> Authorization:
     signature = multibase.base64url_decode(_text(value["signature"]))
-    return Authorization(_text(value["scheme"]), _text(value["key"]), _text(value["challenge"]), signature)
+    body = _object(value["body"]) if "body" in value else None
+    return Authorization(_text(value["scheme"]), _text(value["key"]), _text(value["challenge"]), signature, body)
 
 
 def _read_key(value: Json) -> Key:

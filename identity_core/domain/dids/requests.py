@@ -1,0 +1,148 @@
+"""What the body of a request asks for: from the JSON that a controller signs to the change that an entry records.
+
+The use cases make changes of bodies with it, and every reader of a log with ``strictEvidence`` runs it again on the body that the entry
+carries. So whoever holds the log key cannot put one request's signature under another change. Bodies are those of updateDid,
+rotateDidKey and recoverDid in the OpenAPI document, of the types that it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from identity_core.codec import multibase, times
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.changes import (
+    AddService,
+    AddVerificationMethod,
+    NewService,
+    Operation,
+    Recover,
+    RemoveService,
+    RemoveVerificationMethod,
+    Rotate,
+    SetAlsoKnownAs,
+    Update,
+    UpdateService,
+)
+from identity_core.domain.dids.keys import Key
+from identity_core.domain.echo import DID, echoed
+from identity_core.errors import InvalidDocument, InvalidRequest
+
+Body = Mapping[str, Any]
+
+_MEMBERS: Final = {
+    "addService": {"service"},
+    "updateService": {"service"},
+    "removeService": {"serviceId"},
+    "addVerificationMethod": {"verificationMethod", "relationships"},
+    "removeVerificationMethod": {"keyId"},
+    "setAlsoKnownAs": {"alsoKnownAs"},
+}
+
+
+def operations(body: Body, did: str) -> tuple[Operation, ...]:
+    """What updateDid asks for. Members that belong to another operation are refused, not ignored. Raises ``InvalidRequest``,
+    ``InvalidDocument``."""
+    if "operations" not in body:
+        return (_operation(body, did),)
+    if len(body) > 1:
+        raise InvalidRequest("operations stands alone: put every operation into it.")
+    return tuple(_operation(item, did) for item in body["operations"])
+
+
+def absolute_key_id(text: str, did: str) -> str:
+    """A key id as the document has it: a bare fragment is taken to be one of this DID."""
+    return f"{did}{text}" if text.startswith("#") else text
+
+
+def possession(text: str | None) -> bytes | None:
+    """The proof of possession beside a key. What is no signature is refused where it is checked. Raises ``InvalidDocument``."""
+    if text is None:
+        return None
+    try:
+        return multibase.base64url_decode(text)
+    except ValueError as error:
+        raise InvalidDocument(
+            "proofOfPossession is base64url without padding, of 80 octets.", details={"member": "proofOfPossession"}
+        ) from error
+
+
+def asks_for(body: Body, change: Update | Rotate | Recover, did: str) -> bool:
+    """Whether ``change`` is what ``body`` asks for. A key that the body leaves to the service may be any of its type. Raises
+    what a body that no service accepts makes of itself: ``IdentityError``, ``KeyError``, ``TypeError``, ``ValueError``,
+    ``AttributeError``."""
+    match change:
+        case Update():
+            return operations(body, did) == change.operations
+        case Rotate():
+            return _asks_to_rotate(body, change, did)
+        case Recover():
+            return _asks_to_recover(body, change)
+
+
+def _asks_to_rotate(body: Body, change: Rotate, did: str) -> bool:
+    new, end = change.new_key, times.optional(body.get("revokeOldAfter"), "revokeOldAfter")
+    return (
+        absolute_key_id(body["oldKeyId"], did) == change.old_key_id
+        and keys.key_type(body["newKeyType"]).name == new.type
+        and body.get("newPublicKeyMultibase", new.public) == new.public
+        and tuple(body.get("purpose", ())) == new.purposes
+        and _second(end) == _second(change.revoke_at)
+    )
+
+
+def _asks_to_recover(body: Body, change: Recover) -> bool:
+    new, successor = body["newAuthenticationKey"], body.get("newRecoveryKey")
+    kind = keys.key_type(new["type"]).name
+    return (
+        Key(kind, new["publicKeyMultibase"], keys.default_purposes(kind, primary=True)) == change.new_key
+        and body.get("revokeAllExistingKeys", False) is change.revoke_all
+        and (successor is None or successor["publicKeyMultibase"] == change.recovery_key)
+    )
+
+
+def _second(time: datetime | None) -> datetime | None:
+    # Entries say times in whole seconds.
+    return None if time is None else time.replace(microsecond=0)
+
+
+def _operation(item: Body, did: str) -> Operation:
+    name = item.get("operation", "")
+    if name not in _MEMBERS:
+        raise InvalidRequest("operation is missing or unknown.", details={"supported": [*sorted(_MEMBERS)]})
+    expected, there = _MEMBERS[name], item.keys() - {"operation"}
+    if there != expected and not (name == "addVerificationMethod" and there == {"verificationMethod"}):
+        raise InvalidRequest(
+            f"{name} takes {' and '.join(sorted(expected))}.",
+            details={"missing": [*sorted(expected - there)], "unexpected": [*sorted(there - expected)]},
+        )
+    match name:
+        case "addService":
+            return AddService(_service(item["service"], did))
+        case "updateService":
+            return UpdateService(_service(item["service"], did))
+        case "removeService":
+            return RemoveService(_fragment(item["serviceId"], did))
+        case "removeVerificationMethod":
+            return RemoveVerificationMethod(absolute_key_id(item["keyId"], did))
+        case "setAlsoKnownAs":
+            return SetAlsoKnownAs(tuple(item["alsoKnownAs"]))
+    method = item["verificationMethod"]
+    kind = keys.key_type(method["type"]).name
+    purposes = tuple(item.get("relationships", ())) or keys.default_purposes(kind, primary=False)
+    proof = possession(method.get("proofOfPossession"))
+    return AddVerificationMethod(Key(kind, method["publicKeyMultibase"], purposes, proof))
+
+
+def _service(service: Body, did: str) -> NewService:
+    return NewService(service["type"], service["serviceEndpoint"], _fragment(service["id"], did))
+
+
+def _fragment(text: str, did: str) -> str:
+    """The fragment of a service id, given bare, with ``#``, or as an absolute DID URL of this DID."""
+    absolute, separator, fragment = text.rpartition("#")
+    if absolute not in ("", did) or (not separator and text.startswith("did:")):
+        raise InvalidDocument("The service id belongs to another DID.", details={"id": echoed(text, DID)})
+    return fragment
