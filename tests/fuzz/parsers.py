@@ -30,8 +30,9 @@ from identity_core.domain.ledger import proofs as proof_text
 from identity_core.domain.ledger import tiles
 from identity_core.domain.ledger.history import LoggedHistory
 from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
+from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.tiles import Tile
-from identity_core.domain.ledger.tree import LogLeaf, read_head
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, read_head
 from identity_core.domain.ledger.witness import Submission
 from identity_core.errors import IdentityError, NotAcceptable
 from identity_core.throttle.policy import client_address, parse_proxies
@@ -54,6 +55,8 @@ TOKEN = {
 ROOT_HASH = base64.b64encode(bytes(32)).decode()
 CHECKPOINT = f"id.example/api/v1/ledger\n7\n{ROOT_HASH}\n"
 NOTE = f"{CHECKPOINT}\n— id.example {base64.b64encode(bytes(68)).decode()}\n"
+LOG_VKEY = "id.example+b2195917+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+WITNESS_VKEY = "w.example+5eda88e9+BDtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
 ENTRY = {
     "versionId": "1-Qm",
     "versionTime": "2026-11-22T10:00:00Z",
@@ -171,6 +174,11 @@ PARSERS: dict[str, Parser] = {
         proof_text.TlogProof.parse,
         (ValueError, IdentityError),
         (f"c2sp.org/tlog-proof@v1\nindex 3\n{ROOT_HASH}\n\n{NOTE}".encode(),),
+    ),
+    "policy": Parser(
+        WitnessPolicy.parse,
+        (Malformed,),
+        (f"log {LOG_VKEY} https://x/\nwitness a {WITNESS_VKEY}\ngroup g any a\nquorum g\n".encode(), b"quorum none\n"),
     ),
     "witness_request": Parser(
         Submission.parse, (ValueError, IdentityError), (f"old 3\n{ROOT_HASH}\n\n{NOTE}".encode(),)

@@ -1,9 +1,10 @@
-"""Signed notes and verifier keys: C2SP signed-note, with its two Ed25519 kinds of signature.
+"""Signed notes and verifier keys: C2SP signed-note. A key is a log's (Ed25519), or a witness's (timestamped, Ed25519 or ML-DSA-44).
 
 A note is text, a blank line and signature lines. Signatures of unknown keys are passed over; one of a known key that is
-wrong refutes the whole note. Left out: ECDSA, ML-DSA-44 and RFC 6962 tree heads.
+wrong refutes the whole note. Left out: ECDSA and RFC 6962 tree heads.
 
-Checkpoints and their cosignatures: C2SP tlog-checkpoint and the Ed25519 kind of tlog-cosignature.
+Checkpoints and their cosignatures: C2SP tlog-checkpoint and tlog-cosignature. Where ``cryptography`` has no ML-DSA-44, a cosignature
+of that kind is one of an unknown key.
 
 A checkpoint says how many entries a log has and which root they make. Extension lines are refused: no monitor could check
 them.
@@ -20,28 +21,36 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from identity_core.crypto import ed25519
+from identity_core.crypto import ed25519, mldsa
 from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
 
 LOG: Final = 0x01
 WITNESS: Final = 0x04
+WITNESS_ML_DSA: Final = 0x06
 MAX_NOTE: Final = 64 * 1024
 _DASH: Final = "\u2014"
 _NAME: Final = re.compile(r"[^\s+]+")
 _CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierKey:
-    """The public key of a log (``kind`` LOG) or of a witness (WITNESS) under its name."""
+    """The public key of a log (``kind`` LOG) or of a witness (WITNESS, WITNESS_ML_DSA) under its name."""
 
     name: str
     public: bytes
     kind: int = LOG
 
     def __post_init__(self) -> None:
-        if _NAME.fullmatch(self.name) is None or _CONTROL.search(self.name) or self.kind not in (LOG, WITNESS):
-            raise Malformed("the name of a key has no blank and no plus; its kind is Ed25519, plain or timestamped")
+        if _NAME.fullmatch(self.name) is None or _CONTROL.search(self.name) or _SURROGATE.search(self.name):
+            raise Malformed("the name of a key is UTF-8 without a blank and a plus")
+        if self.kind not in (LOG, WITNESS, WITNESS_ML_DSA):
+            raise Malformed("the kind of a key is Ed25519, plain or timestamped, or ML-DSA-44")
+        if self.kind == WITNESS_ML_DSA:
+            if len(self.public) != mldsa.PUBLIC_BYTES:
+                raise Malformed("not an ML-DSA-44 public key")
+            return
         try:
             ed25519.check_public_key(self.public)
         except ed25519.InvalidEd25519Key as error:
@@ -198,8 +207,20 @@ def open_checkpoint(
 
 
 def cosignature_message(text: str, seconds: int) -> bytes:
-    """What a witness signs at a POSIX time."""
+    """What a witness signs with Ed25519 at a POSIX time."""
     return f"cosignature/v1\ntime {seconds}\n{text}".encode()
+
+
+def subtree_message(name: str, seconds: int, checkpoint: Checkpoint) -> bytes:
+    """What the witness ``name`` signs with ML-DSA-44 at a POSIX time: the whole tree of the checkpoint as a subtree. Raises ``Malformed``
+    for a name or an origin of more than 255 octets."""
+    signer, origin = name.encode(), checkpoint.origin.encode()
+    if max(len(signer), len(origin)) > 255:
+        raise Malformed("a name in an ML-DSA-44 cosignature has at most 255 octets")
+    numbers = (seconds, 0, checkpoint.size)
+    time, start, end = (number.to_bytes(8, "big") for number in numbers)
+    head = b"subtree/v1\n\0" + bytes([len(signer)]) + signer + time + bytes([len(origin)]) + origin
+    return head + start + end + checkpoint.root
 
 
 def cosignature_line(key: VerifierKey, seconds: int, signature: bytes) -> str:
@@ -208,14 +229,19 @@ def cosignature_line(key: VerifierKey, seconds: int, signature: bytes) -> str:
 
 
 def cosigned_at(note: Note, witness: VerifierKey) -> datetime | None:
-    """When ``witness`` cosigned the note, None when it did not. Raises ``Refuted`` for a wrong cosignature."""
+    """When ``witness`` cosigned the note, None when it did not. Raises ``Refuted`` for a wrong cosignature, ``Malformed`` for a note that
+    is no checkpoint."""
     found = note.by(witness)
-    if found is None or witness.kind != WITNESS:
+    if found is None or witness.kind == LOG or (witness.kind == WITNESS_ML_DSA and not mldsa.is_available()):
         return None
-    seconds = int.from_bytes(found.signature[:8], "big")
-    if len(found.signature) != 72 or not 0 < seconds < 2**63:
+    seconds, signature = int.from_bytes(found.signature[:8], "big"), found.signature[8:]
+    length = 64 if witness.kind == WITNESS else mldsa.SIGNATURE_BYTES
+    if len(signature) != length or not 0 < seconds < 2**63:
         raise Refuted(f"the cosignature of {witness.name} has another form")
-    _verify(witness, cosignature_message(note.text, seconds), found.signature[8:])
+    if witness.kind == WITNESS:
+        _verify(witness, cosignature_message(note.text, seconds), signature)
+    else:
+        _verify(witness, subtree_message(witness.name, seconds, Checkpoint.parse(note.text)), signature)
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError) as error:
@@ -224,6 +250,9 @@ def cosigned_at(note: Note, witness: VerifierKey) -> datetime | None:
 
 def _verify(key: VerifierKey, message: bytes, signature: bytes) -> None:
     try:
-        ed25519.verify(key.public, message, signature)
-    except ed25519.Ed25519SignatureInvalid as error:
+        if key.kind == WITNESS_ML_DSA:
+            mldsa.verify(key.public, message, signature)
+        else:
+            ed25519.verify(key.public, message, signature)
+    except (ed25519.Ed25519SignatureInvalid, mldsa.MlDsaSignatureInvalid) as error:
         raise Refuted(f"the signature of {key.name} is wrong") from error
