@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from identity_core.cli.ledger_audit import audit, export
+from identity_core.cli.ledger_checkpoint import checkpoint
 from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_sources import (
     anchored_option,
@@ -26,7 +27,7 @@ from identity_core.cli.ledger_sources import (
     verifier_key,
     witness_keys_option,
 )
-from identity_core.cli.ledger_witness import checkpoint, witness
+from identity_core.cli.ledger_witness import witness
 from identity_core.cli.options import FILE, FILE_THERE, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup

@@ -1,229 +1,215 @@
-"""``identity ledger witness``: a small HTTP witness (C2SP tlog-witness); and ``identity ledger checkpoint``, its client.
+"""``identity ledger witness serve``: a witness over HTTP (C2SP tlog-witness v1.0.0), ``add-checkpoint`` and monitoring under one prefix.
 
-One process, one state file that is replaced whole before an answer leaves. It listens on loopback unless told otherwise;
-put a proxy before it for anything larger. Left out: bastions, ``sign-subtree``, ML-DSA.
+It listens on loopback unless told otherwise. Connections, heads and waits are bounded as those of the service are. Left out: bastions,
+``sign-subtree``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import json
 import os
 import re
-import secrets
-import threading
 import time
-from collections.abc import Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
-import httpx
 
-from identity_core.cli.ledger_sources import (
-    LogSource,
-    Missing,
-    key_option,
-    opened,
-    opened_checkpoint,
-    source_options,
-    trusted_key,
-    verifier_key,
-)
-from identity_core.cli.options import FILE
-from identity_core.cli.output import Command, fail, failing, show
-from identity_core.codec.multibase import base64url_encode
-from identity_core.crypto import ed25519
-from identity_core.crypto.ed25519 import Ed25519KeyPair
-from identity_core.database.files import durable_draft
-from identity_core.domain.ledger.note import (
-    MAX_NOTE,
-    WITNESS,
-    Checkpoint,
-    VerifierKey,
-    cosignature_line,
-    cosignature_message,
-)
-from identity_core.domain.ledger.proofs import consistency_spans, span_hash
-from identity_core.domain.ledger.tiles import needed, node_from, tile_at
+from identity_core.cli.ledger_cosigner import Cosigner, open_cosigner
+from identity_core.cli.ledger_sources import verifier_key
+from identity_core.cli.output import Command, failing, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.domain.ledger.note import MAX_NOTE
 from identity_core.domain.ledger.tree import Malformed, Refuted
-from identity_core.domain.ledger.witness import NotSigned, Stale, Submission, UnknownLog, accept
+from identity_core.domain.ledger.witness import NotSigned, Stale, UnknownLog
 
-STATUS: dict[type[Exception], int] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
-INCONSISTENT = 422
-NO_ANSWER = (httpx.TransportError, httpx.InvalidURL)
-SOCKET_SECONDS = 10.0
+if TYPE_CHECKING:
+    import socket
 
-_LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
+    from identity_core.settings.server import Server
 
+# An old size and 63 hashes stand before the note.
+MAX_BODY: Final = MAX_NOTE + 4_096
+BODY_SECONDS: Final = 10.0
+CONNECTIONS: Final = 512
+CONNECTIONS_OF_ADDRESS: Final = 32
 
-class WitnessServer:
-    """Watches ``logs`` and remembers in ``state`` what it cosigned last."""
+STATUS: Final[dict[type[Exception], int]] = {UnknownLog: 404, NotSigned: 403, Stale: 409, Malformed: 400}
+INCONSISTENT: Final = 422
+TEXT: Final = "text/plain; charset=utf-8"
+_MONITORED: Final = re.compile(r"/([0-9a-f]{64})/checkpoint", re.ASCII)
 
-    def __init__(self, key: VerifierKey, pair: Ed25519KeyPair, logs: Sequence[VerifierKey], state: Path) -> None:
-        self.key = key
-        self._pair, self._logs, self._state = pair, logs, state
-        self._turn = threading.Lock()
-        self._latest = _read_state(state)
-
-    def add_checkpoint(self, octets: bytes) -> str:
-        """The cosignature line. Raises what ``accept`` raises."""
-        submission = Submission.parse(octets)
-        with self._turn:
-            checkpoint = accept(submission, self._logs, self._latest)
-            latest = {**self._latest, checkpoint.origin: checkpoint}
-            _write_state(self._state, latest)
-            self._latest = latest
-        seconds = int(time.time())
-        return cosignature_line(self.key, seconds, self._pair.sign(cosignature_message(checkpoint.text, seconds)))
+Message = MutableMapping[str, Any]
 
 
-class Handler(BaseHTTPRequestHandler):
-    """POST /add-checkpoint, and nothing else."""
+class Reply(NamedTuple):
+    """Status, media type and text of an answer."""
 
-    witness: WitnessServer
-    protocol_version = "HTTP/1.1"
-    timeout = SOCKET_SECONDS
+    status: int
+    media: str
+    text: str
 
-    def do_POST(self) -> None:
-        """One submission."""
-        length = self.headers.get("Content-Length", "")
-        if self.path != "/add-checkpoint" or not _LENGTH.fullmatch(length) or int(length) > 2 * MAX_NOTE:
-            self.close_connection = True
-            status = 404 if self.path != "/add-checkpoint" else 400
-            self._answer(status, "text/plain", "POST a checkpoint to /add-checkpoint\n")
+
+class WitnessApp:
+    """The ASGI application around a ``Cosigner``."""
+
+    def __init__(self, cosigner: Cosigner) -> None:
+        self._cosigner = cosigner
+
+    async def __call__(
+        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+    ) -> None:
+        """One request, and a line about it on stderr that holds no word of a stranger."""
+        reply = await self._reply(scope, receive)
+        if reply is None:
             return
+        octets = reply.text.encode()
+        headers = [(b"content-type", reply.media.encode()), (b"content-length", b"%d" % len(octets))]
+        if "identity.refusal" in scope or reply.status in (408, 413):
+            headers.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await send({"type": "http.response.body", "body": octets})
+        click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {reply.status}", err=True)
+
+    async def _reply(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Reply | None:
+        if "identity.refusal" in scope:
+            return _refused(scope)
+        method, path = scope["method"], scope["path"]
+        found = _MONITORED.fullmatch(path)
+        if found is not None and method == "GET":
+            return await self._monitored(found[1])
+        if path == "/add-checkpoint" and method == "POST":
+            return await self._added(scope, receive)
+        if found is not None or path == "/add-checkpoint":
+            return Reply(405, TEXT, "POST /add-checkpoint, GET /<SHA-256 of an origin>/checkpoint\n")
+        return Reply(404, TEXT, "POST a checkpoint to /add-checkpoint\n")
+
+    async def _added(self, scope: Message, receive: Callable[[], Awaitable[Message]]) -> Reply | None:
         try:
-            line = self.witness.add_checkpoint(self.rfile.read(int(length)))
+            async with asyncio.timeout(BODY_SECONDS):
+                octets = await _body(receive)
+        except TimeoutError:
+            return Reply(408, TEXT, "the body did not arrive in time\n")
+        if octets is None:
+            return None
+        if "identity.refusal" in scope:
+            return _refused(scope)
+        if len(octets) > MAX_BODY:
+            return Reply(413, TEXT, f"a submission has at most {MAX_BODY} octets\n")
+        try:
+            return Reply(200, TEXT, await asyncio.to_thread(self._cosigner.add_checkpoint, octets))
         except Stale as error:
-            self._answer(409, "text/x.tlog.size", f"{error.size}\n")
+            return Reply(409, "text/x.tlog.size", f"{error.size}\n")
         except (Malformed, Refuted) as error:
-            self._answer(STATUS.get(type(error), INCONSISTENT), "text/plain; charset=utf-8", f"{error}\n")
-        else:
-            self._answer(200, "text/plain; charset=utf-8", line)
+            return Reply(STATUS.get(type(error), INCONSISTENT), TEXT, f"{error}\n")
+        except OSError as error:
+            click.echo(f"the state cannot be kept, and nothing is cosigned: {error.strerror}", err=True)
+            return Reply(503, TEXT, "the witness cannot keep its state\n")
 
-    def _answer(self, status: int, media: str, text: str) -> None:
-        octets = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", media)
-        self.send_header("Content-Length", str(len(octets)))
-        self.end_headers()
-        self.wfile.write(octets)
-
-    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-        """One line a request on stderr."""
-        click.echo(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {int(code)}", err=True)
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing: what remains to be logged are a stranger's own words."""
+    async def _monitored(self, origin_hash: str) -> Reply:
+        try:
+            note = await asyncio.to_thread(self._cosigner.latest, origin_hash)
+        except OSError as error:
+            click.echo(f"the state cannot be read: {error.strerror}", err=True)
+            return Reply(503, TEXT, "the witness cannot read its state\n")
+        if note is None:
+            return Reply(404, TEXT, "no checkpoint of this log was cosigned here\n")
+        return Reply(200, TEXT, note.decode())
 
 
-@click.command(name="witness", cls=Command)
+def _refused(scope: Message) -> Reply:
+    refusal = scope["identity.refusal"]
+    return Reply(refusal.status, TEXT, f"{refusal}\n")
+
+
+async def _body(receive: Callable[[], Awaitable[Message]]) -> bytes | None:
+    """The body, or one octet too much of it; None where the client is gone."""
+    body, more = b"", True
+    while more and len(body) <= MAX_BODY:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    return body
+
+
+class ServingGroup(OpenGroup):
+    """Options without a command are those of ``serve``, as they were before there were others."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0].startswith("-") and args[0] not in ("--help", "-h"):
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(name="witness", cls=ServingGroup, place="ledger.witness")
+def witness() -> None:
+    """Cosign the checkpoints of logs that only grow."""
+
+
+@witness.command(name="serve", cls=Command)
 @click.option(
     "--log", "logs", multiple=True, required=True, help="The verifier key of a log to watch, or a file with it."
 )
 @click.option("--name", default="witness.invalid/identity", show_default=True, help="The name under which it cosigns.")
 @click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where key and state are kept."
+    "--folder", type=click.Path(path_type=Path, file_okay=False), required=True, help="Where keys and state are kept."
 )
+@click.option("--ml-dsa", is_flag=True, help="Cosign with a key of ML-DSA-44 too.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
-def witness(logs: Sequence[str], name: str, folder: Path, host: str, port: int) -> None:
-    """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), no matter who signed it."""
-    watched = [verifier_key(text) for text in logs]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pair = _own_key(folder / "witness.key")
-    with failing(Malformed, name, "a name such as witness.example.org/w1, and a folder that a witness wrote"):
-        key = VerifierKey(name, pair.public, WITNESS)
-        made = WitnessServer(key, pair, watched, folder / "witness.json")
-    handler = type("Bound", (Handler,), {"witness": made})
-    try:
-        server = ThreadingHTTPServer((host, port), handler)
-    except OSError as error:
-        fail(f"cannot listen: {error.strerror}", f"{host}:{port}", "choose another --port or --host")
-    url = f"http://{host}:{server.server_address[1]}"
-    body = {"url": url, "verifierKey": str(key), "logs": [one.name for one in watched], "process": os.getpid()}
-    show(body, text="Witness at {url}\nKey {verifierKey}")
-    with server:
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("stopped", err=True)
+def serve(logs: Sequence[str], name: str, folder: Path, ml_dsa: bool, host: str, port: int) -> None:
+    """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), no matter who signed it.
 
-
-def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes:
-    """The note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
-
-    Raises ``Refuted`` when the witness does not cosign.
+    POST /add-checkpoint takes submissions; GET /<SHA-256 of the origin>/checkpoint shows the last checkpoint that was cosigned.
     """
-    place, old = f"{url.rstrip('/')}/add-checkpoint", 0
-    for _ in range(3):
-        body = Submission(old, tuple(prove(old)), note).encode()
-        with failing(NO_ANSWER, url, "start it with `identity ledger witness`", what="the witness does not answer"):
-            answer = httpx.post(place, content=body, timeout=SOCKET_SECONDS, trust_env=False)
-        if answer.status_code == 200:
-            return note + answer.content
-        if answer.status_code != 409 or not answer.text.strip().isdigit():
-            raise Refuted(f"the witness refuses: {answer.status_code} {answer.text.strip()[:200]}")
-        old = int(answer.text)
-        if old > checkpoint.size:
-            raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
-    raise Refuted("the log grows faster than the witness cosigns; try again")
+    from identity_core.cli.serve import listen
+    from identity_core.settings.server import Server
+
+    watched = [verifier_key(text) for text in logs]
+    with failing(Malformed, name, "a name such as witness.example.org/w1, and a folder that a witness wrote"):
+        cosigner, _lock = open_cosigner(folder, name, watched, with_ml_dsa=ml_dsa)
+    with listen(host, port) as listening:
+        url = f"http://{host}:{listening.getsockname()[1]}"
+        keys = [str(one.key) for one in cosigner.keys]
+        body = {
+            "url": url,
+            "verifierKey": keys[0],
+            "verifierKeys": keys,
+            "logs": [one.name for one in watched],
+            "process": os.getpid(),
+        }
+        listening.listen(CONNECTIONS)
+        show(
+            body, text=lambda shown: "\n".join([f"Witness at {url}", *(f"Key {key}" for key in shown["verifierKeys"])])
+        )
+        limits = Server(max_connections=CONNECTIONS, max_connections_per_address=CONNECTIONS_OF_ADDRESS)
+        _run(WitnessApp(cosigner), listening, limits)
+    click.echo("stopped", err=True)
 
 
-def _own_key(path: Path) -> Ed25519KeyPair:
-    """The witness's own key, made at the first start."""
-    if not path.exists():
-        # A link fails where another process was first; then its key holds.
-        with durable_draft(path, secrets.token_bytes(32)) as draft, contextlib.suppress(FileExistsError):
-            path.hardlink_to(draft)
-    seed = path.read_bytes()
-    if len(seed) != 32:
-        fail("the witness's key has not 32 octets", str(path), "put the right file there; a new key is a new witness")
-    return ed25519.generate(seed)
+def _run(app: WitnessApp, listening: socket.socket, limits: Server) -> None:
+    """Serves until SIGTERM or Ctrl-C."""
+    import uvicorn
 
+    from identity_core.cli.connections import Connections
+    from identity_core.cli.http_protocol import HttpProtocol
 
-def _read_state(path: Path) -> dict[str, Checkpoint]:
-    if not path.exists():
-        return {}
-    try:
-        texts = json.loads(path.read_text())
-        return {origin: Checkpoint.parse(text) for origin, text in texts.items()}
-    except (ValueError, AttributeError) as error:
-        raise Malformed(f"the state of the witness cannot be read: {error}") from error
-
-
-def _write_state(path: Path, latest: dict[str, Checkpoint]) -> None:
-    """Durable before the cosignature leaves: a witness that forgets could cosign a fork."""
-    texts = {origin: one.text for origin, one in latest.items()}
-    with durable_draft(path, json.dumps(texts).encode()) as draft:
-        draft.replace(path)
-
-
-@click.command(name="checkpoint", cls=Command)
-@source_options
-@key_option
-@click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
-@click.option("--save", type=FILE, help="Keep it, for a later --held.")
-def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None, **where: Any) -> None:
-    """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
-    with opened(**where) as source:
-        note = source.note()
-        found = opened_checkpoint(note, trusted_key(source, key_text), source.place).checkpoint
-        remedy = "compare the checkpoints: the signer of both has forked the log"
-        with failing((Refuted, Malformed, Missing), source.place, remedy):
-            for url in witnesses:
-                note = cosigned(url, note, found, lambda old: _grown_from(source, old, found.size))
-    if save is not None:
-        save.write_bytes(note)
-    root = base64url_encode(found.root)
-    body = {"origin": found.origin, "treeSize": found.size, "rootHash": root, "checkpoint": note.decode()}
-    show(body, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
-
-
-def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
-    """The consistency proof, made from tiles."""
-    spans = consistency_spans(old, new)
-    tiles = {(level, number): source.tile(tile_at(new, level, number)) for level, number in needed(spans)}
-    return [span_hash(span, node_from(tiles)) for span in spans]
+    protocol: Any = partial(HttpProtocol, connections=Connections(limits))
+    config = uvicorn.Config(
+        app,
+        lifespan="off",
+        http=protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=5,
+    )
+    # Uvicorn raises the signal once more when it has stopped for it.
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])

@@ -39,7 +39,7 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
     from identity_core.cli.log_lines import logging_config
 
     logging.config.dictConfig(logging_config(settings.log))
-    with _listen(settings.server.host, settings.server.port) as listening:
+    with listen(settings.server.host, settings.server.port) as listening:
         settings = _settled(settings, listening.getsockname()[1])
         _open_folder(settings.data_dir)
         # Imported after all that can go wrong at once.
@@ -49,7 +49,7 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
     raise SystemExit(status)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """The bound socket: bound here, so that a taken port is one clear line and port 0 is known before anything starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from identity_core.cli.local_server import LocalServer
@@ -23,6 +17,7 @@ from identity_core.domain.ledger.proofs import inclusion_spans
 from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
 from tests.transparency import LogKey, some_leaves
 from tests.unit.cli.conftest import Commands
+from tests.witnesses import witness
 
 
 @pytest.fixture
@@ -212,38 +207,8 @@ def test_audit_of_a_service_an_export_and_an_installation(
 # The witness
 
 
-@contextlib.contextmanager
-def witness(folder: Path, *logs: str, name: str = "witness.example/w1") -> Iterator[dict[str, Any]]:
-    """A running witness: what it announced."""
-    command = [
-        sys.executable,
-        "-m",
-        "identity_core",
-        "ledger",
-        "witness",
-        "--folder",
-        str(folder),
-        "--port",
-        "0",
-        "--json",
-    ]
-    words = [word for log in logs for word in ("--log", log)]
-    process = subprocess.Popen([*command, "--name", name, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        assert process.stdout is not None
-        said = b""
-        while not said.endswith(b"\n}\n"):
-            line = process.stdout.readline()
-            assert line, process.communicate()[1]
-            said += line
-        yield json.loads(said)
-    finally:
-        process.terminate()
-        process.communicate(timeout=60)
-
-
 def test_a_witness_cosigns_what_grows(remote: Commands, identity: Commands, key: str, did: str, here: Path) -> None:
-    with witness(here / "w", key) as told:
+    with witness(here / "w", key, command=()) as told:
         for _ in range(2):
             note = remote.json("ledger", "checkpoint", "--key", key, "--witness", told["url"], "--save", here / "held")
             assert told["verifierKey"].partition("+")[0] in note["checkpoint"]
@@ -267,46 +232,6 @@ def test_a_witness_cosigns_what_grows(remote: Commands, identity: Commands, key:
         new = json.loads(wallet.read_text())["did"]
         assert "the checkpoint covers" in remote.refused(*asked, new, "--checkpoint", here / "held")[0]
     assert (here / "w" / "witness.key").stat().st_mode & 0o777 == 0o600
-
-
-def answer_to_length(url: str, length: str) -> bytes:
-    """The first line of the answer to a submission that says that it is so long."""
-    place = urlsplit(url)
-    with socket.create_connection((place.hostname, place.port), timeout=60) as raw:
-        raw.sendall(f"POST /add-checkpoint HTTP/1.1\r\nHost: w\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
-        return raw.makefile("rb").readline()
-
-
-def test_a_witness_refuses_a_fork_and_a_rollback_also_after_a_restart(here: Path) -> None:
-    log = LogKey()
-    leaves, fork = some_leaves(40), some_leaves(40, "did:fork:")
-
-    def submit(url: str, old: int, note: bytes, proof: str = "") -> httpx.Response:
-        body = f"old {old}\n{proof}\n".encode() + note
-        return httpx.post(f"{url}/add-checkpoint", content=body, trust_env=False, timeout=60)
-
-    for restart in range(2):
-        with witness(here / "w", str(log.verifier)) as told:
-            if not restart:
-                answer = submit(told["url"], 0, log.note(leaves[:20]))
-                assert answer.status_code == 200
-                assert answer.text.startswith("\u2014 witness.example/w1 ")
-            assert submit(told["url"], 20, log.note(leaves[:20])).status_code == 200
-            stale = submit(told["url"], 0, log.note(fork))
-            assert (stale.status_code, stale.text, stale.headers["content-type"]) == (409, "20\n", "text/x.tlog.size")
-            assert submit(told["url"], 20, log.note(fork)).status_code == 422
-            assert submit(told["url"], 20, log.note(fork[:20])).status_code == 422
-            assert submit(told["url"], 10, log.note(leaves[:10])).status_code == 409
-            assert submit(told["url"], 20, log.note(leaves[:10])).status_code == 400
-            assert submit(told["url"], 0, LogKey().note(leaves)).status_code == 403
-            other = log.note(leaves).replace(b"id.example/", b"else.example/")
-            assert submit(told["url"], 0, other).status_code == 404
-            assert submit(told["url"], 0, b"junk").status_code == 400
-            raw = httpx.post(f"{told['url']}/add-checkpoint", content=b"x" * 200_000, trust_env=False, timeout=60)
-            assert raw.status_code == 400
-            assert httpx.post(f"{told['url']}/else", content=b"", trust_env=False, timeout=60).status_code == 404
-            assert answer_to_length(told["url"], "1" * 5000).startswith(b"HTTP/1.1 400 ")
-            assert answer_to_length(told["url"], "\xb2").startswith(b"HTTP/1.1 400 ")
 
 
 def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: Path) -> None:
@@ -333,10 +258,3 @@ def test_the_client_names_a_log_that_was_cut(remote: Commands, key: str, here: P
     assert (
         "does not answer" in remote.refused("ledger", "checkpoint", "--key", key, "--witness", "http://127.0.0.1:9")[0]
     )
-
-
-def test_a_witness_whose_state_is_broken_does_not_start(identity: Commands, here: Path) -> None:
-    (here / "w").mkdir()
-    (here / "w" / "witness.json").write_text("{broken")
-    words = ("ledger", "witness", "--log", str(LogKey().verifier), "--folder", here / "w", "--port", "0")
-    assert "cannot be read" in identity.refused(*words)[0]

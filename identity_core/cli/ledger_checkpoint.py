@@ -1,0 +1,79 @@
+"""``identity ledger checkpoint``: the signed checkpoint of a log, verified, cosigned by witnesses and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import httpx
+
+from identity_core.cli.ledger_sources import (
+    LogSource,
+    Missing,
+    key_option,
+    opened,
+    opened_checkpoint,
+    source_options,
+    trusted_key,
+)
+from identity_core.cli.options import FILE
+from identity_core.cli.output import Command, failing, show
+from identity_core.codec.multibase import base64url_encode
+from identity_core.domain.ledger.note import Checkpoint
+from identity_core.domain.ledger.proofs import consistency_spans, span_hash
+from identity_core.domain.ledger.tiles import needed, node_from, tile_at
+from identity_core.domain.ledger.tree import Malformed, Refuted
+from identity_core.domain.ledger.witness import Submission
+
+NO_ANSWER: Final = (httpx.TransportError, httpx.InvalidURL)
+SOCKET_SECONDS: Final = 10.0
+
+
+def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes:
+    """The note with the cosignature of the witness at ``url``; ``prove(old)`` makes the consistency proof from that size.
+
+    Raises ``Refuted`` when the witness does not cosign.
+    """
+    place, old = f"{url.rstrip('/')}/add-checkpoint", 0
+    for _ in range(3):
+        body = Submission(old, tuple(prove(old)), note).encode()
+        with failing(NO_ANSWER, url, "start it with `identity ledger witness`", what="the witness does not answer"):
+            answer = httpx.post(place, content=body, timeout=SOCKET_SECONDS, trust_env=False)
+        if answer.status_code == 200:
+            return note + answer.content
+        if answer.status_code != 409 or not answer.text.strip().isdigit():
+            raise Refuted(f"the witness refuses: {answer.status_code} {answer.text.strip()[:200]}")
+        old = int(answer.text)
+        if old > checkpoint.size:
+            raise Refuted(f"the witness has seen {old} entries, the log shows {checkpoint.size}: it was cut")
+    raise Refuted("the log grows faster than the witness cosigns; try again")
+
+
+@click.command(name="checkpoint", cls=Command)
+@source_options
+@key_option
+@click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
+@click.option("--save", type=FILE, help="Keep it, for a later --held.")
+def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None, **where: Any) -> None:
+    """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
+    with opened(**where) as source:
+        note = source.note()
+        found = opened_checkpoint(note, trusted_key(source, key_text), source.place).checkpoint
+        remedy = "compare the checkpoints: the signer of both has forked the log"
+        with failing((Refuted, Malformed, Missing), source.place, remedy):
+            for url in witnesses:
+                note = cosigned(url, note, found, lambda old: _grown_from(source, old, found.size))
+    if save is not None:
+        save.write_bytes(note)
+    root = base64url_encode(found.root)
+    body = {"origin": found.origin, "treeSize": found.size, "rootHash": root, "checkpoint": note.decode()}
+    show(body, text=lambda shown: str(shown["checkpoint"]).removesuffix("\n"))
+
+
+def _grown_from(source: LogSource, old: int, new: int) -> list[bytes]:
+    """The consistency proof, made from tiles."""
+    spans = consistency_spans(old, new)
+    tiles = {(level, number): source.tile(tile_at(new, level, number)) for level, number in needed(spans)}
+    return [span_hash(span, node_from(tiles)) for span in spans]

@@ -1,0 +1,174 @@
+"""The keys and the state of a witness in one folder: C2SP tlog-witness v1.0.0 without its HTTP.
+
+``witness.json`` maps the origin of each log to the last checkpoint that was cosigned, as a signed note with the log's signature and the
+cosignatures. It is replaced whole, and on disk before a cosignature is handed out: a witness that forgets could cosign a fork. One process
+has the folder at a time, held by ``witness.lock``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from identity_core.cli.output import fail
+from identity_core.crypto import ed25519, mldsa
+from identity_core.crypto.ed25519 import Ed25519KeyPair
+from identity_core.crypto.mldsa import MlDsaKeyPair
+from identity_core.database.files import FileLock, durable_draft
+from identity_core.domain.ledger.note import (
+    WITNESS,
+    WITNESS_ML_DSA,
+    Checkpoint,
+    Note,
+    VerifierKey,
+    cosignature_line,
+    cosignature_message,
+    subtree_message,
+)
+from identity_core.domain.ledger.tree import Malformed
+from identity_core.domain.ledger.witness import Submission, accept
+
+STATE: Final = "witness.json"
+
+
+@dataclass(frozen=True, slots=True)
+class CosigningKey:
+    """What a witness signs with, and the key to check it with."""
+
+    key: VerifierKey
+    pair: Ed25519KeyPair | MlDsaKeyPair
+
+    def line(self, checkpoint: Checkpoint, seconds: int) -> str:
+        """The cosignature line of a checkpoint at a POSIX time."""
+        if self.key.kind == WITNESS_ML_DSA:
+            message = subtree_message(self.key.name, seconds, checkpoint)
+        else:
+            message = cosignature_message(checkpoint.text, seconds)
+        return cosignature_line(self.key, seconds, self.pair.sign(message))
+
+
+class Cosigner:
+    """Watches ``logs`` and remembers in ``state`` what it cosigned last. Raises ``OSError``, and ``Malformed`` for a state that cannot be
+    read."""
+
+    def __init__(
+        self,
+        keys: Sequence[CosigningKey],
+        logs: Sequence[VerifierKey],
+        state: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.keys = keys
+        self._logs, self._state, self._clock = logs, state, clock
+        self._turn = threading.Lock()
+        # None where a write has failed half way: then the file says what holds.
+        self._notes: dict[str, bytes] | None = _read(state)
+
+    def add_checkpoint(self, octets: bytes) -> str:
+        """The cosignature lines for the body of a request. Raises what ``accept`` raises; ``OSError`` where the state cannot be kept."""
+        submission = Submission.parse(octets)
+        # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
+        with self._turn:
+            held = self._held()
+            latest = {origin: _checkpoint_of(note) for origin, note in held.items()}
+            checkpoint = accept(submission, self._logs, latest)
+            seconds = int(self._clock())
+            lines = "".join(one.line(checkpoint, seconds) for one in self.keys)
+            notes = {**held, checkpoint.origin: _without_strangers(submission.checkpoint, self._logs) + lines.encode()}
+            if latest.get(checkpoint.origin) != checkpoint:
+                self._notes = None
+                write_state(self._state, notes)
+            self._notes = notes
+        return lines
+
+    def latest(self, origin_hash: str) -> bytes | None:
+        """The last cosigned checkpoint of the log whose origin has this SHA-256 in lower-case hex; None where there is none. Raises
+        ``OSError`` where the state cannot be read."""
+        with self._turn:
+            for origin, note in self._held().items():
+                if hashlib.sha256(origin.encode()).hexdigest() == origin_hash:
+                    # One that an earlier version kept has no signatures: it counts, and cannot be shown.
+                    return note if b"\n\n" in note else None
+        return None
+
+    def _held(self) -> dict[str, bytes]:
+        if self._notes is None:
+            self._notes = _read(self._state)
+        return self._notes
+
+
+def _checkpoint_of(note: bytes) -> Checkpoint:
+    text = note.decode()
+    return Checkpoint.parse(Note.parse(note).text if "\n\n" in text else text)
+
+
+def _without_strangers(octets: bytes, logs: Sequence[VerifierKey]) -> bytes:
+    """The note with the signatures of ``logs`` alone: whatever else a client has put into it is not ours to keep and to show."""
+    note = Note.parse(octets)
+    lines = [log.line(found.signature) for log in logs if (found := note.by(log)) is not None]
+    return f"{note.text}\n{''.join(lines)}".encode()
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    try:
+        texts = json.loads(path.read_bytes())
+        notes = {str(origin): text.encode() for origin, text in texts.items()}
+        for origin, note in notes.items():
+            if _checkpoint_of(note).origin != origin:
+                raise Malformed("a checkpoint stands under another log's name")
+    except (ValueError, AttributeError) as error:
+        raise Malformed(f"the state of the witness cannot be read: {error}") from error
+    return notes
+
+
+def write_state(path: Path, notes: Mapping[str, bytes]) -> None:
+    """Replaces the file, on disk when it returns."""
+    texts = {origin: note.decode() for origin, note in notes.items()}
+    with durable_draft(path, json.dumps(texts).encode()) as draft:
+        draft.replace(path)
+
+
+def open_cosigner(
+    folder: Path, name: str, logs: Sequence[VerifierKey], *, with_ml_dsa: bool
+) -> tuple[Cosigner, FileLock]:
+    """The witness of ``folder``, whose keys are made at its first start, and the lock that the caller holds as long as it runs. Ends the
+    command where another process has the folder, or the state is gone. Raises ``Malformed``, ``OSError``."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(folder / "witness.lock")
+    if not lock.try_acquire():
+        fail("another process is this witness", str(folder), "stop it, or give each witness a folder of its own")
+    state = folder / STATE
+    if not state.exists():
+        if (folder / "witness.key").exists():
+            remedy = f"put {STATE} back; only a witness that never cosigned anything may begin with {{}} in it"
+            fail("the witness does not know what it cosigned: its state is gone", str(state), remedy)
+        write_state(state, {})
+    pair = ed25519.generate(_seed(folder / "witness.key"))
+    keys = [CosigningKey(VerifierKey(name, pair.public, WITNESS), pair)]
+    if with_ml_dsa:
+        if not mldsa.is_available():
+            fail("cryptography has no ML-DSA-44 here", "--ml-dsa", "install a newer one: pip install -U cryptography")
+        other = mldsa.generate(_seed(folder / "witness.mldsa.key"))
+        keys.append(CosigningKey(VerifierKey(name, other.public, WITNESS_ML_DSA), other))
+    return Cosigner(keys, logs, state), lock
+
+
+def _seed(path: Path) -> bytes:
+    """32 random octets of the witness's own, made at the first start."""
+    if not path.exists():
+        # A link fails where another process was first; then its key holds.
+        with durable_draft(path, secrets.token_bytes(32)) as draft, contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)
+    seed = path.read_bytes()
+    if len(seed) != 32:
+        fail("the witness's key has not 32 octets", str(path), "put the right file there; a new key is a new witness")
+    return seed
