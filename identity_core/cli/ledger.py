@@ -15,6 +15,7 @@ import click
 
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_checkpoint import checkpoint
+from identity_core.cli.ledger_prove import policy_option, prove, verify_file
 from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_sources import (
     anchored_option,
@@ -28,7 +29,7 @@ from identity_core.cli.ledger_sources import (
     witness_keys_option,
 )
 from identity_core.cli.ledger_witness import witness
-from identity_core.cli.options import FILE, FILE_THERE, counted
+from identity_core.cli.options import FILE, FILE_THERE, Number, counted
 from identity_core.cli.output import fail, failing, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
@@ -49,7 +50,7 @@ def command() -> None:
 
 
 @command.command(name="verify")
-@click.argument("did", required=False)
+@click.argument("subject", metavar="[DID|FILE]", required=False)
 @url_option
 @key_option
 @held_option
@@ -64,13 +65,26 @@ def command() -> None:
 @_file("--log", "log_file", help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
 @_file("--proof", "proofs", multiple=True, help="A tlog-proof for each line of --log, in its order.")
 @click.option("--save", type=FILE, help="Keep the history for a later --history.")
-def verify(did: str | None, key_text: str | None, **given: Any) -> None:
+@policy_option
+@click.option(
+    "--cosigned-within",
+    "within",
+    type=Number(0),
+    help="With --policy: seconds between the entry's time and that of the witnesses.",
+)
+def verify(subject: str | None, key_text: str | None, policy: Path | None, within: float | None, **given: Any) -> None:
     """Prove the history of DID: every entry's signatures, and that each stands in the log that its key signed.
 
-    Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each of its lines. What no such proof can show
+    Give a DID and --url, or --history FILE, or --log FILE with a --proof FILE for each of its lines. Or give --policy and the FILE that
+    `identity ledger prove` wrote: that one entry stands in a log, as its witnesses saw it; nothing is fetched. What no such proof can show
     is that nothing newer exists.
     """
-    key = verifier_key(key_text)
+    if policy is not None:
+        verify_file(policy, subject, key_text, within)
+        return
+    if within is not None:
+        raise click.UsageError("--cosigned-within goes with --policy")
+    did, key = subject, verifier_key(key_text)
     with contextlib.ExitStack() as stack:
         http = None if given["url"] is None else stack.enter_context(session(given["url"]))
         where = did or str(given["history"] or given["log_file"])
@@ -188,7 +202,7 @@ def _growth(http: Client | None, first: int, second: int) -> list[bytes]:
     return [base64url_decode(one) for one in proof["hashes"]]
 
 
-for one in (audit, checkpoint, repair, export, witness, accept_rollback):
+for one in (audit, checkpoint, prove, repair, export, witness, accept_rollback):
     command.add_command(one)
 add_command(
     command,

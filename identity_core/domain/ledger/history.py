@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
 
 from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids import log
-from identity_core.domain.ledger.note import SignedCheckpoint
-from identity_core.domain.ledger.proofs import verify_inclusion
+from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
+from identity_core.domain.ledger.policy import WitnessPolicy
+from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
 from identity_core.errors import JsonValue
 
@@ -108,6 +110,39 @@ def verify_history(did: str, entries: Sequence[Recorded], signed: SignedCheckpoi
             raise Refuted(f"the log is one of {verified.did}")
         deactivated = verified.deactivated
     return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenEntry:
+    """One entry that stands in a log. ``cosigned_at`` is when a quorum of witnesses had seen it there, None where none was asked for."""
+
+    leaf: LogLeaf
+    signed: SignedCheckpoint
+    cosigned_at: datetime | None
+
+    def require_time(self, most: timedelta) -> None:
+        """Raises ``Refuted`` unless witnesses saw the entry within ``most`` of the time that it says it was recorded at."""
+        if self.cosigned_at is None:
+            raise Refuted("no witness says when the entry was there")
+        apart = abs(self.cosigned_at - self.leaf.recorded_at)
+        if apart > most:
+            raise Refuted(
+                f"the entry says {times.printed(self.leaf.recorded_at)}, and was cosigned {times.printed(self.cosigned_at)}"
+            )
+
+
+def verify_entry(proof: TlogProof, policy: WitnessPolicy, *, logs: Sequence[VerifierKey] = ()) -> ProvenEntry:
+    """The entry that a proof shows, whose ``extra`` is the leaf. It says nothing of the entries before it. Raises ``Malformed``,
+    ``Refuted``."""
+    if proof.extra is None:
+        raise Malformed("the proof does not carry its entry")
+    leaf = LogLeaf.parse(proof.extra)
+    if leaf.index != proof.index:
+        raise Refuted(f"the entry is number {leaf.index} of its log and is proven as number {proof.index}")
+    signed = policy.open(proof.checkpoint, logs=logs)
+    checkpoint = signed.checkpoint
+    verify_inclusion(leaf_hash(proof.extra), proof.index, checkpoint.size, proof.hashes, checkpoint.root)
+    return ProvenEntry(leaf, signed, policy.met_at(signed.cosigned))
 
 
 def read_transaction(body: Mapping[str, Any]) -> LogLeaf:

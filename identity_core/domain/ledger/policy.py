@@ -37,6 +37,11 @@ _BLANKS: Final = re.compile(r"[ \t]+")
 _THRESHOLD: Final = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 
 
+def label(name: str) -> str:
+    """A name as it may be printed: what is not UTF-8 in it is replaced."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyLog:
     """A log whose checkpoints count."""
@@ -52,11 +57,6 @@ class PolicyWitness:
     name: str
     key: VerifierKey
     url: str | None = None
-
-    @property
-    def label(self) -> str:
-        """The name as it may be printed: what is not UTF-8 in it is replaced."""
-        return self.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from identity_core.domain.ledger.note import (
     cosignature_line,
     cosignature_message,
 )
-from identity_core.domain.ledger.policy import MAX_LINES, MAX_POLICY, WitnessPolicy
+from identity_core.domain.ledger.policy import MAX_LINES, MAX_POLICY, WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
 
 CHECKPOINT = Checkpoint("id.example/log", 7, bytes(range(32)))
@@ -138,7 +138,7 @@ def test_a_name_is_octets() -> None:
     assert not policy.is_met(["K"])
     assert policy.is_met([one.name for one in policy.witnesses])
     odd = WitnessPolicy.parse(b"witness \xff %b\nquorum \xff" % str(key_of(1)).encode())
-    assert odd.witnesses[0].label == "\ufffd"
+    assert label(odd.witnesses[0].name) == "\ufffd"
 
 
 @pytest.mark.parametrize(

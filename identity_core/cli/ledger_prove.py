@@ -1,0 +1,154 @@
+"""``identity ledger prove``, and ``identity ledger verify --policy``: that one entry stands in a log, kept in a file (C2SP tlog-proof) and
+checked without any network. ``extra`` is the leaf (`domain/ledger/README.md` has its form), so that any reader of the format can check it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from identity_core.cli.ledger_sources import verifier_key
+from identity_core.cli.options import FILE_THERE
+from identity_core.cli.output import Command, fail, failing, prints_json, show
+from identity_core.cli.remote import session, url_option
+from identity_core.client import Client
+from identity_core.codec import times
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.ledger.history import ProvenEntry, read_transaction, verify_entry
+from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
+from identity_core.domain.ledger.policy import WitnessPolicy, label
+from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
+from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted, leaf_hash
+
+_TRANSACTION: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+policy_option = click.option(
+    "--policy", type=FILE_THERE, help="A tlog-policy file: the logs and witnesses that count, and their quorum."
+)
+
+
+@click.command(name="prove", cls=Command)
+@click.argument("subject", metavar="DID|TRANSACTION")
+@url_option
+@click.option("--version-id", type=click.IntRange(1), help="The version of the DID; the newest by default.")
+@policy_option
+def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -> None:
+    """Print the proof that an entry is in the log, to be kept: > x.tlog-proof. `identity ledger verify --policy` checks it offline.
+
+    The checkpoint in it is the one that the service serves: with witnesses, the last that they have cosigned.
+    """
+    known = None if policy is None else read_policy(policy)
+    with session(url) as http:
+        leaf = _leaf_of(http, subject, version_id)
+        note = http.octets("/ledger/checkpoint")
+        with failing((Malformed, Refuted), url, "do not trust this log until you know why"):
+            checkpoint = (
+                Checkpoint.parse(Note.parse(note).text)
+                if known is None
+                else known.open(note, logs=_own_key(http)).checkpoint
+            )
+            _require_covered(leaf, checkpoint, url)
+            query = {"transaction": leaf.transaction_hash, "size": checkpoint.size}
+            found = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
+            hashes = tuple(base64url_decode(one) for one in found["hashes"])
+            # What the service answers is not yet a proof.
+            verify_inclusion(leaf_hash(leaf.encode()), leaf.index, checkpoint.size, hashes, checkpoint.root)
+    kept = TlogProof(leaf.index, hashes, note, leaf.encode()).encode()
+    if prints_json():
+        body = {"did": leaf.did, "versionId": leaf.version, "index": leaf.index, "treeSize": checkpoint.size}
+        show({**body, "proof": kept.decode()})
+    else:
+        click.echo(kept, nl=False)
+
+
+def _leaf_of(http: Client, subject: str, version_id: int | None) -> LogLeaf:
+    transaction = subject
+    if _TRANSACTION.fullmatch(subject) is None:
+        after = None if version_id is None else version_id - 1
+        transaction = _transaction_of(http, subject, after)
+    elif version_id is not None:
+        raise click.UsageError("--version-id goes with a DID")
+    return read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
+
+
+def _transaction_of(http: Client, did: str, after: int | None) -> str:
+    """The transaction hash of the version behind ``after``, or of the newest that is written."""
+    if after is None:
+        # Versions that exist by definition come before those that are written.
+        items = [item for item in http.history(did, limit=200, order="desc")["items"] if item["transactionHash"]]
+    else:
+        items = [item for item in http.whole_history(did) if item["versionId"] == after + 1]
+    if not items:
+        fail(
+            f"the DID has no version {after + 1}" if after else "the DID has no entry",
+            did,
+            "see `identity did history`",
+        )
+    found: str | None = items[0]["transactionHash"]
+    if found is None:
+        fail(
+            "this version is on no ledger: a grace period has ended, and nothing was recorded since",
+            did,
+            "prove another",
+        )
+    return found
+
+
+def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
+    if leaf.index >= checkpoint.size:
+        says = f"the checkpoint covers {checkpoint.size} entries, and this is entry {leaf.sequence}"
+        fail(says, url, "wait until the witnesses have cosigned a newer one; `identity doctor` says what holds them up")
+
+
+def _own_key(http: Client) -> Sequence[VerifierKey]:
+    return [VerifierKey.parse(http.call("GET", "/ledger/key", signed_in=False)["verifierKey"])]
+
+
+def read_policy(path: Path) -> WitnessPolicy:
+    """The policy in a file; ends the command for one that is none."""
+    with failing((Malformed, OSError), str(path), "see c2sp.org/tlog-policy", what="this is no policy"):
+        return WitnessPolicy.parse(path.read_bytes())
+
+
+def verify_file(policy: Path, subject: str | None, key_text: str | None, within: float | None) -> None:
+    """Checks the proof in the file ``subject`` and shows what it proves; ends the command where it proves nothing. ``within`` is in
+    seconds."""
+    if subject is None or not Path(subject).is_file():
+        raise click.UsageError("--policy goes with a file that `identity ledger prove` wrote")
+    known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
+    remedy = "do not trust this entry; the signer of the checkpoint can be held to it"
+    with failing((Malformed, Refuted), subject, remedy, what="the entry is not proven"):
+        proven = verify_entry(TlogProof.parse(Path(subject).read_bytes()), known, logs=logs)
+        if within is not None:
+            proven.require_time(timedelta(seconds=within))
+    show(_summary(proven), text=_text)
+
+
+def _summary(proven: ProvenEntry) -> dict[str, Any]:
+    leaf, checkpoint = proven.leaf, proven.signed.checkpoint
+    return {
+        "did": leaf.did,
+        "versionId": leaf.version,
+        "transactionHash": leaf.transaction_hash,
+        "recordedAt": times.printed(leaf.recorded_at),
+        "origin": checkpoint.origin,
+        "index": leaf.index,
+        "treeSize": checkpoint.size,
+        "rootHash": base64url_encode(checkpoint.root),
+        "cosigned": {label(name): times.printed(at) for name, at in proven.signed.cosigned.items()},
+        "cosignedAt": None if proven.cosigned_at is None else times.printed(proven.cosigned_at),
+        "entry": base64url_encode(leaf.entry),
+    }
+
+
+def _text(body: dict[str, Any]) -> str:
+    by = "".join(f"\ncosigned by {name} at {at}" for name, at in body["cosigned"].items())
+    return (
+        f"{body['did']}\nproven: version {body['versionId']}, recorded {body['recordedAt']}\n"
+        f"entry {body['index'] + 1} of {body['treeSize']} in {body['origin']}{by}"
+    )
