@@ -33,7 +33,7 @@ from identity_core.crypto.bbs.suite import (
     RandomScalars,
     Signature,
 )
-from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381 import G1, G2, ORDER
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 
 _BLINDING_DST: Final = API_ID + b"IDENTITY_INVERSION_BLINDING_"
@@ -47,26 +47,33 @@ def core_sign(
     What depends on the secret goes through the backend's own multiplication, never through tables, which serve only for
     B, a sum over public generators that holds nothing of the key.
     """
-    _check_messages(messages)
+    check_messages(messages)
     domain = calculate_domain(suite, public_key, len(messages), header)
     preimage = b"".join(scalar_to_octets(scalar) for scalar in (secret, *messages, domain))
-    e = hash_to_scalar(preimage, HASH_TO_SCALAR_DST)
-    inverse = _blinded_inverse(secret, e)
-    return Signature(suite.curve.g1_mul(suite.commitment(domain, messages), inverse), e)
+    return sign_point(suite, secret, suite.commitment(domain, messages), hash_to_scalar(preimage, HASH_TO_SCALAR_DST))
+
+
+def sign_point(suite: Ciphersuite, secret: int, b: G1, e: int) -> Signature:
+    """(B / (secret + e), e). A signature on whatever B opens to: the caller has made B, or has a proof of what it commits to."""
+    return Signature(suite.curve.g1_mul(b, _blinded_inverse(secret, e)), e)
 
 
 def core_verify(
     suite: Ciphersuite, public_key: BbsPublicKey, signature: Signature, header: bytes, messages: Sequence[int]
 ) -> None:
-    """Raises ``BbsSignatureInvalid``.
+    """Raises ``BbsSignatureInvalid``."""
+    check_messages(messages)
+    domain = calculate_domain(suite, public_key, len(messages), header)
+    verify_point(suite, public_key, signature, suite.commitment(domain, messages))
+
+
+def verify_point(suite: Ciphersuite, public_key: BbsPublicKey, signature: Signature, b: G1) -> None:
+    """Raises ``BbsSignatureInvalid`` unless the signature is one on the point B.
 
     e(A, W + BP2·e) = e(B, BP2) is checked as e(A, W)·e(A·e - B, BP2) = 1: the product in G1 is the cheaper one.
     """
-    _check_messages(messages)
     curve = suite.curve
-    domain = calculate_domain(suite, public_key, len(messages), header)
-    minus_b = curve.g1_neg(suite.commitment(domain, messages))
-    other = curve.g1_add(curve.g1_mul(signature.a, signature.e), minus_b)
+    other = curve.g1_add(curve.g1_mul(signature.a, signature.e), curve.g1_neg(b))
     if not curve.pairing_product_is_one([(signature.a, public_key.point), (other, curve.g2_generator())]):
         raise BbsSignatureInvalid("the signature does not match")
 
@@ -79,9 +86,10 @@ def proof_init(
     messages: Sequence[int],
     disclosed_indexes: Sequence[int],
     random_scalars: RandomScalars,
+    base: G1 | None = None,
 ) -> InitResult:
-    """ProofInit. The prover's first message: it depends on the masks and on no challenge."""
-    _check_messages(messages)
+    """ProofInit. The prover's first message: it depends on the masks and on no challenge. ``base`` stands in the place of P1."""
+    check_messages(messages)
     hidden = undisclosed_indexes(len(messages), disclosed_indexes)
     masks, curve = random_scalars, suite.curve
     if len(masks.m_tildes) != len(hidden):
@@ -89,7 +97,7 @@ def proof_init(
     if masks.r1 % ORDER == 0 or masks.r2 % ORDER == 0:
         raise ValueError("r1 and r2 are not zero")
     domain = calculate_domain(suite, public_key, len(messages), header)
-    d = curve.g1_mul(suite.commitment(domain, messages), masks.r2)
+    d = curve.g1_mul(suite.commitment(domain, messages, base), masks.r2)
     a_bar = curve.g1_mul(signature.a, masks.r1 * masks.r2)
     b_bar = curve.g1_msm([d, a_bar], [masks.r1, -signature.e])
     t1 = curve.g1_msm([a_bar, d], [masks.e_tilde, masks.r1_tilde])
@@ -123,9 +131,15 @@ def proof_finalize(
 
 
 def proof_verify_init(
-    suite: Ciphersuite, public_key: BbsPublicKey, proof: Proof, header: bytes, disclosed: Mapping[int, int]
+    suite: Ciphersuite,
+    public_key: BbsPublicKey,
+    proof: Proof,
+    header: bytes,
+    disclosed: Mapping[int, int],
+    base: G1 | None = None,
 ) -> InitResult:
-    """ProofVerifyInit: the first message that the responses belong to. ``disclosed`` maps 0-based indexes to scalars.
+    """ProofVerifyInit: the first message that the responses belong to. ``disclosed`` maps 0-based indexes to scalars; ``base`` stands
+    in the place of P1.
 
     Raises ``BbsProofInvalid``; also for T1 or T2 being the identity, which no honest prover makes.
     """
@@ -139,7 +153,9 @@ def proof_verify_init(
     t1 = curve.g1_msm([proof.b_bar, proof.a_bar, proof.d], [c, proof.e_hat, proof.r1_hat])
     # T2 = Bv·c + D·r3^ + the sum of H_j·m^_j, with Bv multiplied out so that all of it goes through the tables.
     scalars = [disclosed[index] * c for index in shown]
-    t2 = suite.combine(c, domain * c, [*shown, *hidden], [*scalars, *proof.m_hats], also=[(proof.d, proof.r3_hat)])
+    also = [(proof.d, proof.r3_hat)] if base is None else [(proof.d, proof.r3_hat), (base, c)]
+    p1 = c if base is None else 0
+    t2 = suite.combine(p1, domain * c, [*shown, *hidden], [*scalars, *proof.m_hats], also=also)
     if curve.g1_is_identity(t1) or curve.g1_is_identity(t2):
         raise BbsProofInvalid("the proof does not match")
     octets = proof.points_octets + curve.g1_to_octets(t1) + curve.g1_to_octets(t2)
@@ -154,9 +170,26 @@ def check_challenge(init: InitResult, proof: Proof, disclosed: Mapping[int, int]
 
 def check_pairing(suite: Ciphersuite, public_key: BbsPublicKey, proof: Proof) -> None:
     """Raises ``BbsProofInvalid`` unless e(Abar, W) = e(Bbar, BP2): without this, anybody could have made the signature."""
+    check_pairings(suite, [(public_key, proof, 1)])
+
+
+def check_pairings(suite: Ciphersuite, weighted: Sequence[tuple[BbsPublicKey, Proof, int]]) -> None:
+    """``check_pairing`` of several proofs as one product, each to the power of its weight. Raises ``BbsProofInvalid``.
+
+    Weights of 128 bits that were fixed after the proofs let a wrong one pass with a chance of 2^-128; the first may be 1. Proofs under
+    one key share a Miller loop.
+    """
     curve = suite.curve
-    pairs = [(proof.a_bar, public_key.point), (curve.g1_neg(proof.b_bar), curve.g2_generator())]
-    if not curve.pairing_product_is_one(pairs):
+    left: dict[bytes, tuple[G1, G2]] = {}
+    right = curve.g1_identity()
+    for key, proof, weight in weighted:
+        a_bar, b_bar = proof.a_bar, proof.b_bar
+        if weight != 1:
+            a_bar, b_bar = curve.g1_mul(a_bar, weight), curve.g1_mul(b_bar, weight)
+        total = left[key.octets][0] if key.octets in left else curve.g1_identity()
+        left[key.octets] = (curve.g1_add(total, a_bar), key.point)
+        right = curve.g1_add(right, b_bar)
+    if not curve.pairing_product_is_one([*left.values(), (curve.g1_neg(right), curve.g2_generator())]):
         raise BbsProofInvalid("the proof does not match")
 
 
@@ -171,7 +204,8 @@ def undisclosed_indexes(count: int, disclosed_indexes: Sequence[int]) -> list[in
     return [index for index in range(count) if index not in shown]
 
 
-def _check_messages(messages: Sequence[int]) -> None:
+def check_messages(messages: Sequence[int]) -> None:
+    """Raises ``ValueError`` for too many messages, or one that is no scalar."""
     if len(messages) > MAX_MESSAGES:
         raise ValueError(f"there are at most {MAX_MESSAGES} messages")
     if not all(0 <= message < ORDER for message in messages):

@@ -72,12 +72,17 @@ class Ciphersuite:
             if index < TABLED_MESSAGES:
                 pairs.append((index + 2, scalar))
             else:
-                rest.append((self._grown(index + 2).points[index + 1], scalar))
+                rest.append((self.generator(index), scalar))
         return self._bases.msm([scalar for _, scalar in pairs], [base for base, _ in pairs], also=rest)
 
-    def commitment(self, domain: int, messages: Sequence[int]) -> G1:
-        """The draft's B = P1 + Q1·domain + H1·msg_1 + …"""
-        return self.curve.g1_add(self._p1, self.combine(0, domain, range(len(messages)), messages))
+    def commitment(self, domain: int, messages: Sequence[int], base: G1 | None = None) -> G1:
+        """The draft's B = P1 + Q1·domain + H1·msg_1 + …; ``base`` stands in the place of P1."""
+        sum_of_messages = self.combine(0, domain, range(len(messages)), messages)
+        return self.curve.g1_add(self._p1 if base is None else base, sum_of_messages)
+
+    def generator(self, index: int) -> G1:
+        """H_(index+1), as a point."""
+        return self._grown(index + 2).points[index + 1]
 
     def _grown(self, count: int) -> _Chain:
         """create_generators of the draft, continued from what is there; replaced in one step, as threads may read it."""

@@ -14,7 +14,7 @@ from typing import Final
 from identity_core.crypto.bls12381 import G1, ORDER, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.errors import ProofInvalid
-from identity_prover_bbs.generators import Generators
+from identity_prover_bbs.generators import CommitmentGenerators
 
 _MISMATCH: Final = "the proof does not match"
 
@@ -28,7 +28,7 @@ def octets_of_vector_proof(points: int, responses: int) -> int:
 class ProverVector:
     """The prover's side. All of it but the commitments is secret; ``taus`` has one blinding for each coefficient."""
 
-    generators: Generators
+    generators: CommitmentGenerators
     digits: Sequence[int]
     masks: Sequence[int]
     alpha: int
@@ -61,7 +61,7 @@ class ProverVector:
 class VerifierVector:
     """What the verifier received, decoded: every point in the subgroup and not the identity, every scalar below r."""
 
-    generators: Generators
+    generators: CommitmentGenerators
     octets: bytes
     a: G1
     coefficients: tuple[G1, ...]
@@ -70,7 +70,7 @@ class VerifierVector:
     zt: int
 
     @classmethod
-    def decode(cls, generators: Generators, octets: bytes, *, points: int, responses: int) -> VerifierVector:
+    def decode(cls, generators: CommitmentGenerators, octets: bytes, *, points: int, responses: int) -> VerifierVector:
         """Raises ``ProofInvalid`` unless the octets are exactly these points and responses, each canonical."""
         if len(octets) != octets_of_vector_proof(points, responses):
             raise ProofInvalid(details={"reason": "a sub-proof has the wrong length"})

@@ -1,37 +1,15 @@
-"""Hedged masks: fresh randomness of the operating system, mixed with all that the proof is about (PROTOCOL.md §8).
-
-A mask that is used for two challenges gives the credential away. A copied machine state or a stuck generator therefore
-must not repeat masks for another statement or context: the seed hashes the system's octets together with signature,
-messages, statement and context, and SHAKE256 draws from it.
-"""
+"""The masks of a proof: hedged by signature, messages, statement and context (PROTOCOL.md §8)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import shake_256
-from typing import Final
 
-from identity_core.crypto.bls12381 import ORDER
-from identity_core.crypto.bls12381.keys import EXPAND_OCTETS
+from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_prover_bbs import labels
-from identity_prover_bbs.transcript import frame, number
-
-SEED_OCTETS: Final = 32
 
 
-class Dice:
-    """A stream of scalars within 2^-128 of uniform. Raises ``OSError`` when the source gives less than it was asked for."""
+class Dice(HedgedScalars):
+    """The masks of one proof of suite 1."""
 
     def __init__(self, random: Callable[[int], bytes], about: bytes) -> None:
-        fresh = random(SEED_OCTETS)
-        if len(fresh) != SEED_OCTETS:
-            raise OSError("the source of randomness gave too few octets")
-        self._seed = frame(labels.MASKS, [fresh, about])
-        self._draws = 0
-
-    def scalars(self, count: int) -> list[int]:
-        """The next ``count`` scalars, 0 to r - 1."""
-        stream = shake_256(self._seed + number(self._draws)).digest(EXPAND_OCTETS * count)
-        self._draws += 1
-        starts = range(0, len(stream), EXPAND_OCTETS)
-        return [int.from_bytes(stream[start : start + EXPAND_OCTETS], "big") % ORDER for start in starts]
+        super().__init__(labels.MASKS, random, about)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from identity_core.crypto.bls12381 import G1, Curve, DigitTable, FixedBases
 from identity_prover_bbs import labels
@@ -16,6 +16,27 @@ from identity_prover_bbs.plan import RADIX
 MAX_DIGITS: Final = 256
 _SHELF: Final = 33
 """Digits of one shelf: what any one interval of 64 bits needs, so that one proof of it is one multi-scalar product."""
+
+
+class CommitmentGenerators(Protocol):
+    """What a committed vector needs of generators, of either suite."""
+
+    @property
+    def curve(self) -> Curve:
+        """The curve that they are on."""
+        ...
+
+    def commit_masks(self, scalars: Sequence[int], blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
+        """The sum of scalars[i] G_i + blinding H, plus the products of ``also``."""
+        ...
+
+    def commit_digits(self, digits: Sequence[int], blinding: int) -> G1:
+        """The sum of digits[i] G_i + blinding H, each digit below ``RADIX``; its time does not depend on the digits."""
+        ...
+
+    def commit_coefficient(self, coefficient: int, blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
+        """coefficient g + blinding h, plus the products of ``also``."""
+        ...
 
 
 class _Shelf(NamedTuple):
@@ -32,11 +53,16 @@ class Generators:
     """Get it from ``generators``, so that the tables are shared."""
 
     def __init__(self, curve: Curve) -> None:
-        self.curve: Final = curve
+        self._curve = curve
         self._coefficient = self._hashed(labels.COEFFICIENT, 0)
         self._coefficient_blinding = self._hashed(labels.COEFFICIENT_BLINDING, 0)
         self._blinding = self._hashed(labels.BLINDING, 0)
         self._shelves: tuple[_Shelf, ...] = ()
+
+    @property
+    def curve(self) -> Curve:
+        """The curve that they are on."""
+        return self._curve
 
     def commit_masks(self, scalars: Sequence[int], blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
         """The sum of scalars[i] G_i + blinding H, plus the products of ``also``."""

@@ -14,9 +14,9 @@ from itertools import pairwise
 from typing import Final
 
 from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.domain.proofs.predicate import InRange
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
-from identity_prover_bbs.dice import Dice
 from identity_prover_bbs.generators import Generators
 from identity_prover_bbs.plan import RADIX, Digit, decompose, plan
 
@@ -70,7 +70,7 @@ class RangeProver:
         layout: RangeLayout,
         values: Sequence[int],
         message_masks: Sequence[int],
-        dice: Dice,
+        dice: HedgedScalars,
     ) -> None:
         digits: list[int] = []
         masks: list[int] = []

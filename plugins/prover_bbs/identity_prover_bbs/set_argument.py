@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from identity_core.crypto.bls12381 import ORDER
+from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_prover_bbs.committed_vector import ProverVector, VerifierVector, octets_of_vector_proof
-from identity_prover_bbs.dice import Dice
-from identity_prover_bbs.generators import Generators
+from identity_prover_bbs.generators import CommitmentGenerators
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ class SetLayout:
 class SetProver:
     """The prover's side. ``value`` and ``message_mask`` are the slot's scalar, one of the set, and its BBS mask m~."""
 
-    def __init__(self, generators: Generators, layout: SetLayout, value: int, message_mask: int, dice: Dice) -> None:
+    def __init__(
+        self, generators: CommitmentGenerators, layout: SetLayout, value: int, message_mask: int, dice: HedgedScalars
+    ) -> None:
         # All of the set is compared and each bit made alike, so that the time does not tell the place.
         index = sum([place * (scalar == value) for place, scalar in enumerate(layout.scalars)])
         if layout.scalars[index] != value:
@@ -80,7 +82,9 @@ class SetVerifier:
     Raises ``ProofInvalid`` where the octets cannot be a proof.
     """
 
-    def __init__(self, generators: Generators, layout: SetLayout, octets: bytes, c: int, message_response: int) -> None:
+    def __init__(
+        self, generators: CommitmentGenerators, layout: SetLayout, octets: bytes, c: int, message_response: int
+    ) -> None:
         self._vector = VerifierVector.decode(generators, octets, points=layout.bits, responses=layout.bits)
         self._layout = layout
         self._message_response = message_response

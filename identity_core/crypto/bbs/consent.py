@@ -1,0 +1,95 @@
+"""The holder's agreement to a proof that somebody else makes (PROTOCOL-2.md §5).
+
+The keeper of the secret signs a message with fresh points K' = s·H_0 + b'·H_1, one for each credential. The prover gets ρ = b - b' and
+proves possession of a signature relative to K', without s and b. K' of two consents have nothing in common; with a pseudonym the same
+signature shows P = s·OP for the context that the verifier names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from identity_core.codec.frames import frame, number, optional, scalar
+from identity_core.crypto.bbs.openings import (
+    PSEUDONYM_DST,
+    TAG,
+    Challenge,
+    HolderSecret,
+    check_points,
+    open_points,
+)
+from identity_core.crypto.bbs.suite import Ciphersuite
+from identity_core.crypto.bls12381 import G1, ORDER, InvalidPoint
+from identity_core.crypto.bls12381.backend import G1_OCTETS
+from identity_core.crypto.bls12381.hedged import HedgedScalars
+from identity_core.crypto.bls12381.keys import hash_to_scalar
+
+CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"
+
+
+class ConsentInvalid(ValueError):
+    """The octets are no consent to this message by one holder of all the credentials."""
+
+
+def pseudonym_message(context: str) -> bytes:
+    """What OP is hashed from, for the context that a verifier names."""
+    return frame(TAG + b"pseudonym", [context.encode()])
+
+
+def consent(
+    suite: Ciphersuite,
+    secret: HolderSecret,
+    blinds: Sequence[int],
+    message: bytes,
+    random: Callable[[int], bytes],
+    pseudonym: str | None = None,
+) -> tuple[bytes, tuple[int, ...]]:
+    """The consent for a credential for each of the ``blinds``, and ρ = b - b' of each for the prover. Equations (5.1) – (5.3)."""
+    about = frame(TAG + b"consent-masks", [*map(scalar, (secret.scalar, *blinds)), message])
+    masks = HedgedScalars(TAG + b"masks", random, about)
+    fresh = masks.scalars(len(blinds))
+    base = None if pseudonym is None else suite.curve.hash_to_g1(pseudonym_message(pseudonym), PSEUDONYM_DST)
+    octets = open_points(suite, secret, fresh, base, _consent_challenge(message), masks)
+    return octets, tuple((blind - shown) % ORDER for blind, shown in zip(blinds, fresh, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedConsent:
+    """K' of each credential, and P as octets where there is a pseudonym."""
+
+    points: tuple[G1, ...] = field(repr=False)
+    pseudonym: bytes | None
+
+
+def check_consent(
+    suite: Ciphersuite, octets: bytes, count: int, message: bytes, pseudonym: str | None = None
+) -> CheckedConsent:
+    """Raises ``ConsentInvalid`` unless one holder agrees to ``message`` with ``count`` points, and with P in the context ``pseudonym``."""
+    base = None if pseudonym is None else suite.curve.hash_to_g1(pseudonym_message(pseudonym), PSEUDONYM_DST)
+    try:
+        points = check_points(suite, octets, count, base, _consent_challenge(message))
+    except ValueError as fault:
+        raise ConsentInvalid(str(fault)) from None
+    shown = None if base is None else octets[count * G1_OCTETS : (count + 1) * G1_OCTETS]
+    return CheckedConsent(tuple(points[:count]), shown)
+
+
+def consent_points(suite: Ciphersuite, octets: bytes, count: int) -> tuple[G1, ...]:
+    """K' of ``count`` credentials, unchecked: for the prover, who has the consent from its keeper. Raises ``ConsentInvalid``."""
+    try:
+        starts = range(0, count * G1_OCTETS, G1_OCTETS)
+        return tuple(suite.curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in starts)
+    except InvalidPoint as fault:
+        raise ConsentInvalid(str(fault)) from None
+
+
+def _consent_challenge(message: bytes) -> Challenge:
+    def challenge(
+        points: Sequence[bytes], shown: bytes | None, masked: Sequence[bytes], masked_shown: bytes | None
+    ) -> int:
+        fields = [number(len(points)), *points, optional(shown), *masked, optional(masked_shown), message]
+        return hash_to_scalar(frame(TAG + b"consent", fields), CONSENT_DST)
+
+    return challenge
