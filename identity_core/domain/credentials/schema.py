@@ -111,19 +111,31 @@ def _slots(schema: Schema) -> dict[str, tuple[int, int | None]]:
     return slots
 
 
-@lru_cache(maxsize=256)
-def _header(schema: Schema) -> bytes:
+def attribute_members(schema: Schema, first_slot: int = 0) -> list[dict[str, Any]]:
+    """The attributes as a signed header writes them, with their slots counted from ``first_slot``."""
     attributes: list[dict[str, Any]] = []
     for attribute in schema.attributes:
         slot, numeric = _slots(schema)[attribute.name]
-        member: dict[str, Any] = {"name": attribute.name, "slot": slot, "type": attribute.type.value}
+        member: dict[str, Any] = {"name": attribute.name, "slot": first_slot + slot, "type": attribute.type.value}
         if numeric is not None:
             # Numbers of 64 bits travel as strings, because JSON readers round them.
-            member |= {"numericSlot": numeric, "domain": [str(bound) for bound in attribute.domain]}
+            domain = [str(bound) for bound in attribute.domain]
+            member |= {"numericSlot": first_slot + numeric, "domain": domain}
         if attribute.type is AttributeType.DECIMAL:
             member["scale"] = attribute.scale
         attributes.append(member)
-    octets = HEADER_TAG + jcs.canonicalize({"attributes": attributes, "schema": schema.id})
+    return attributes
+
+
+def read_schema(value: Mapping[str, Any]) -> Schema:
+    """The schema of the members ``schema`` and ``attributes`` of a header; their slots are the reader's to compare. Raises ``KeyError``,
+    ``TypeError``, ``ValueError`` or ``AttributeError``."""
+    return Schema(value["schema"], tuple(_attribute(member) for member in value["attributes"]))
+
+
+@lru_cache(maxsize=256)
+def _header(schema: Schema) -> bytes:
+    octets = HEADER_TAG + jcs.canonicalize({"attributes": attribute_members(schema), "schema": schema.id})
     if len(octets) > MAX_HEADER_OCTETS:
         raise ValueRefused(f"the header is longer than {MAX_HEADER_OCTETS} octets")
     return octets
@@ -135,7 +147,7 @@ def _from_header(octets: bytes) -> Schema:
         raise ValueRefused("not the header of a credential of this kind")
     try:
         value = strict_json.loads(octets[len(HEADER_TAG) :])
-        schema = Schema(value["schema"], tuple(_attribute(member) for member in value["attributes"]))
+        schema = read_schema(value)
         canonical = schema.header
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueRefused("not the header of a credential of this kind") from None

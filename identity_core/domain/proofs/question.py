@@ -1,0 +1,225 @@
+"""What a verifier asks of several credentials at once (PROTOCOL-2.md §4.1).
+
+A question names its credentials by header and predicates, and asks for all of them together: that they are of one holder, who agreed; that
+they are valid today; that none is revoked; which attributes are the same; which predicates are alternatives. It has one JSON form,
+whose JCS is what proofs and consents hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final
+
+from identity_core.codec import jcs
+from identity_core.codec.multibase import base64url_encode
+from identity_core.domain.credentials.attributes import TypedValue, ValueRefused
+from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, PredicateType, check_elements
+from identity_core.errors import JsonValue, PredicateUnsupported
+
+SUITE_2: Final = "identity-bbs-predicates-2"
+MAX_CREDENTIALS: Final = 4
+MAX_ALTERNATIVES: Final = 4
+MAX_PSEUDONYM_CONTEXT: Final = 512
+NOT_EQUAL: Final = "neq"
+
+
+class HolderForm(StrEnum):
+    """How the holder stands behind a proof: by a consent; by making it, since only who has the secret can; or not at all."""
+
+    CONSENT = "consent"
+    PLAIN = "plain"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class NotEqual:
+    """The attribute has a value, and another one than this."""
+
+    attribute: str
+    operand: TypedValue
+
+    @property
+    def json(self) -> dict[str, JsonValue]:
+        """As it stands in a question."""
+        return {"attributeName": self.attribute, "type": NOT_EQUAL, "value": self.operand.json}
+
+
+Asked = Predicate | NotEqual
+
+
+def parse_asked(schema: Schema, value: Mapping[str, Any]) -> Asked:
+    """A predicate of its JSON form. Raises ``PredicateUnsupported``."""
+    if value.keys() != {"attributeName", "type", "value"}:
+        raise refused("a predicate has attributeName, type and value")
+    name, kind = value["attributeName"], value["type"]
+    if not isinstance(name, str) or not isinstance(kind, str):
+        raise refused("attributeName and type are texts")
+    if kind != NOT_EQUAL:
+        return Predicate.parse(schema, name, kind, value["value"])
+    attribute = schema.attribute(name)
+    if attribute is None:
+        raise refused("the schema has no such attribute")
+    try:
+        return NotEqual(name, attribute.read(value["value"]))
+    except ValueRefused as fault:
+        raise refused(str(fault)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedCredential:
+    """A credential under this header, with 0 … 16 predicates."""
+
+    header: BoundHeader
+    predicates: tuple[Asked, ...] = ()
+
+    @property
+    def json(self) -> dict[str, JsonValue]:
+        """Issuer's key, digest of the header, predicates."""
+        return {
+            "header": base64url_encode(sha256(self.header.octets).digest()),
+            "issuer": self.header.method,
+            "predicates": [predicate.json for predicate in self.predicates],
+        }
+
+
+AttributeOf = tuple[int, str]
+"""The number of a credential in the question, and the name of one of its attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """1 … 4 credentials. ``same`` are classes of attributes that are equal and not null; ``either`` groups of predicates, counted through
+    all credentials, of which one holds at least; ``pseudonym`` the verifier's context. Raises ``PredicateUnsupported``."""
+
+    credentials: tuple[AskedCredential, ...]
+    same: tuple[tuple[AttributeOf, ...], ...] = ()
+    either: tuple[tuple[int, ...], ...] = ()
+    holder: HolderForm = HolderForm.CONSENT
+    validity: bool = True
+    status: bool = False
+    pseudonym: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.credentials) <= MAX_CREDENTIALS:
+            raise refused(f"a question is about 1 to {MAX_CREDENTIALS} credentials")
+        asked = [predicate for credential in self.credentials for predicate in credential.predicates]
+        if len(asked) > MAX_PREDICATES:
+            raise refused(f"a question has at most {MAX_PREDICATES} predicates in all")
+        sets = [each for each in asked if isinstance(each, Predicate) and each.type is PredicateType.SET_MEMBER]
+        check_elements(sum(len(each.operands) for each in sets))
+        self._check_either(asked)
+        self._check_same()
+        self._check_holder()
+        if self.status and not self.validity:
+            # Handles leave a list some days after the credential's last day, revoked or not.
+            raise refused("status is asked together with validity: a list forgets what has expired")
+        if self.status and any(credential.header.status is None for credential in self.credentials):
+            raise refused("a credential has no status list")
+
+    def _check_either(self, asked: Sequence[Asked]) -> None:
+        named = [number for group in self.either for number in group]
+        if len(set(named)) != len(named) or not all(0 <= number < len(asked) for number in named):
+            raise refused("either names predicates of the question, each once at most")
+        if not all(2 <= len(group) <= MAX_ALTERNATIVES and group == tuple(sorted(group)) for group in self.either):
+            raise refused(f"one of either's groups has 2 to {MAX_ALTERNATIVES} predicates, in ascending order")
+        if list(self.either) != sorted(self.either):
+            raise refused("either's groups stand in ascending order")
+
+    def _check_same(self) -> None:
+        named = [one for group in self.same for one in group]
+        if len(set(named)) != len(named):
+            raise refused("an attribute is in one class of same at most")
+        if any(len(group) < 2 or group != tuple(sorted(group)) for group in self.same) or list(self.same) != sorted(
+            self.same
+        ):
+            raise refused(
+                "a class of same has two attributes at least; classes and attributes stand in ascending order"
+            )
+        for group in self.same:
+            if len({self._kind(*one) for one in group}) != 1:
+                raise refused("the attributes of same have one type and scale")
+
+    def _kind(self, number: int, name: str) -> tuple[str, int]:
+        attribute = (
+            self.credentials[number].header.schema.attribute(name) if 0 <= number < len(self.credentials) else None
+        )
+        if attribute is None:
+            raise refused("same names an attribute that is not there")
+        return attribute.type.value, attribute.scale
+
+    def _check_holder(self) -> None:
+        bearer = any(credential.header.keeper is SecretKeeper.NONE for credential in self.credentials)
+        if bearer and (self.holder is not HolderForm.NONE or self.pseudonym is not None or len(self.credentials) > 1):
+            # Whoever reads a bearer credential has its secret.
+            raise refused("a bearer credential stands alone, without a pseudonym, where no holder is asked for")
+        context = self.pseudonym
+        if context is not None and not (1 <= len(context) <= MAX_PSEUDONYM_CONTEXT and context.isprintable()):
+            raise refused(f"the context of a pseudonym is 1 to {MAX_PSEUDONYM_CONTEXT} printable characters")
+
+    @property
+    def consented(self) -> bool:
+        """Whether the proof is one of a consenting holder, made by somebody else."""
+        return self.holder is HolderForm.CONSENT
+
+    @property
+    def json(self) -> dict[str, JsonValue]:
+        """The one JSON form. Equation (4.1)."""
+        return {
+            "credentials": [credential.json for credential in self.credentials],
+            "either": [list(group) for group in self.either],
+            "holder": self.holder.value,
+            "pseudonym": self.pseudonym,
+            "same": [[list(one) for one in group] for group in self.same],
+            "status": self.status,
+            "validity": self.validity,
+        }
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the JCS of the JSON form: what a proof and a consent are about."""
+        return sha256(jcs.canonicalize(self.json)).digest()
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], headers: Sequence[BoundHeader]) -> Question:
+        """The question of its JSON form and the headers, in order. The caller writes it anew and compares. Raises
+        ``PredicateUnsupported``, and ``KeyError``, ``TypeError``, ``ValueError`` or ``AttributeError`` for another shape."""
+        asked: list[dict[str, Any]] = value["credentials"]
+        if len(asked) > MAX_CREDENTIALS or sum(len(one["predicates"]) for one in asked) > MAX_PREDICATES:
+            raise refused("the question has too many credentials or predicates")
+        # Before any of them is read: a stranger may put sixteen large sets into one question.
+        values = [predicate["value"] for one in asked for predicate in one["predicates"]]
+        check_elements(sum(len(each) for each in values if isinstance(each, list)))
+        credentials = tuple(
+            AskedCredential(header, tuple(parse_asked(header.schema, each) for each in one["predicates"]))
+            for one, header in zip(asked, headers, strict=True)
+        )
+        pseudonym = value["pseudonym"]
+        if not isinstance(pseudonym, str | None) or not all(
+            type(value[name]) is bool for name in ("status", "validity")
+        ):
+            raise ValueError("a member of the question has another type")
+        return cls(
+            credentials,
+            tuple(tuple((_index(number), str(name)) for number, name in group) for group in value["same"]),
+            tuple(tuple(_index(number) for number in group) for group in value["either"]),
+            HolderForm(value["holder"]),
+            value["validity"],
+            value["status"],
+            pseudonym,
+        )
+
+
+def _index(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError("an index is an integer")
+    return value
+
+
+def refused(reason: str) -> PredicateUnsupported:
+    """A question that cannot be asked, and why."""
+    return PredicateUnsupported(details={"reason": reason})

@@ -1,0 +1,16 @@
+"""The suite ``identity-bbs-predicates-2``: several credentials of one holder, valid and not revoked, in one proof.
+
+``PROTOCOL-2.md`` beside the package is the protocol and its security argument; the code cites its equations.
+"""
+
+from identity_prover_bbs.suite2.envelope import PresentationEnvelope, sign_as_agent
+from identity_prover_bbs.suite2.prover import PresentationProver
+from identity_prover_bbs.suite2.verifier import PresentationVerifier, VerifiedPresentation
+
+__all__ = [
+    "PresentationEnvelope",
+    "PresentationProver",
+    "PresentationVerifier",
+    "VerifiedPresentation",
+    "sign_as_agent",
+]

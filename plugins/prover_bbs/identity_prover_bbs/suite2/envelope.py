@@ -1,0 +1,190 @@
+"""The presentation as it travels: base64url of one canonical JSON text (PROTOCOL-2.md §8).
+
+Reading is strict: caps before anything else, no duplicate or unknown members, base64url in its one form; what was read is written anew
+and compared, so that a proof has exactly one text. Issuers' keys are not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Final
+
+from identity_core.codec import jcs, strict_json
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.domain.credentials.bound_credential import BoundHeader
+from identity_core.domain.credentials.status_gaps import StatusEpoch
+from identity_core.domain.proofs.presentation import ConsentTerms, Cover, PresentationContext
+from identity_core.domain.proofs.proof import MAX_ENVELOPE_CHARACTERS, Context
+from identity_core.domain.proofs.question import MAX_CREDENTIALS, Question
+from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
+from identity_prover_bbs.suite2 import labels
+
+_MEMBERS: Final = frozenset(
+    (
+        "agent",
+        "argument",
+        "consent",
+        "context",
+        "day",
+        "disclosed",
+        "parts",
+        "pseudonym",
+        "question",
+        "sets",
+        "status",
+        "suite",
+        "version",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PresentationEnvelope:
+    """A parsed envelope. ``epochs`` and ``gap_proofs`` are aligned to the credentials where status is asked; ``disclosed`` are (part, slot,
+    octets)."""
+
+    question: Question
+    day: int | None
+    epochs: tuple[StatusEpoch, ...]
+    bound: PresentationContext
+    disclosed: tuple[tuple[int, int, bytes], ...]
+    credential_proofs: tuple[bytes, ...]
+    gap_proofs: tuple[bytes, ...]
+    argument: bytes
+    sets: tuple[bytes, ...]
+    pseudonym: bytes | None = None
+    consent: bytes | None = None
+    agent_signature: bytes | None = None
+
+    @property
+    def canonical(self) -> bytes:
+        """The JCS of the envelope."""
+        terms, bound = self.bound.consent, self.bound
+        agent: dict[str, JsonValue] | None = None
+        if bound.agent_key is not None:
+            agent = {"key": base64url_encode(bound.agent_key), "signature": _text(self.agent_signature)}
+        consent: dict[str, JsonValue] | None = None
+        if terms is not None:
+            consent = {
+                "cover": int(terms.cover),
+                "notAfter": terms.not_after,
+                "notBefore": terms.not_before,
+                "value": _text(self.consent),
+            }
+        credentials = zip(self.question.credentials, self.credential_proofs, strict=True)
+        gaps = zip(self.epochs, self.gap_proofs, strict=True)
+        return jcs.canonicalize(
+            {
+                "agent": agent,
+                "argument": base64url_encode(self.argument),
+                "consent": consent,
+                "context": bound.context.json,
+                "day": self.day,
+                "disclosed": [[part, slot, base64url_encode(octets)] for part, slot, octets in self.disclosed],
+                "parts": [_part(credential.header.octets, proof) for credential, proof in credentials],
+                "pseudonym": _text(self.pseudonym),
+                "question": self.question.json,
+                "sets": [base64url_encode(proof) for proof in self.sets],
+                "status": [_part(epoch.header, proof) for epoch, proof in gaps],
+                "suite": labels.SUITE,
+                "version": labels.ENVELOPE_VERSION,
+            }
+        )
+
+    def encode(self) -> str:
+        """The text. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""
+        text = base64url_encode(self.canonical)
+        if len(text) > MAX_ENVELOPE_CHARACTERS:
+            raise PredicateUnsupported(details={"reason": "the statement is too long for an envelope"})
+        return text
+
+    @property
+    def agent_message(self) -> bytes:
+        """What the agent signs: audience, challenge, and all of the envelope but the signature."""
+        unsigned = replace(self, agent_signature=None).canonical
+        return self.bound.agent_message(sha256(unsigned).digest())
+
+    @classmethod
+    def decode(cls, text: str) -> PresentationEnvelope:
+        """What a stranger's envelope says. Raises ``ProofInvalid``; no curve operation is done."""
+        value = _members(text)
+        try:
+            envelope = cls._parsed(value)
+            canonical = envelope.encode()
+        except PredicateUnsupported as unsupported:
+            raise ProofInvalid(details=unsupported.details) from None
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise refusal("the envelope has not the shape of one") from None
+        if canonical != text:
+            raise refusal("the envelope is not in its canonical form")
+        return envelope
+
+    @classmethod
+    def _parsed(cls, value: dict[str, Any]) -> PresentationEnvelope:
+        if value["suite"] != labels.SUITE or value["version"] != labels.ENVELOPE_VERSION:
+            raise refusal("the envelope is of another suite or version")
+        parts, status, sets = value["parts"], value["status"], value["sets"]
+        if max(len(parts), len(status)) > MAX_CREDENTIALS:
+            raise ValueError("there are too many parts")
+        headers = [BoundHeader.from_octets(base64url_decode(part["header"])) for part in parts]
+        agent, consent = value["agent"], value["consent"]
+        terms = consent and ConsentTerms(Cover(consent["cover"]), consent["notBefore"], consent["notAfter"])
+        bound = PresentationContext(
+            Context.from_json(value["context"]), agent and base64url_decode(agent["key"]), terms
+        )
+        return cls(
+            Question.from_json(value["question"], headers),
+            value["day"],
+            tuple(StatusEpoch.from_header(base64url_decode(part["header"])) for part in status),
+            bound,
+            tuple((part, slot, base64url_decode(octets)) for part, slot, octets in value["disclosed"]),
+            tuple(base64url_decode(part["proof"]) for part in parts),
+            tuple(base64url_decode(part["proof"]) for part in status),
+            base64url_decode(value["argument"]),
+            tuple(map(base64url_decode, sets)),
+            _octets(value["pseudonym"]),
+            None if consent is None else base64url_decode(consent["value"]),
+            None if agent is None else _octets(agent["signature"]),
+        )
+
+
+def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
+    """The envelope with the signature of the agent whose key it names, made as it is handed over. ``sign`` gives 64 octets of Ed25519.
+    Raises ``ProofInvalid`` for what is no envelope or names no agent."""
+    envelope = PresentationEnvelope.decode(text)
+    if envelope.bound.agent_key is None:
+        raise refusal("the proof names no agent")
+    return replace(envelope, agent_signature=sign(envelope.agent_message)).encode()
+
+
+def _part(header: bytes, proof: bytes) -> dict[str, JsonValue]:
+    return {"header": base64url_encode(header), "proof": base64url_encode(proof)}
+
+
+def _text(octets: bytes | None) -> str | None:
+    return None if octets is None else base64url_encode(octets)
+
+
+def _octets(text: str | None) -> bytes | None:
+    return None if text is None else base64url_decode(text)
+
+
+def _members(text: str) -> dict[str, Any]:
+    if len(text) > MAX_ENVELOPE_CHARACTERS:
+        raise refusal(f"the envelope has more than {MAX_ENVELOPE_CHARACTERS} characters")
+    try:
+        value = strict_json.loads(base64url_decode(text))
+    except strict_json.JsonRefused as refused:
+        raise refusal(str(refused)) from None
+    except ValueError:
+        raise refusal("the envelope is not base64url of JSON") from None
+    if not isinstance(value, dict) or value.keys() != _MEMBERS:
+        raise refusal("the envelope has not exactly its members")
+    return value
+
+
+def refusal(reason: str) -> ProofInvalid:
+    """A proof that is none, and why."""
+    return ProofInvalid(details={"reason": reason})

@@ -1,0 +1,293 @@
+"""Proving: one BBS proof of the draft, further ones under its challenge, and the argument (PROTOCOL-2.md §7.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final
+
+from identity_core.cache import BoundedCache
+from identity_core.codec.frames import frame, number, scalar
+from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.consent import ConsentInvalid, consent_points, pseudonym_message
+from identity_core.crypto.bbs.octets import (
+    calculate_challenge,
+    calculate_domain,
+    mixed_messages_to_scalars,
+    octets_to_public_key,
+    octets_to_signature,
+    proof_to_octets,
+)
+from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
+from identity_core.crypto.bbs.suite import (
+    BbsPublicKey,
+    BbsSignatureInvalid,
+    Ciphersuite,
+    InitResult,
+    RandomScalars,
+    Signature,
+    ciphersuite,
+)
+from identity_core.crypto.bls12381 import G1, Curve
+from identity_core.crypto.bls12381.backend import SCALAR_OCTETS
+from identity_core.crypto.bls12381.hedged import HedgedScalars
+from identity_core.crypto.bls12381.keys import InvalidBlsKey
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.schema import Message
+from identity_core.domain.proofs.normal_form import Slot
+from identity_core.domain.proofs.presentation import (
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    check_expiry,
+)
+from identity_core.domain.proofs.proof import WitnessInvalid
+from identity_core.errors import PredicateNotSatisfied
+from identity_prover_bbs.set_argument import SetProver
+from identity_prover_bbs.suite2 import labels
+from identity_prover_bbs.suite2.argument import VectorArgumentProver
+from identity_prover_bbs.suite2.envelope import PresentationEnvelope
+from identity_prover_bbs.suite2.generators import PresentationGenerators, presentation_generators
+from identity_prover_bbs.suite2.relation import (
+    PresentationRelation,
+    SignedPart,
+    context_octets,
+    first_challenge,
+    presentation_header,
+)
+
+_REMEMBERED: Final = 1024
+_HIDDEN_SCALARS: Final = 5
+"""r1, r2, e~, r1~, r3~ stand before the masks of the messages in the draft's list of random scalars."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ProvenPart:
+    """A checked signature with its messages: never printed, never kept. ``base`` stands in the place of P1 where the holder consents."""
+
+    signed: SignedPart
+    key: BbsPublicKey
+    signature: Signature
+    messages: tuple[int, ...]
+    base: G1 | None
+
+
+class PresentationProver:
+    """Makes presentations on one curve, with one source of randomness (``os.urandom`` outside tests)."""
+
+    def __init__(self, curve: Curve, random: Callable[[int], bytes]) -> None:
+        self._suite: Final[Ciphersuite] = ciphersuite(curve)
+        self._generators: Final[PresentationGenerators] = presentation_generators(curve)
+        self._random = random
+        self._checked: BoundedCache[bytes, None] = BoundedCache(_REMEMBERED)
+
+    def prove(self, statement: PresentationStatement, witness: PresentationWitness, bound: PresentationContext) -> str:
+        """The text of the envelope; an agent whose key the context names has to sign it yet (``sign_as_agent``).
+
+        Raises ``PredicateUnsupported``, ``PredicateNotSatisfied`` (also for a credential that is not valid on the day or is revoked) and
+        ``WitnessInvalid``.
+        """
+        check_expiry(statement.day, bound.context)
+        relation = PresentationRelation.of(statement)
+        known = self._known(relation, witness, bound)
+        selected = check_satisfied(relation, known)
+        parts = self._parts(relation, witness, known)
+        return self._envelope(relation, parts, witness, bound, selected).encode()
+
+    def _envelope(
+        self,
+        relation: PresentationRelation,
+        parts: Sequence[ProvenPart],
+        witness: PresentationWitness,
+        bound: PresentationContext,
+        selected: Sequence[int],
+    ) -> PresentationEnvelope:
+        statement, context = relation.statement, context_octets(bound)
+        consent = None if witness.consent is None else witness.consent.octets
+        hedged = self._hedged(relation, parts, context, witness)
+        masks, randoms = _masks(relation, hedged)
+        inits = [self._init(part, random) for part, random in zip(parts, randoms, strict=True)]
+        messages = {Slot(n, slot): value for n, part in enumerate(parts) for slot, value in enumerate(part.messages)}
+        arguments = self._arguments(relation, messages, masks, selected, hedged)
+        pseudonym = self._pseudonym(statement, messages, masks)
+        commitments = [octets for argument in arguments for octets in argument.first()]
+        firsts = [relation.init_octets(n, init.points_octets, init.domain) for n, init in enumerate(inits)]
+        first = relation.first_message(context, firsts, consent, pseudonym, commitments)
+        y = first_challenge(first)
+        coefficients = [octets for argument in arguments for octets in argument.second(y)]
+        ph = presentation_header(relation.octets, context, first, coefficients)
+        c = calculate_challenge(inits[0], relation.parts[0].disclosed, ph)
+        proofs = [_proof(relation, n, inits[n], part, randoms[n], c) for n, part in enumerate(parts)]
+        octets = [argument.proof(c) for argument in arguments]
+        count, has_vector = len(statement.question.credentials), relation.layout.octets > 0
+        return PresentationEnvelope(
+            statement.question,
+            statement.day,
+            tuple(part.epoch for part in statement.status),
+            bound,
+            relation.shown,
+            tuple(proofs[:count]),
+            tuple(proofs[count:]),
+            octets[0] if has_vector else b"",
+            tuple(octets[has_vector:]),
+            pseudonym[0] if pseudonym else None,
+            consent,
+        )
+
+    def _known(
+        self, relation: PresentationRelation, witness: PresentationWitness, bound: PresentationContext
+    ) -> list[tuple[Message, ...]]:
+        """The messages of each part, holder's slots first; with a consent 1 and ρ stand there. Raises ``WitnessInvalid``."""
+        question = relation.statement.question
+        count = len(question.credentials)
+        if len(witness.credentials) != count or len(witness.gaps) != len(relation.statement.status):
+            raise WitnessInvalid()
+        if not question.consented == (witness.consent is not None) == (bound.consent is not None):
+            raise WitnessInvalid()
+        openings = [credential.opening for credential in witness.credentials]
+        if witness.consent is not None:
+            if len(witness.consent.rhos) != count:
+                raise WitnessInvalid()
+            openings = [(1, rho) for rho in witness.consent.rhos]
+        known: list[tuple[Message, ...]] = []
+        for asked, credential, opening in zip(question.credentials, witness.credentials, openings, strict=True):
+            if opening is None:
+                raise WitnessInvalid()
+            try:
+                messages = asked.header.known_messages(credential.attributes, credential.particulars)
+            except ValueRefused:
+                raise WitnessInvalid() from None
+            known.append((*opening, *messages))
+        return [*known, *((gap.low, gap.high) for gap in witness.gaps)]
+
+    def _parts(
+        self, relation: PresentationRelation, witness: PresentationWitness, known: Sequence[tuple[Message, ...]]
+    ) -> list[ProvenPart]:
+        suite, curve = self._suite, self._suite.curve
+        bases: list[G1 | None] = [None] * len(known)
+        signatures = [one.signature for one in witness.credentials] + [gap.signature for gap in witness.gaps]
+        try:
+            if witness.consent is not None:
+                points = consent_points(suite, witness.consent.octets, len(witness.credentials))
+                bases[: len(points)] = [consented_base(suite, point) for point in points]
+            parts = []
+            for signed, octets, messages, base in zip(relation.parts, signatures, known, bases, strict=True):
+                key = octets_to_public_key(suite, signed.key)
+                signature = octets_to_signature(suite, octets)
+                part = ProvenPart(signed, key, signature, tuple(mixed_messages_to_scalars(messages)), base)
+                domain = calculate_domain(suite, key, signed.count, signed.header)
+                b = suite.commitment(domain, part.messages, base)
+                digest = sha256(frame(labels.WITNESS, [key.octets, octets, curve.g1_to_octets(b)])).digest()
+                if digest not in self._checked:
+                    core.verify_point(suite, key, signature, b)
+                    self._checked.put(digest, None)
+                parts.append(part)
+        except (ValueError, ConsentInvalid, InvalidBlsKey, BbsSignatureInvalid):
+            raise WitnessInvalid() from None
+        return parts
+
+    def _hedged(
+        self,
+        relation: PresentationRelation,
+        parts: Sequence[ProvenPart],
+        context: bytes,
+        witness: PresentationWitness,
+    ) -> HedgedScalars:
+        secrets = [scalar(value) for part in parts for value in (part.signature.e, *part.messages)]
+        consent = b"" if witness.consent is None else witness.consent.octets
+        about = sha256(
+            frame(labels.WITNESS, [number(len(parts)), *secrets, consent, relation.octets, context])
+        ).digest()
+        return HedgedScalars(labels.MASKS, self._random, about)
+
+    def _init(self, part: ProvenPart, random: RandomScalars) -> InitResult:
+        signed = part.signed
+        shown = sorted(signed.disclosed)
+        return core.proof_init(
+            self._suite, part.key, part.signature, signed.header, part.messages, shown, random, part.base
+        )
+
+    def _arguments(
+        self,
+        relation: PresentationRelation,
+        messages: Mapping[Slot, int],
+        masks: Mapping[Slot, int],
+        selected: Sequence[int],
+        hedged: HedgedScalars,
+    ) -> list[VectorArgumentProver | SetProver]:
+        arguments: list[VectorArgumentProver | SetProver] = []
+        if relation.layout.octets:
+            vector = VectorArgumentProver(self._generators, relation.layout, messages, masks, selected, hedged)
+            arguments.append(vector)
+        for slot, layout in relation.sets:
+            arguments.append(SetProver(self._generators, layout, messages[slot], masks[slot], hedged))
+        return arguments
+
+    def _pseudonym(
+        self, statement: PresentationStatement, messages: Mapping[Slot, int], masks: Mapping[Slot, int]
+    ) -> list[bytes]:
+        """P and U in a plain proof; in a consented one they are the consent's. Equation (5.5)."""
+        question, curve = statement.question, self._suite.curve
+        if question.pseudonym is None or question.consented:
+            return []
+        base = curve.hash_to_g1(pseudonym_message(question.pseudonym), PSEUDONYM_DST)
+        holder = Slot(0, HOLDER_SLOT)
+        return [curve.g1_to_octets(curve.g1_mul(base, value)) for value in (messages[holder], masks[holder])]
+
+
+def consented_base(suite: Ciphersuite, point: G1) -> G1:
+    """P1 + K' - H_0: the base point under which slot 0 is 1 and slot 1 is ρ. Equation (5.6)."""
+    curve = suite.curve
+    return curve.g1_add(suite.combine(1, 0, (), ()), curve.g1_add(point, curve.g1_neg(suite.generator(HOLDER_SLOT))))
+
+
+def check_satisfied(relation: PresentationRelation, known: Sequence[tuple[Message, ...]]) -> list[int]:
+    """Which alternative of each group holds. Raises ``PredicateNotSatisfied``, which does not say what failed; all is looked at."""
+    form = relation.form
+    scalars = [mixed_messages_to_scalars(messages) for messages in known]
+    holds = [goal.admits(known[part][goal.slot]) for part, goal in form.goals]
+    holds += [scalars[each.slot.part][each.slot.slot] != each.scalar for each in relation.layout.unequal]
+    for interval in relation.layout.intervals:
+        if interval.side is None:
+            value = sum([sign * scalars[part][slot] for sign, (part, slot) in interval.form])
+            holds.append((interval.low <= value) & (value <= interval.high))
+    holds += [
+        scalars[slot.part][slot.slot] == scalars[owner.part][owner.slot] for slot, owner in relation.owner.items()
+    ]
+    selected: list[int] = []
+    for group in range(len(relation.statement.question.either)):
+        sides = [goal.admits(known[part][goal.slot]) for number_, part, goal in form.alternatives if number_ == group]
+        holds.append(sum(sides) > 0)
+        selected.append(sum([place * (side & (sum(sides[:place]) == 0)) for place, side in enumerate(sides)]))
+    if sum(holds) != len(holds):
+        raise PredicateNotSatisfied()
+    return selected
+
+
+def _masks(relation: PresentationRelation, hedged: HedgedScalars) -> tuple[dict[Slot, int], list[RandomScalars]]:
+    """One mask for each class of hidden messages, 1 for an equality; and the draft's random scalars of each part."""
+    masks: dict[Slot, int] = {}
+    randoms: list[RandomScalars] = []
+    for number_, part in enumerate(relation.parts):
+        slots = [Slot(number_, slot) for slot in part.hidden]
+        r1, r2, e_tilde, r1_tilde, r3_tilde = hedged.scalars(_HIDDEN_SCALARS)
+        for slot, mask in zip(slots, hedged.scalars(len(slots)), strict=True):
+            owner = relation.owner.get(slot, slot)
+            masks[slot] = masks.get(owner, 1 if owner in relation.equal else mask)
+        randoms.append(RandomScalars(r1, r2, e_tilde, r1_tilde, r3_tilde, tuple(masks[slot] for slot in slots)))
+    return masks, randoms
+
+
+def _proof(
+    relation: PresentationRelation, number_: int, init: InitResult, part: ProvenPart, random: RandomScalars, c: int
+) -> bytes:
+    """The draft's proof for the lead; of a further part without c and the responses that an earlier one stands for."""
+    hidden = [part.messages[slot] for slot in part.signed.hidden]
+    proof = core.proof_finalize(init, c, part.signature.e, random, hidden)
+    if number_ == 0:
+        return proof_to_octets(proof)
+    responses = dict(zip(part.signed.hidden, proof.m_hats, strict=True))
+    own = [responses[slot.slot] for slot in relation.owned(number_)]
+    scalars = (proof.e_hat, proof.r1_hat, proof.r3_hat, *own)
+    return proof.points_octets + b"".join(value.to_bytes(SCALAR_OCTETS, "big") for value in scalars)

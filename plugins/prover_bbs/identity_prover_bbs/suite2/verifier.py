@@ -1,0 +1,289 @@
+"""Verifying, against the verifier's own question (PROTOCOL-2.md §7.4).
+
+Cheap checks first: envelope, comparison with the question, times, lengths; then the consent and the curve; the pairings, dearest, last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Final
+
+from identity_core.codec.frames import frame, number, optional
+from identity_core.crypto import ed25519
+from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.consent import ConsentInvalid, check_consent, pseudonym_message
+from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
+from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST, octets_of_openings
+from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
+from identity_core.crypto.bls12381 import G1, ORDER, Curve, InvalidPoint
+from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
+from identity_core.crypto.bls12381.keys import InvalidBlsKey
+from identity_core.domain.proofs.normal_form import Slot
+from identity_core.domain.proofs.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    StatusPart,
+    unchecked,
+)
+from identity_core.domain.proofs.question import Question
+from identity_core.errors import PredicateUnsupported, ProofInvalid
+from identity_prover_bbs.set_argument import SetVerifier
+from identity_prover_bbs.suite2 import labels
+from identity_prover_bbs.suite2.argument import VectorArgumentVerifier
+from identity_prover_bbs.suite2.envelope import PresentationEnvelope, refusal
+from identity_prover_bbs.suite2.generators import PresentationGenerators, presentation_generators
+from identity_prover_bbs.suite2.prover import consented_base
+from identity_prover_bbs.suite2.relation import (
+    PresentationRelation,
+    context_octets,
+    first_challenge,
+    presentation_header,
+)
+
+_POINTS_OCTETS: Final = 3 * G1_OCTETS
+_OWN_SCALARS: Final = 3
+_WEIGHT_OCTETS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedPresentation:
+    """What holds. ``unchecked`` names what the question did not ask for; ``pseudonym`` is P, 48 octets, where one was asked for."""
+
+    statement: PresentationStatement
+    bound: PresentationContext
+    pseudonym: bytes | None
+    unchecked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """A part as it came, with the response of each hidden slot."""
+
+    key: BbsPublicKey
+    proof: Proof
+    init: InitResult
+
+
+class PresentationVerifier:
+    """Checks presentations on one curve. Needs no randomness and keeps nothing."""
+
+    def __init__(self, curve: Curve) -> None:
+        self._suite: Final[Ciphersuite] = ciphersuite(curve)
+        self._generators: Final[PresentationGenerators] = presentation_generators(curve)
+
+    def accept(
+        self,
+        text: str,
+        question: Question,
+        keys: Mapping[str, bytes],
+        *,
+        audience: str,
+        nonce: bytes,
+        acceptance: Acceptance,
+        agent_key: bytes | None = None,
+        capability: bytes | None = None,
+    ) -> VerifiedPresentation:
+        """Accepts a proof of exactly this question for this audience and nonce. ``keys`` has the 96 octets of each verification method,
+        resolved by the verifier, of credentials and of status lists. Raises ``ProofInvalid``."""
+        envelope = PresentationEnvelope.decode(text)
+        context = envelope.bound.context
+        for name, found, expected in (
+            ("question", envelope.question, question),
+            ("audience", context.audience, audience),
+            ("challenge", context.nonce, nonce),
+            ("agent", envelope.bound.agent_key, agent_key),
+            ("capability", context.capability, capability),
+        ):
+            if found != expected:
+                raise refusal(f"the proof is not bound to the expected {name}")
+        try:
+            status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in envelope.epochs)
+            own = tuple(keys[credential.header.method] for credential in question.credentials)
+        except KeyError:
+            raise refusal("the key of a credential or of a status list is not known") from None
+        try:
+            statement = PresentationStatement(question, own, envelope.day, status)
+        except PredicateUnsupported as unsupported:
+            raise ProofInvalid(details=unsupported.details) from None
+        return self.verify(statement, envelope.bound, text, acceptance)
+
+    def verify(
+        self, statement: PresentationStatement, bound: PresentationContext, text: str, acceptance: Acceptance
+    ) -> VerifiedPresentation:
+        """Accepts a proof of exactly this statement in this context, which are the verifier's own. Raises ``ProofInvalid``."""
+        try:
+            relation = PresentationRelation.of(statement)
+        except PredicateUnsupported as unsupported:
+            raise ProofInvalid(details=unsupported.details) from None
+        envelope = PresentationEnvelope.decode(text)
+        _check_envelope(relation, bound, envelope)
+        acceptance.check(statement, bound)
+        _check_agent(envelope)
+        try:
+            pseudonym = self._check(relation, envelope)
+        except (BbsProofInvalid, InvalidBlsKey, InvalidPoint, ConsentInvalid) as refused:
+            raise refusal(str(refused)) from None
+        return VerifiedPresentation(statement, bound, pseudonym, unchecked(statement.question))
+
+    def _check(self, relation: PresentationRelation, envelope: PresentationEnvelope) -> bytes | None:
+        bound = context_octets(envelope.bound)
+        bases, pseudonym = self._consent(relation, envelope)
+        lead = octets_to_proof(self._suite, envelope.credential_proofs[0])
+        c = lead.challenge
+        responses = _responses(relation, envelope, lead)
+        parts = self._parts(relation, envelope, lead, responses, bases)
+        arguments = self._arguments(relation, envelope, c, responses)
+        commitments = [octets for argument in arguments for octets in argument.first()]
+        shown = self._pseudonym(relation, envelope, c, responses)
+        firsts = [relation.init_octets(n, part.init.points_octets, part.init.domain) for n, part in enumerate(parts)]
+        first = relation.first_message(bound, firsts, envelope.consent, shown, commitments)
+        y = first_challenge(first)
+        coefficients = [octets for argument in arguments for octets in argument.second(y)]
+        ph = presentation_header(relation.octets, bound, first, coefficients)
+        core.check_challenge(parts[0].init, lead, relation.parts[0].disclosed, ph)
+        self._check_pairings(envelope, parts, ph)
+        return shown[0] if shown else pseudonym
+
+    def _consent(
+        self, relation: PresentationRelation, envelope: PresentationEnvelope
+    ) -> tuple[list[G1 | None], bytes | None]:
+        """The base point of each part, and the pseudonym of a consent."""
+        bases: list[G1 | None] = [None] * len(relation.parts)
+        question, terms = relation.statement.question, envelope.bound.consent
+        if envelope.consent is None or terms is None:
+            return bases, None
+        try:
+            message = terms.message(question, envelope.bound.context, envelope.bound.agent_key)
+        except ValueError as fault:
+            raise refusal(str(fault)) from None
+        count = len(question.credentials)
+        checked = check_consent(self._suite, envelope.consent, count, message, question.pseudonym)
+        bases[:count] = [consented_base(self._suite, point) for point in checked.points]
+        return bases, checked.pseudonym
+
+    def _parts(
+        self,
+        relation: PresentationRelation,
+        envelope: PresentationEnvelope,
+        lead: Proof,
+        responses: Mapping[Slot, int],
+        bases: Sequence[G1 | None],
+    ) -> list[_Received]:
+        received = [lead, *map(self._satellite, (*envelope.credential_proofs, *envelope.gap_proofs)[1:])]
+        parts = []
+        for number_, (signed, proof, base) in enumerate(zip(relation.parts, received, bases, strict=True)):
+            m_hats = tuple(responses[Slot(number_, slot)] for slot in signed.hidden)
+            whole = replace(proof, m_hats=m_hats, challenge=lead.challenge)
+            key = octets_to_public_key(self._suite, signed.key)
+            init = core.proof_verify_init(self._suite, key, whole, signed.header, signed.disclosed, base)
+            parts.append(_Received(key, whole, init))
+        return parts
+
+    def _satellite(self, octets: bytes) -> Proof:
+        """A further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
+        curve = self._suite.curve
+        starts = range(0, _POINTS_OCTETS, G1_OCTETS)
+        a_bar, b_bar, d = (curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in starts)
+        e_hat, r1_hat, r3_hat = _scalars(octets[_POINTS_OCTETS : _POINTS_OCTETS + _OWN_SCALARS * SCALAR_OCTETS])
+        return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, (), 0, octets[:_POINTS_OCTETS])
+
+    def _arguments(
+        self, relation: PresentationRelation, envelope: PresentationEnvelope, c: int, responses: Mapping[Slot, int]
+    ) -> list[VectorArgumentVerifier | SetVerifier]:
+        arguments: list[VectorArgumentVerifier | SetVerifier] = []
+        if relation.layout.octets:
+            vector = VectorArgumentVerifier(self._generators, relation.layout, envelope.argument, c, responses)
+            arguments.append(vector)
+        for (slot, layout), octets in zip(relation.sets, envelope.sets, strict=True):
+            arguments.append(SetVerifier(self._generators, layout, octets, c, responses[slot]))
+        return arguments
+
+    def _pseudonym(
+        self, relation: PresentationRelation, envelope: PresentationEnvelope, c: int, responses: Mapping[Slot, int]
+    ) -> list[bytes]:
+        """P as received and U = s^·OP - c·P of a plain proof. Equation (5.5)."""
+        question, curve = relation.statement.question, self._suite.curve
+        if question.pseudonym is None or question.consented or envelope.pseudonym is None:
+            return []
+        base = curve.hash_to_g1(pseudonym_message(question.pseudonym), PSEUDONYM_DST)
+        shown = curve.octets_to_g1(envelope.pseudonym)
+        masked = curve.g1_msm([base, shown], [responses[Slot(0, HOLDER_SLOT)], -c])
+        if curve.g1_is_identity(masked):
+            raise refusal("the proof does not match")
+        return [envelope.pseudonym, curve.g1_to_octets(masked)]
+
+    def _check_pairings(self, envelope: PresentationEnvelope, parts: Sequence[_Received], ph: bytes) -> None:
+        """One product, with weights hashed from all that was received; after the check of c, which fixes the keys. Equation (7.4)."""
+        fields = [ph, *envelope.credential_proofs, *envelope.gap_proofs, envelope.argument, *envelope.sets]
+        fields += [optional(envelope.pseudonym), optional(envelope.consent)]
+        seed = sha256(frame(labels.WEIGHTS, fields)).digest()
+        weights = [1, *(_weight(seed, number_) for number_ in range(1, len(parts)))]
+        weighted = [(part.key, part.proof, weight) for part, weight in zip(parts, weights, strict=True)]
+        core.check_pairings(self._suite, weighted)
+
+
+def _weight(seed: bytes, number_: int) -> int:
+    return int.from_bytes(sha256(seed + number(number_)).digest()[:_WEIGHT_OCTETS], "big")
+
+
+def _check_envelope(relation: PresentationRelation, bound: PresentationContext, envelope: PresentationEnvelope) -> None:
+    """Every part of the envelope is that of the statement, and every length that of its shape."""
+    statement = relation.statement
+    question, count = statement.question, len(statement.question.credentials)
+    epochs = tuple(part.epoch for part in statement.status)
+    found = (envelope.question, envelope.day, envelope.epochs, envelope.bound, envelope.disclosed)
+    if found != (question, statement.day, epochs, bound, relation.shown):
+        raise refusal("the proof is of another question, or discloses something else than it says")
+    lengths = [len(octets) for octets in (*envelope.credential_proofs, *envelope.gap_proofs)]
+    own = [_POINTS_OCTETS + SCALAR_OCTETS * (_OWN_SCALARS + len(relation.owned(n))) for n in range(len(relation.parts))]
+    own[0] += SCALAR_OCTETS
+    plain_pseudonym = question.pseudonym is not None and not question.consented
+    sets = [layout.octets for _, layout in relation.sets]
+    if lengths != own or len(envelope.argument) != relation.layout.octets or [*map(len, envelope.sets)] != sets:
+        raise refusal("the sub-proofs are not those of the statement")
+    if (envelope.pseudonym is not None) != plain_pseudonym or (envelope.consent is not None) != question.consented:
+        raise refusal("the pseudonym or the consent is missing, or was not asked for")
+    expected = octets_of_openings(count, pseudonym=question.pseudonym is not None)
+    if envelope.consent is not None and len(envelope.consent) != expected:
+        raise refusal("the consent has not the length of one")
+
+
+def _check_agent(envelope: PresentationEnvelope) -> None:
+    """Who the context names as the agent hands the proof over, now and here."""
+    key, signature = envelope.bound.agent_key, envelope.agent_signature
+    if key is None:
+        return
+    try:
+        if signature is None:
+            raise ValueError
+        ed25519.verify(key, envelope.agent_message, signature)
+    except (ValueError, ed25519.Ed25519SignatureInvalid):
+        raise refusal("the agent's signature is missing, or not one of this proof") from None
+
+
+def _responses(relation: PresentationRelation, envelope: PresentationEnvelope, lead: Proof) -> dict[Slot, int]:
+    """The response of every hidden slot: of each class one, in the first slot of it. Raises ``ProofInvalid``."""
+    if len(lead.m_hats) != len(relation.owned(0)):
+        raise refusal("the BBS proof hides another number of messages")
+    responses = dict(zip(relation.owned(0), lead.m_hats, strict=True))
+    for number_, octets in enumerate((*envelope.credential_proofs, *envelope.gap_proofs)[1:], 1):
+        own = _scalars(octets[_POINTS_OCTETS + _OWN_SCALARS * SCALAR_OCTETS :])
+        responses |= dict(zip(relation.owned(number_), own, strict=True))
+    for slot, owner in relation.owner.items():
+        # The lead sends all of its responses, as the draft has them; equal messages then have equal ones.
+        if responses.setdefault(slot, responses[owner]) != responses[owner]:
+            raise refusal("the proof does not match")
+    for slot, value in relation.equal.items():
+        if responses[slot] != (value * lead.challenge + 1) % ORDER:
+            raise refusal("the proof does not match")
+    return responses
+
+
+def _scalars(octets: bytes) -> list[int]:
+    found = [int.from_bytes(octets[at : at + SCALAR_OCTETS], "big") for at in range(0, len(octets), SCALAR_OCTETS)]
+    if not all(value < ORDER for value in found):
+        raise refusal("a scalar is not below the group order")
+    return found

@@ -1,0 +1,133 @@
+"""A prover of suite 2 who knows the protocol and cheats: messages, digits, inverses and polynomials of his own choice.
+
+He stops at nothing: where an honest prover finds no digits, he takes those that come nearest, and drops the coefficient that tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from identity_prover_bbs.plan import decompose
+from identity_prover_bbs.range_argument import check_value
+from identity_prover_bbs.suite2 import PresentationProver, prover, relation
+from identity_prover_bbs.suite2.argument import VectorArgumentProver
+
+from identity_core.crypto.bbs.octets import octets_to_public_key, octets_to_signature
+from identity_core.crypto.bls12381 import ORDER
+from identity_core.domain.proofs.presentation import HolderConsent, PresentationWitness
+from tests.attack.prover_forge import interpolated
+from tests.presenting import Scene, seeded
+
+
+def _top(digits):
+    return sum(digit.weight * (digit.radix - 1) for digit in digits)
+
+
+CHEATS = {
+    "zeros": lambda digits, value: [0] * len(digits),
+    "tops": lambda digits, value: [digit.radix - 1 for digit in digits],
+    "modulo the width": lambda digits, value: decompose(digits, value % (1 + _top(digits))),
+    "modulo the order": lambda digits, value: decompose(digits, value % ORDER % (1 + _top(digits))),
+    "the negative": lambda digits, value: decompose(digits, min(-value, _top(digits)) if value < 0 else 0),
+    "one digit takes all": lambda digits, value: [*[0] * (len(digits) - 1), value % ORDER],
+}
+
+
+class CheatingVector(VectorArgumentProver):
+    """Digits by a cheat where there are no honest ones; ``inverses`` instead of those of the inequalities."""
+
+    cheat = staticmethod(CHEATS["zeros"])
+    inverses: tuple[int, ...] = ()
+    selectors: tuple[int, ...] | None = None
+    forgets_rows = False
+
+    def __init__(self, generators, layout, messages, masks, selected, hedged):
+        super().__init__(generators, layout, messages, masks, selected, hedged)
+        if self.inverses:
+            count = len(layout.digits)
+            self._free = list(self.inverses)
+            self._vector.digits[count:] = self._free
+            self._values.update(enumerate(self._vector.digits))
+
+    def _digits(self, messages, selected):
+        digits = []
+        for interval in self._layout.intervals:
+            distance = sum(sign * messages[slot] for sign, slot in interval.form) - interval.low
+            if interval.side is not None and selected[interval.side.group] != interval.side.place:
+                distance = 0
+            try:
+                digits += decompose(interval.digits, distance)
+            except ValueError:
+                digits += self.cheat(interval.digits, distance) if interval.digits else []
+        honest = [int(selected[side.group] == side.place) for side in self._layout.selectors]
+        return digits + (honest if self.selectors is None else list(self.selectors))
+
+    def first(self):
+        vector, encode = self._vector, self._generators.curve.g1_to_octets
+        a = encode(self._generators.commit_masks([value % ORDER for value in vector.digits], vector.alpha))
+        self._sent_points = [a]
+        return a, encode(self._generators.commit_masks(vector.masks, vector.beta))
+
+    def second(self, y):
+        """The true polynomial by interpolation, without its top coefficient."""
+        layout, values = self._layout, []
+        for c in range(5):
+            responses = {key: value * c + self._mask_of.get(key, 0) for key, value in self._values.items()}
+            f = [responses[index] for index in range(len(layout.digits))]
+            total, power = check_value(layout.digits, f, y, c), pow(y, layout.elements, ORDER)
+            for row in () if self.forgets_rows else layout.rows:
+                power = power * y % ORDER
+                total += power * c * c * (row.a.evaluate(c, responses) * row.b.evaluate(c, responses) - row.d * c * c)
+            values.append(total % ORDER)
+        commitments = self._vector.second(interpolated(values)[:4])
+        self._sent_points += commitments[1:]
+        return commitments
+
+
+class PresentationForger(PresentationProver):
+    """Proves whatever it is told, with whatever signatures. ``vector`` is the class of its argument."""
+
+    def __init__(self, curve, seed=1, vector=CheatingVector):
+        super().__init__(curve, seeded(seed))
+        self._vector_class = vector
+
+    def forge(self, scene: Scene, messages, signatures, *, selected=(), consent=None, envelope=None, statement=None):
+        """``messages`` are the scalars of every part, holder's slots first; ``envelope`` changes what comes out."""
+        made = relation.PresentationRelation.of(statement or scene.statement)
+        suite = self._suite
+        bases = [None] * len(made.parts)
+        if consent is not None:
+            count = len(scene.question.credentials)
+            points = prover.consent_points(suite, consent, count)
+            bases[:count] = [prover.consented_base(suite, point) for point in points]
+        parts = [
+            prover.ProvenPart(
+                signed,
+                octets_to_public_key(suite, signed.key),
+                octets_to_signature(suite, signature),
+                tuple(value % ORDER for value in values),
+                base,
+            )
+            for signed, values, signature, base in zip(made.parts, messages, signatures, bases, strict=True)
+        ]
+        agreed = None if consent is None else HolderConsent(consent, ())
+        out = self._envelope(made, parts, PresentationWitness((), (), agreed), scene.bound, list(selected))
+        return replace(out, **(envelope or {})).encode()
+
+    def _arguments(self, made, messages, masks, selected, hedged):
+        honest = prover.VectorArgumentProver
+        prover.VectorArgumentProver = self._vector_class
+        try:
+            return super()._arguments(made, messages, masks, selected, hedged)
+        finally:
+            prover.VectorArgumentProver = honest
+
+
+def material(scene: Scene):
+    """Messages and signatures of an honest scene, for a forger to change: holder's slots first."""
+    witness = scene.witness
+    honest = PresentationProver(scene.curve, seeded(1))
+    known = honest._known(relation.PresentationRelation.of(scene.statement), witness, scene.bound)
+    scalars = [list(prover.mixed_messages_to_scalars(messages)) for messages in known]
+    signatures = [one.signature for one in witness.credentials] + [gap.signature for gap in witness.gaps]
+    return scalars, signatures, None if witness.consent is None else witness.consent.octets
