@@ -57,8 +57,7 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
     custodian = plugins.custodian(settings.custodian.backend)
     kept = load_remembered(settings)
     try:
-        secret = await _rows_secret(custodian)
-        store = Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+        store = await looking_store(settings, custodian)
     except MigrationPending as error:
         return Compared(0, None, (*look.pending, str(error)))
     except DatabaseAbsent as error:
@@ -101,9 +100,8 @@ async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
             if look.pending or look.blind:
                 # Nothing was tagged yet, or cannot be seen.
                 return KeysFound(await has_api_keys(stores))
-            secret = await _rows_secret(custodian)
             try:
-                store = Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
+                store = await looking_store(settings, custodian)
             except (MigrationPending, DatabaseAbsent):
                 # What is wrong with the store is told of the storage.
                 return KeysFound(await has_api_keys(stores))
@@ -114,6 +112,12 @@ async def look_at_keys(settings: Settings, scratch: Path) -> KeysFound:
                 await store.close()
         finally:
             await plugins.close()
+
+
+async def looking_store(settings: Settings, custodian: Custodian) -> Store:
+    """The store, read-only. Raises ``DatabaseAbsent``, ``MigrationPending``, ``MigrationFailed``, ``DatabaseUnavailable``."""
+    secret = await _rows_secret(custodian)
+    return Store.open(settings.data_dir, settings.database_url, secret=secret, read_only=True)
 
 
 async def _rows_secret(custodian: Custodian) -> bytes:

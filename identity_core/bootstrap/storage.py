@@ -5,6 +5,7 @@ operator puts a backup in place on purpose, and what that loses.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -14,17 +15,18 @@ from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.codec import multikey
 from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
+from identity_core.domain.ledger.note import VerifierKey
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
-from identity_core.settings import Settings, StartError
+from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.project import CHECKPOINT_KEY
+from identity_core.use_cases.ledger.project import CHECKPOINT_KEY, CheckpointSigner
 from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage, require_signed
 from identity_core.use_cases.record import Record
 
@@ -136,9 +138,14 @@ class Rollback:
     known_audit_lines: int
 
 
-async def accept_rollback(settings: Settings, agreed: Callable[[Rollback], bool]) -> Rollback:
+async def accept_rollback(
+    settings: Settings, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None
+) -> Rollback:
     """Goes on from the databases as they are, if ``agreed``: what was projected from lost entries is dropped, the audit log says so,
-    and the checkpoint of now is remembered. The service must not run. Raises ``StartError``."""
+    and the checkpoint of now is remembered. With ``new_origin`` the log has that name from then on. The service must not run. Raises
+    ``StartError``."""
+    if new_origin is not None:
+        check_new_origin(settings, new_origin)
     with told_at_start(settings):
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
@@ -150,6 +157,7 @@ async def accept_rollback(settings: Settings, agreed: Callable[[Rollback], bool]
             if kept is not None:
                 found = await _with_reason(found, lambda: check.remembered(kept, public_key))
             await _refuse_another(check)
+            _refuse_fork(kept, found, new_origin)
             if not agreed(found):
                 return found
             if found.reason:
@@ -158,10 +166,43 @@ async def accept_rollback(settings: Settings, agreed: Callable[[Rollback], bool]
                 await Record(store.activity)(
                     RequestContext("acceptRollback", OPERATOR), _event(found), now, durable=True
                 )
+            if new_origin is not None:
+                await store.transparency.rename(new_origin)
+            signer = logged.signer if new_origin is None else renamed(logged.signer, new_origin)
             tree = await logged.follower.now()
             end = await StoredAuditEnd(store.database).settled()
-            memory.replace(Remembered(await logged.signer.signed(tree), *end))
+            memory.replace(Remembered(await signer.signed(tree), *end))
             return found
+
+
+def check_new_origin(settings: Settings, new_origin: str) -> None:
+    """Raises ``StartError`` for what is no name of a log, and where the settings hold on to another."""
+    if re.fullmatch(NAME_OF_LOG, new_origin) is None:
+        raise StartError(
+            "no log has such a name", new_origin, "take up to 200 printable ASCII characters, without plus or blank"
+        )
+    if settings.ledger.origin not in (None, new_origin):
+        what = f"the settings say that the log is called {settings.ledger.origin}"
+        raise StartError(what, "ledger.origin", "set ledger.origin to the new name, or take it out")
+
+
+def renamed(signer: CheckpointSigner, new_origin: str) -> CheckpointSigner:
+    """What signs the same log under another name, with the same key."""
+    return CheckpointSigner(signer.custodian, VerifierKey(new_origin, signer.key.public))
+
+
+def _refuse_fork(kept: Remembered | None, found: Rollback, new_origin: str | None) -> None:
+    """Under one name a log never shows two histories: what others hold a checkpoint of goes on under another."""
+    if kept is None or not kept.is_published or kept.checkpoint.size <= found.entries:
+        return
+    if new_origin in (None, kept.checkpoint.origin):
+        lost = kept.checkpoint.size - found.entries
+        raise StartError(
+            f"others hold a checkpoint of {kept.checkpoint.size} entries of {kept.checkpoint.origin}, of which {lost} are lost: "
+            "whatever is signed now under this name is a fork",
+            "the databases",
+            "restore a newer backup; or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`",
+        )
 
 
 def _load(memory: CheckpointFile) -> Remembered | None:

@@ -27,6 +27,7 @@ GROUPS = {
     "ibct": "Issue, sign and check the tokens by which a holder lets an agent act.",
     "audit": "Check and export the audit log.",
     "ledger": "Verify, audit, export and witness the transparency log.",
+    "backup": "Back up an installation while it runs; check a backup; put one back.",
     "doctor": "Look at this installation and say what is wrong.",
     "version": "Show what is installed here.",
 }

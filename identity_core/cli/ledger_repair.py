@@ -105,12 +105,13 @@ def _text(repaired: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) 
 @click.command(name="accept-rollback", cls=Command)
 @of_installation
 @click.option("--yes", is_flag=True, help="Accept the loss without being asked.")
-def accept_rollback(settings: Settings, yes: bool) -> None:
+@click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name.")
+def accept_rollback(settings: Settings, yes: bool, new_origin: str | None) -> None:
     """Go on from databases that are older than they were. Stop the service first.
 
     What a backup does not have is lost, and this says how much. DIDs that were changed or deactivated since are again what they were;
     revoked keys, credentials and delegations are valid again; used tokens can be used again. Anyone who kept a later checkpoint
-    of the log sees a fork.
+    of the log sees a fork, unless it goes on under another name (--new-origin); where a restore was told of a later checkpoint, it must.
     """
     refuse_absent(settings, "name the installation with --data-dir")
     from identity_core.bootstrap.storage import accept_rollback as accept
@@ -121,7 +122,7 @@ def accept_rollback(settings: Settings, yes: bool) -> None:
             fail("nothing was changed", str(settings.data_dir), "say --yes to go on from the databases as they are")
         return True
 
-    found = asyncio.run(accept(settings, accepted))
+    found = asyncio.run(accept(settings, accepted, new_origin=new_origin))
     body = {"accepted": True, **dataclasses.asdict(found)}
     show(body, text=lambda _: "Accepted: the checkpoint of now is the one that is remembered.")
 

@@ -18,7 +18,7 @@ KEY_BYTES: Final = 32
 SALT_BYTES: Final = 16
 VERSION: Final = b"\x01"
 _NONCE_BYTES: Final = 24
-_OVERHEAD: Final = len(VERSION) + _NONCE_BYTES + 16
+OVERHEAD: Final = len(VERSION) + _NONCE_BYTES + 16
 
 
 class BoxInvalid(Exception):
@@ -34,7 +34,7 @@ def seal(key: bytes, plaintext: bytes, associated_data: bytes, *, random: Callab
 
 def unseal(key: bytes, box: bytes, associated_data: bytes) -> bytes:
     """The plaintext of ``box``. Raises ``BoxInvalid``."""
-    if len(box) < _OVERHEAD or box[:1] != VERSION:
+    if len(box) < OVERHEAD or box[:1] != VERSION:
         raise BoxInvalid
     nonce, sealed = box[1 : 1 + _NONCE_BYTES], box[1 + _NONCE_BYTES :]
     try:

@@ -32,7 +32,7 @@ from identity_core.database.sqlite_connection import Connection, translated
 
 class Look:
     """A ``Database`` of which only the reading half works. ``driver`` is the connection itself, for a library that asks by its own
-    statements: it can change nothing either. ``end`` lets go of what is open."""
+    statements: it can change nothing either."""
 
     read_only = True
 
@@ -76,6 +76,10 @@ class Look:
         """Not known."""
 
     async def close(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """The same without an event loop."""
         self._end.close()
 
     def _refuse(self) -> NoReturn:
@@ -147,4 +151,4 @@ def faults_of(path: Path) -> list[str]:
     except DatabaseDamaged as error:
         return [error.reason]
     finally:
-        look._end.close()
+        look.end()

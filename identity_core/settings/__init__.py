@@ -13,6 +13,7 @@ from identity_core.settings.server import ChallengesSettings, Quota, Server, Tok
 from identity_core.settings.show import ShownSetting, buckets_of, require_extras, show, shown_hosts
 from identity_core.settings.sources import PluginTables
 from identity_core.settings.tree import (
+    NAME_OF_LOG,
     AnchoringSettings,
     CustodianChoice,
     DidSettings,
@@ -26,6 +27,7 @@ from identity_core.settings.tree import (
 )
 
 __all__ = [
+    "NAME_OF_LOG",
     "AnchoringSettings",
     "ChallengesSettings",
     "CustodianChoice",

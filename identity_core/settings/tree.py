@@ -16,6 +16,7 @@ from identity_core.settings.server import ChallengesSettings, Quota, Server, Tok
 from identity_core.settings.sources import PluginTables, may_be_handed_on
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
+NAME_OF_LOG = r"[!-*,-~]{1,200}"
 
 
 def _database(text: str) -> None:
@@ -50,7 +51,7 @@ class LedgerChoice:
     origin: str | None = setting(
         None,
         "The name of the transparency log in its checkpoints; keep it. Default: from public_url at the first start.",
-        pattern=r"[!-*,-~]{1,200}",
+        pattern=NAME_OF_LOG,
         example='"id.example.org/api/v1/ledger"',
     )
     sample: int = setting(

@@ -177,6 +177,11 @@ class StoredAuditEnd:
     async def settled(self) -> tuple[int, bytes]:
         return await self._database.write(_settle)
 
+    async def last(self) -> tuple[int, bytes]:
+        """The same as it is now, on the disk or not."""
+        last = await self._database.read(_last_of)
+        return last.sequence, last.link
+
     def require_in_place(self) -> None:
         self._database.require_in_place()
 

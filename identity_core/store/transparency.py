@@ -20,6 +20,7 @@ _HEAD = "SELECT size, peaks FROM transparency_head WHERE id = 1"
 _LOCKED_HEAD = f"{_HEAD} FOR UPDATE"
 _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id = 1"
 _NAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1 AND origin IS NULL"
+_RENAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1"
 _ORIGIN = "SELECT origin FROM transparency_head WHERE id = 1"
 _TILE = "SELECT hashes FROM transparency_tiles WHERE level = :level AND number = :number"
 _KEEP_TILE = """
@@ -51,6 +52,15 @@ class TransparencyTree(Repository):
         """The name that the log began with: this one where it has none yet. Raises ``PluginUnavailable``, ``Overloaded``."""
         # Only the first start has anything to write.
         return await self._database.read(_origin) or await self._database.write(lambda writing: _named(writing, origin))
+
+    async def origin(self) -> str:
+        """The name of the log; empty before the first start gives it one. Raises ``PluginUnavailable``."""
+        return await self._database.read(_origin)
+
+    async def rename(self, origin: str) -> None:
+        """Gives the log another name: from then on it is another log, with the same beginning. Raises ``PluginUnavailable``,
+        ``Overloaded``."""
+        await self._change(_RENAME, {"origin": origin})
 
     async def frontier(self) -> Frontier:
         return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))

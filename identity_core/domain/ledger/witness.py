@@ -124,11 +124,13 @@ LINK_BYTES = 32
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """``note`` is the signed checkpoint; ``audit_lines`` is the number of the last audit line, 0 when there was none, and
-    ``audit_link`` its place in the chain, 32 octets."""
+    ``audit_link`` its place in the chain, 32 octets. ``is_published``: others hold the checkpoint, as an operator said who put a backup
+    back; a shorter log goes on under a new name or not at all."""
 
     note: bytes
     audit_lines: int
     audit_link: bytes
+    is_published: bool = False
 
     @classmethod
     def parse(cls, octets: bytes) -> Remembered:
@@ -136,17 +138,24 @@ class Remembered:
         try:
             read = json.loads(octets)
             note, lines, link = str(read["checkpoint"]).encode(), read["auditLines"], bytes.fromhex(read["auditLink"])
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            is_published = read.get("published", False)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise Malformed("it is not what was remembered") from error
-        if type(lines) is not int or not 0 <= lines < 2**63 or len(link) != LINK_BYTES:
+        if (
+            type(lines) is not int
+            or not 0 <= lines < 2**63
+            or len(link) != LINK_BYTES
+            or type(is_published) is not bool
+        ):
             raise Malformed("it is not what was remembered")
-        remembered = cls(note, lines, link)
+        remembered = cls(note, lines, link, is_published)
         Checkpoint.parse(Note.parse(remembered.note).text)
         return remembered
 
     def encode(self) -> bytes:
         """The file."""
-        read = {"checkpoint": self.note.decode(), "auditLines": self.audit_lines, "auditLink": self.audit_link.hex()}
+        read: dict[str, object] = {"checkpoint": self.note.decode(), "auditLines": self.audit_lines}
+        read |= {"auditLink": self.audit_link.hex()} | ({"published": True} if self.is_published else {})
         return json.dumps(read, indent=2).encode() + b"\n"
 
     @property

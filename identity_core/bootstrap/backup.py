@@ -1,0 +1,223 @@
+"""An installation on SQLite files as one sealed file, made while the service runs, and what is looked at before a backup counts as one.
+
+The record of an installation is in its SQLite files and in the master key of its custodian, if that is a file. Everything is copied as it
+was at one moment (``database/snapshot.py``), and the copy is opened before it is sealed: its keys must open, its databases agree, and the
+checkpoint over its ledger is signed, by which a restore knows how far it reaches. Left out: what limits requests, and whatever else lies
+in the data directory.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from identity_core import __version__
+from identity_core.backup.archive import Advance, described, read_archive, write_archive
+from identity_core.backup.manifest import Manifest
+from identity_core.backup.seal import BackupInvalid, OperatorKey
+from identity_core.bootstrap.look import compare_storage, looking_plugins, looking_store
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.bootstrap.storage import checkpoint_key, told_at_start
+from identity_core.database import Transaction, faults_of, look_at
+from identity_core.database.files import locked_folder, new_draft, settle
+from identity_core.database.snapshot import copy_at_one_moment
+from identity_core.domain.ledger.note import VerifierKey
+from identity_core.domain.ledger.tree import Frontier, leaf_hash
+from identity_core.domain.ledger.witness import Remembered
+from identity_core.plugin.build import LookOnly
+from identity_core.plugin.sockets import LEDGER
+from identity_core.ports.ledger import LedgerBackend
+from identity_core.settings import Settings, StartError
+from identity_core.store.audit import StoredAuditEnd
+from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
+
+# What limits requests is of the moment.
+NOT_KEPT: Final = frozenset({"limits.sqlite"})
+STAGING: Final = ".backup-"
+PAGE: Final = 256
+OLDER = "make the backup with the version that wrote them, or start this version once and make it then"
+NO_BACKUP = "this is no backup that can be restored"
+
+
+@contextmanager
+def refused(where: Path) -> Iterator[None]:
+    """What is wrong with a backup as a ``StartError`` that names it."""
+    try:
+        yield
+    except BackupInvalid as error:
+        fix = "take another backup, or the key that this one was sealed under; keep this one until then"
+        raise StartError(f"{NO_BACKUP}: {error}", str(where), fix) from error
+
+
+async def create_backup(
+    settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda octets: None
+) -> Manifest:
+    """Writes a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
+    ``DatabaseUnavailable``, ``OSError``."""
+    _require_absent(target)
+    with staged(settings.data_dir, STAGING) as staging:
+        _copy_installation(settings.data_dir, staging)
+        copy = settings_over(settings, staging)
+        await examine(copy)
+        end = await end_of(copy)
+        manifest = Manifest(
+            created_at=SystemClock().now(),
+            version=__version__,
+            ledger=settings.ledger.backend,
+            custodian=settings.custodian.backend,
+            schema=_schema_of(staging),
+            key=end.key,
+            remembered=end.remembered,
+            files=tuple(described(path) for path in sorted(staging.iterdir()) if path.suffix in (".sqlite", ".key")),
+        )
+        with new_draft(target) as (draft, file):
+            write_archive(file, key, manifest, staging, advance=advance)
+            settle(file)
+            draft.rename(target)
+    return manifest
+
+
+async def verify_backup(
+    settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda octets: None
+) -> Manifest:
+    """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
+    with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
+        staging = Path(folder)
+        manifest = await unpack(settings, key, source, staging, advance=advance)
+        await examine(settings_over(settings, staging))
+    return manifest
+
+
+async def unpack(settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance) -> Manifest:
+    """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
+    describe. Raises ``StartError``, ``OSError``."""
+    with refused(source), source.open("rb") as file:
+        manifest = read_archive(file, key, staging, advance=advance)
+    made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
+    now = {"ledger.backend": settings.ledger.backend, "custodian.backend": settings.custodian.backend}
+    for name, value in made.items():
+        if now[name] != value:
+            raise StartError(f"the backup was made with {name} = {value}", name, f'set {name} to "{value}"')
+    copy = settings_over(settings, staging)
+    end = await end_of(copy)
+    if (end.key, end.remembered) != (manifest.key, manifest.remembered):
+        raise StartError(
+            f"{NO_BACKUP}: its databases are not those of its checkpoint", str(source), "take another backup"
+        )
+    return manifest
+
+
+def settings_over(settings: Settings, staging: Path) -> Settings:
+    """The settings over a copy of the installation, which remembers nothing beside it."""
+    return replace(settings, data_dir=staging, ledger=replace(settings.ledger, checkpoint_path=staging / "checkpoint"))
+
+
+@contextmanager
+def staged(parent: Path, prefix: str) -> Iterator[Path]:
+    """An empty directory in ``parent`` for its owner alone, gone at the end unless it was given another name. What one that was killed
+    left there is removed; two at a time are refused. Raises ``StartError``, ``OSError``."""
+    with locked_folder(parent) as is_ours:
+        if not is_ours:
+            raise StartError("another backup or restore is at work here", str(parent), "wait for its end")
+        for left in parent.glob(f"{prefix}*"):
+            shutil.rmtree(left)
+        staging = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        try:
+            yield staging
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _require_absent(target: Path) -> None:
+    if target.exists():
+        fix = "name another: backups are not written over"
+        raise StartError("there is a file of that name already", str(target), fix)
+
+
+def _copy_installation(data_dir: Path, staging: Path) -> None:
+    databases = [path for path in sorted(data_dir.glob("*.sqlite")) if path.name not in NOT_KEPT]
+    if not databases:
+        raise StartError(
+            "there is no installation to back up", str(data_dir), "name the one of the service with --data-dir"
+        )
+    copy_at_one_moment(databases, staging)
+    for path in sorted(data_dir.glob("*.key")):
+        shutil.copyfile(path, staging / path.name)
+        (staging / path.name).chmod(0o600)
+
+
+async def examine(copy: Settings) -> None:
+    """Whether the copy could be started from: whole files, of this version or an earlier, that agree. Raises ``StartError``."""
+    for path in sorted(copy.data_dir.glob("*.sqlite")):
+        for fault in faults_of(path):
+            raise StartError(f"{path.name} is damaged: {fault}", str(path), "see `identity doctor`")
+    with tempfile.TemporaryDirectory() as scratch:
+        found = await compare_storage(copy, Path(scratch))
+    if found.pending:
+        raise StartError(
+            f"the databases are of an older version: {'; '.join(found.pending)}", str(copy.data_dir), OLDER
+        )
+
+
+def _schema_of(folder: Path) -> dict[str, int]:
+    """For each table of migrations the number of its last step."""
+    found: dict[str, int] = {}
+    for path in sorted(folder.glob("*.sqlite")):
+        look = look_at(None, path)
+        try:
+            found |= look.read_now(_last_steps)
+        finally:
+            look.end()
+    return found
+
+
+def _last_steps(reading: Transaction) -> dict[str, int]:
+    names = [name for (name,) in reading.execute(_MIGRATIONS).fetchall()]
+    # The names are those that the database gave.
+    return {name: reading.execute(f'SELECT max(number) FROM "{name}"').fetchone()[0] or 0 for name in names}  # noqa: S608
+
+
+_MIGRATIONS: Final = r"SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%\_migrations' ESCAPE '\'"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How far an installation reaches: ``remembered`` has the checkpoint over everything on its ledger, signed by ``key``."""
+
+    key: VerifierKey
+    remembered: Remembered
+
+
+async def end_of(copy: Settings) -> End:
+    """How far a copy reaches. Raises ``StartError``."""
+    with told_at_start(copy), tempfile.TemporaryDirectory() as scratch:
+        look = LookOnly(Path(scratch))
+        plugins = looking_plugins(copy, look)
+        try:
+            ledger = plugins.ledger(copy.ledger.backend)
+            custodian = plugins.custodian(copy.custodian.backend)
+            store = await looking_store(copy, custodian)
+            try:
+                origin = copy.ledger.origin or await store.transparency.origin()
+                key = VerifierKey(origin, await checkpoint_key(custodian))
+                frontier = await store.transparency.frontier()
+                if LEDGER.hook not in look.blind:
+                    frontier = await _grown(frontier, ledger)
+                note = await CheckpointSigner(custodian, key).signed(frontier)
+                return End(key, Remembered(note, *await StoredAuditEnd(store.database).last()))
+            finally:
+                await store.close()
+        finally:
+            await plugins.close()
+
+
+async def _grown(frontier: Frontier, ledger: LedgerBackend) -> Frontier:
+    """The tree with what the ledger has beyond it."""
+    while lines := await ledger.entries_after(frontier.size, PAGE):
+        frontier = frontier.appended(leaf_hash(leaf_of(line).encode()) for line in lines)
+    return frontier

@@ -1,0 +1,223 @@
+"""``identity backup``: an installation in one sealed file, made while the service runs; checked; put back.
+
+A database server is backed up by its own tools: `create` says how, and makes nothing that would look like a backup.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
+from identity_core.cli.output import Command, fail, failing, misused, progress, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.secret_input import read_private
+from identity_core.codec.times import printed
+from identity_core.domain.ledger.note import MAX_NOTE
+from identity_core.settings import Settings
+
+if TYPE_CHECKING:
+    from identity_core.backup.manifest import Manifest
+    from identity_core.backup.seal import OperatorKey
+
+FETCH_SECONDS = 20.0
+F = TypeVar("F", bound=Callable[..., Any])
+
+key_options: Callable[[Any], Any] = all_of(
+    click.option(
+        "--key-file",
+        type=FILE,
+        help="32 or more random octets, kept apart from the data and from the backups: `head -c 32 /dev/urandom`.",
+    ),
+    click.option(
+        "--passphrase-file", type=FILE, help="A passphrase, on the one line of a file. Instead of --key-file."
+    ),
+)
+
+
+@click.group(name="backup", cls=OpenGroup)
+def command() -> None:
+    """Back up an installation while it runs; check a backup; put one back."""
+
+
+def _key(settings: Settings, key_file: Path | None, passphrase_file: Path | None, backup: Path) -> OperatorKey:
+    from identity_core.backup.seal import OperatorKey
+
+    place = key_file or passphrase_file
+    if place is None or (key_file is not None and passphrase_file is not None):
+        misused("a backup is sealed under one key", "give --key-file or --passphrase-file, and not both")
+    secret, is_passphrase = read_private(place, "key of backups"), passphrase_file is not None
+    real = place.resolve()
+    if real.parent == backup.resolve().parent or real.is_relative_to(settings.data_dir.resolve()):
+        what = "the key lies beside what it protects: anyone who takes the one has the other"
+        fail(what, str(place), "keep it apart from data and backups, and a copy of it in a safe", status=2)
+    secret = secret.rstrip(b"\r\n") if is_passphrase else secret
+    with failing(
+        ValueError, str(place), "make it with `head -c 32 /dev/urandom`", what="this is no such key", status=2
+    ):
+        return OperatorKey(secret, is_passphrase)
+
+
+@command.command(name="create", cls=Command)
+@click.argument("file", type=FILE)
+@key_options
+@of_installation
+def create(settings: Settings, file: Path, key_file: Path | None, passphrase_file: Path | None) -> None:
+    """Write everything that the installation stores to FILE, sealed. The service may run meanwhile.
+
+    In it are ledger, index, credentials, audit log, API keys, the custodian with its master key file, and the name of the log. Not in it:
+    the settings, a custodian's passphrase, keys in hardware. What was acknowledged before the command was called is in it.
+    """
+    if settings.database_url is not None:
+        _say_how(settings)
+    refuse_absent(settings, "name the one of the service with --data-dir")
+    key = _key(settings, key_file, passphrase_file, file)
+    from identity_core.bootstrap.backup import create_backup
+
+    octets = sum(path.stat().st_size for path in settings.data_dir.glob("*.sqlite"))
+    with progress(range(octets), "backup") as bar:
+        manifest = asyncio.run(create_backup(settings, key, file, advance=bar.update))
+    _show(file, manifest)
+
+
+@command.command(name="verify", cls=Command)
+@click.argument("file", type=FILE_THERE)
+@key_options
+@of_installation
+def verify(settings: Settings, file: Path, key_file: Path | None, passphrase_file: Path | None) -> None:
+    """Open a backup as a restore would: its seal, every file, its databases held against each other, its keys.
+
+    Nothing is changed. It is unpacked into a temporary directory (TMPDIR). Give the settings of the installation (--config), and a
+    custodian its passphrase.
+    """
+    key = _key(settings, key_file, passphrase_file, file)
+    from identity_core.bootstrap.backup import verify_backup
+
+    with progress(range(file.stat().st_size), "backup") as bar:
+        manifest = asyncio.run(verify_backup(settings, key, file, advance=bar.update))
+    _show(file, manifest)
+
+
+@command.command(name="restore", cls=Command)
+@click.argument("file", type=FILE_THERE)
+@key_options
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    metavar="FILE|URL",
+    help="The newest checkpoint of the log that somebody has: a file, or where a witness or a monitor serves it.",
+)
+@click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name, from where the backup ends.")
+@click.option("--nothing-newer", is_flag=True, help="No checkpoint newer than the backup was ever given out.")
+@of_installation
+def restore(
+    settings: Settings,
+    file: Path,
+    key_file: Path | None,
+    passphrase_file: Path | None,
+    checkpoints: Sequence[str],
+    new_origin: str | None,
+    nothing_newer: bool,
+) -> None:
+    """Put a backup into the data directory, which must be empty or absent: whole, or not at all.
+
+    A restored log is older than it was. Where a checkpoint of it is newer than the backup, the service does not start until the log reaches
+    as far, or goes on under another name: signing on would show two histories under one. What is lost is said.
+    """
+    if settings.database_url is not None:
+        what = "a database server is restored by its own tools"
+        fail(what, shown_database(settings), "then look at it with `identity doctor`, and with `identity fsck --deep`")
+    key = _key(settings, key_file, passphrase_file, file)
+    from identity_core.bootstrap.restore import Known, restore_backup
+
+    known = Known([(place, _checkpoint(place)) for place in checkpoints], new_origin, nothing_newer)
+    with progress(range(file.stat().st_size), "backup") as bar:
+        found = asyncio.run(restore_backup(settings, key, file, known, advance=bar.update))
+    body = {
+        **_told(found.manifest),
+        "dataDirectory": str(settings.data_dir),
+        "log": found.origin,
+        "entries": found.entries,
+        "entriesLost": found.known_entries - found.entries,
+        "auditLines": found.audit_lines,
+        "auditLinesLost": max(found.known_audit_lines - found.audit_lines, 0),
+        "serves": found.serves,
+    }
+    show(body, text=_restored)
+
+
+def _restored(body: dict[str, Any]) -> str:
+    lines = [
+        f"restored: {body['entries']} ledger entries of {body['log']} in {body['dataDirectory']}, as of {body['createdAt']}",
+        f"lost, as far as anything tells: {body['entriesLost']} ledger entries, {body['auditLinesLost']} lines of the audit log, and "
+        "whatever else was written since",
+    ]
+    if not body["serves"]:
+        lines.append(
+            f"the service does not start: a checkpoint of {body['entries'] + body['entriesLost']} entries is known. "
+            "Restore a newer backup, or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
+        )
+    return "\n".join(lines)
+
+
+def _checkpoint(place: str) -> bytes:
+    """The octets of a checkpoint in a file or at a URL; whose it is, the restore looks at."""
+    if not place.startswith(("http://", "https://")):
+        with Path(place).open("rb") as file:
+            return file.read(MAX_NOTE + 1)
+    import httpx
+
+    octets = b""
+    remedy = "name another witness, or a file"
+    with (
+        failing((httpx.HTTPError, httpx.InvalidURL), place, remedy, what="the checkpoint cannot be fetched"),
+        httpx.stream("GET", place, timeout=FETCH_SECONDS, trust_env=False) as answer,
+    ):
+        answer.raise_for_status()
+        for piece in answer.iter_bytes():
+            octets += piece
+            if len(octets) > MAX_NOTE:
+                fail("this is longer than a checkpoint", place, remedy)
+    return octets
+
+
+def _told(manifest: Manifest) -> dict[str, Any]:
+    checkpoint = manifest.remembered.checkpoint
+    return {
+        "createdAt": printed(manifest.created_at),
+        "version": manifest.version,
+        "schema": dict(manifest.schema),
+        "log": checkpoint.origin,
+        "entries": checkpoint.size,
+        "root": checkpoint.root.hex(),
+        "auditLines": manifest.remembered.audit_lines,
+        "verifierKey": str(manifest.key),
+        "files": {one.name: one.size for one in manifest.files},
+    }
+
+
+def _show(file: Path, manifest: Manifest) -> None:
+    body = {"backup": str(file), "octets": file.stat().st_size, **_told(manifest)}
+    show(
+        body,
+        text="{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}",
+    )
+
+
+def _say_how(settings: Settings) -> None:
+    """Ends the command with 1: nothing was made."""
+    where = shown_database(settings)
+    click.echo(
+        f"{where}: no backup was made. A server is backed up by its own tools, at one moment for all tables:\n"
+        '  pg_dump --format=custom --file=identity.dump "$DATABASE_URL"      or pg_basebackup and its WAL, for a newer end\n'
+        f"  cp {settings.data_dir}/*.key …      the custodian's master key, if it has one, kept apart from the dump\n"
+        "and checked as restored, in another database:\n"
+        "  pg_restore --dbname=postgresql://…/restored identity.dump\n"
+        "  identity fsck --deep --database-url postgresql://…/restored --data-dir …"
+    )
+    raise SystemExit(1)
