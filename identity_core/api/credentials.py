@@ -8,9 +8,9 @@ from typing import Final
 from urllib.parse import quote
 
 from identity_core import wire
+from identity_core.api.authors import author
 from identity_core.api.caching import etag_matches
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
-from identity_core.api.shared import author
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import UNSET, convert

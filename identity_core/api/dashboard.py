@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core import wire
+from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, cursor, page_of, position
-from identity_core.api.shared import anchor
 from identity_core.codec.times import printed
 from identity_core.ports.activity import TimelineRow
 from identity_core.use_cases.dashboard import GetDashboardTimeline

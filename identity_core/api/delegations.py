@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from identity_core import wire
+from identity_core.api.authors import author, revoker
 from identity_core.api.request import NO_STORE, Answer, Request, cursor, position
-from identity_core.api.shared import author, revoker
 from identity_core.codec.times import micros, moment, printed, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.errors import JsonValue

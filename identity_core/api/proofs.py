@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core import wire
-from identity_core.api import shared
+from identity_core.api.anchors import anchor, anchor_details
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
@@ -50,7 +50,7 @@ class ProofHandlers:
         request.authenticated.require_scope(VERIFY_SCOPE)
         _refuse_fractions(request)
         verdict = await self.stored(request.path["proofId"], request.body, request.context)
-        return Answer(200, verification(verdict, shared.anchor(verdict.anchor)), headers=[NO_STORE])
+        return Answer(200, verification(verdict, anchor(verdict.anchor)), headers=[NO_STORE])
 
     async def get_proof(self, request: Request) -> Answer:
         stored = await self.get(request.path["proofId"], request.context)
@@ -75,7 +75,7 @@ def result(made: DelegatedProof) -> wire.DelegatedProofResult:
         proof_id=made.proof.proof_id,
         delegation_id=made.delegation_id,
         proof=zk_proof(made.proof),
-        anchor=shared.anchor(made.anchor),
+        anchor=anchor(made.anchor),
     )
 
 
@@ -137,6 +137,6 @@ def record(stored: StoredProof) -> wire.ProofRecord:
         revoked_at=None if revocation is None else printed(revocation.at),
         revoked_by=None if revocation is None else revocation.by,
         revocation_reason=None if revocation is None else revocation.reason,
-        anchor=shared.anchor(stored.anchor),
-        anchor_details=shared.details(stored),
+        anchor=anchor(stored.anchor),
+        anchor_details=anchor_details(stored),
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from identity_core import wire
+from identity_core.api.anchors import anchor
+from identity_core.api.authors import sees_keys
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, cursor, page_of, position
-from identity_core.api.shared import anchor, sees_keys
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.ports.activity import VerificationRow

@@ -19,7 +19,7 @@ from identity_core.backup.seal import OperatorKey
 from identity_core.bootstrap.backup import examine, settings_over, staged, unpack
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, renamed, told_at_start
+from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
 from identity_core.codec.times import printed
 from identity_core.database.files import sync_folder
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -145,7 +145,7 @@ async def _gone_on(
         signer = logged.signer
         if new_origin is not None:
             await store.transparency.rename(new_origin)
-            signer = renamed(signer, new_origin)
+            signer = signer.renamed(new_origin)
         end = await StoredAuditEnd(store.database).settled()
         is_behind = new_origin is None and newest is not None and newest.checkpoint.size > tree.size
         remembered = Remembered(await signer.signed(tree), *end)

@@ -1,21 +1,19 @@
-"""The databases held against each other and against what is remembered of them, at a start; and how the service goes on where an
-operator puts a backup in place on purpose, and what that loses.
+"""The databases held against each other and against what is remembered of them, at a start and by commands, and what is wrong with them
+as the error of a start.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from functools import partial
 
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.codec import multikey
 from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
-from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.ledger.note import VerifierKey
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
@@ -26,7 +24,8 @@ from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.project import CHECKPOINT_KEY, CheckpointSigner
+from identity_core.use_cases.ledger.project import CHECKPOINT_KEY
+from identity_core.use_cases.ledger.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
 from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage, require_signed
 from identity_core.use_cases.record import Record
 
@@ -126,53 +125,35 @@ def storage_error(settings: Settings, error: Exception) -> StartError:
     return StartError(f"the databases cannot be used: {what}", where, "see `identity doctor`")
 
 
-@dataclass(frozen=True, slots=True)
-class Rollback:
-    """``reason`` is what a start would say, empty where it would say nothing. ``entries`` and ``audit_lines`` are what the databases
-    hold, ``known_entries`` and ``known_audit_lines`` what they held, as far as anything still tells."""
-
-    reason: str
-    entries: int
-    known_entries: int
-    audit_lines: int
-    known_audit_lines: int
-
-
 async def accept_rollback(
     settings: Settings, agreed: Callable[[Rollback], bool], *, new_origin: str | None = None
 ) -> Rollback:
-    """Goes on from the databases as they are, if ``agreed``: what was projected from lost entries is dropped, the audit log says so,
-    and the checkpoint of now is remembered. With ``new_origin`` the log has that name from then on. The service must not run. Raises
-    ``StartError``."""
+    """Goes on from the databases as they are, if ``agreed``; with ``new_origin`` the log has that name from then on. The service must not
+    run. Raises ``StartError``."""
     if new_origin is not None:
         check_new_origin(settings, new_origin)
     with told_at_start(settings):
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(settings, stack)
-            check, memory = check_of(logged.ledger, store), CheckpointFile(checkpoint_file_of(settings))
-            kept = _load(memory)
-            found = await _compared(check, store, kept)
-            public_key = logged.signer.key.public
-            found = await _with_reason(found, check.projections)
-            if kept is not None:
-                found = await _with_reason(found, lambda: check.remembered(kept, public_key))
-            await _refuse_another(check)
-            _refuse_fork(kept, found, new_origin)
-            if not agreed(found):
-                return found
-            if found.reason:
-                await drop_projections(store.database, found.entries)
-                now = SystemClock().now()
-                await Record(store.activity)(
-                    RequestContext("acceptRollback", OPERATOR), _event(found), now, durable=True
-                )
-            if new_origin is not None:
-                await store.transparency.rename(new_origin)
-            signer = logged.signer if new_origin is None else renamed(logged.signer, new_origin)
-            tree = await logged.follower.now()
-            end = await StoredAuditEnd(store.database).settled()
-            memory.replace(Remembered(await signer.signed(tree), *end))
-            return found
+            accept = AcceptRollback(
+                check_of(logged.ledger, store),
+                logged.follower,
+                logged.signer,
+                StoredAuditEnd(store.database),
+                CheckpointFile(checkpoint_file_of(settings)),
+                partial(drop_projections, store.database),
+                store.transparency.rename,
+                Record(store.activity),
+                SystemClock(),
+            )
+            try:
+                return await accept(agreed, new_origin=new_origin)
+            except AnotherLedger as error:
+                fix = "put both back from one backup; neither can go on from the other"
+                raise StartError(str(error), "the databases", fix) from error
+            except ForkedLog as error:
+                fix = "restore a newer backup; or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
+                raise StartError(str(error), "the databases", fix) from error
 
 
 def check_new_origin(settings: Settings, new_origin: str) -> None:
@@ -184,68 +165,3 @@ def check_new_origin(settings: Settings, new_origin: str) -> None:
     if settings.ledger.origin not in (None, new_origin):
         what = f"the settings say that the log is called {settings.ledger.origin}"
         raise StartError(what, "ledger.origin", "set ledger.origin to the new name, or take it out")
-
-
-def renamed(signer: CheckpointSigner, new_origin: str) -> CheckpointSigner:
-    """What signs the same log under another name, with the same key."""
-    return CheckpointSigner(signer.custodian, VerifierKey(new_origin, signer.key.public))
-
-
-def _refuse_fork(kept: Remembered | None, found: Rollback, new_origin: str | None) -> None:
-    """Under one name a log never shows two histories: what others hold a checkpoint of goes on under another."""
-    if kept is None or not kept.is_published or kept.checkpoint.size <= found.entries:
-        return
-    if new_origin in (None, kept.checkpoint.origin):
-        lost = kept.checkpoint.size - found.entries
-        raise StartError(
-            f"others hold a checkpoint of {kept.checkpoint.size} entries of {kept.checkpoint.origin}, of which {lost} are lost: "
-            "whatever is signed now under this name is a fork",
-            "the databases",
-            "restore a newer backup; or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`",
-        )
-
-
-def _load(memory: CheckpointFile) -> Remembered | None:
-    try:
-        return memory.load()
-    except Malformed:
-        return None
-
-
-async def _compared(check: CheckStorage, store: Store, kept: Remembered | None) -> Rollback:
-    entries = (await check.ledger.head()).sequence
-    lines, _ = await StoredAuditEnd(store.database).settled()
-    projected = max(await check.index.cursor(), (await check.tree.frontier()).size)
-    known = (0, 0) if kept is None else (kept.checkpoint.size, kept.audit_lines)
-    return Rollback("", entries, max(entries, projected, known[0]), lines, max(lines, known[1]))
-
-
-async def _with_reason(found: Rollback, check: Callable[[], Awaitable[None]]) -> Rollback:
-    try:
-        await check()
-    except StorageMismatch as error:
-        return replace(found, reason=found.reason or str(error))
-    return found
-
-
-async def _refuse_another(check: CheckStorage) -> None:
-    """An older ledger holds what the tree knows of it, up to its end. Another one does not, and cannot be gone on from."""
-    end = min((await check.ledger.head()).sequence, (await check.tree.frontier()).size)
-    try:
-        await check.entry(end)
-    except StorageMismatch as error:
-        raise StartError(
-            f"ledger and store are of different installations: they differ at entry {end}",
-            "the databases",
-            "put both back from one backup; neither can go on from the other",
-        ) from error
-
-
-def _event(found: Rollback) -> Event:
-    return Event(
-        details={
-            "entriesLost": found.known_entries - found.entries,
-            "auditLinesLost": found.known_audit_lines - found.audit_lines,
-            "reason": found.reason,
-        }
-    )

@@ -19,7 +19,7 @@ from identity_core.settings import Settings
 
 if TYPE_CHECKING:
     from identity_core.bootstrap import IndexTools
-    from identity_core.bootstrap.storage import Rollback
+    from identity_core.use_cases.ledger.rollback import Rollback
 
 PAGE = 500
 SETTLED_SECONDS = 1.0

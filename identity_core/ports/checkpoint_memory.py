@@ -18,6 +18,10 @@ class CheckpointMemory(Protocol):
         """Durable on return; what is already there stays where it is as late or later. Raises ``OSError``."""
         ...
 
+    def replace(self, remembered: Remembered) -> None:
+        """The same, whatever is there."""
+        ...
+
 
 class AuditEnd(Protocol):
     """The end of the audit log."""

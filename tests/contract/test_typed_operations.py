@@ -19,7 +19,7 @@ from identity_core.codec.structs import pascal_name
 # It answers with the octets that are signed.
 SIGNED = {"getStatusList"}
 # What several tags answer with.
-SHARED = ("shared", "caching")
+SHARED = ("authors", "anchors", "caching")
 
 
 def named() -> Iterator[tuple[str, str, str]]:

@@ -11,8 +11,8 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (362, 5),
-    "api": (2_680, 33),
-    "bootstrap": (955, 9),
+    "api": (2_680, 34),
+    "bootstrap": (905, 9),
     "cli": (4_260, 46),
     "client": (260, 5),
     "codec": (410, 7),
@@ -25,9 +25,9 @@ LIMITS = {
     "settings": (750, 7),
     "store": (2_400, 28),
     "throttle": (630, 8),
-    "use_cases": (3_940, 50),
+    "use_cases": (4_005, 51),
 }
-ALL = (27_600, 328)
+ALL = (27_600, 330)
 
 
 def test_no_room_outgrows_its_limit() -> None:

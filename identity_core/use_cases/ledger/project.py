@@ -136,6 +136,10 @@ class CheckpointSigner:
         public = await custodian.generate(CHECKPOINT_KEY, multikey.ED25519, did="-", purpose=CHECKPOINT_KEY)
         return cls(custodian, VerifierKey(origin, multikey.decode_public(public)[1]))
 
+    def renamed(self, origin: str) -> CheckpointSigner:
+        """What signs the same log under another name, with the same key."""
+        return CheckpointSigner(self.custodian, VerifierKey(origin, self.key.public))
+
     async def signed(self, frontier: Frontier) -> bytes:
         """The signed note over the tree."""
         if self._last is not None and self._last[0] == frontier:

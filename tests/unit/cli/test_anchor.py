@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from identity_core.api import proofs
-from identity_core.api.shared import anchor
+from identity_core.api.anchors import anchor
 from identity_core.bootstrap import TransparencyLog
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.codec import multikey
