@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from identity_core import wire
-from identity_core.api.request import NO_STORE, Answer, Request, cursor, page_of, position
+from identity_core.api.request import NO_STORE, Answer, Request, page_of, position
 from identity_core.codec.times import printed, printed_or_none
 from identity_core.domain.callers import ApiKey
 from identity_core.use_cases.api_keys.manage import (
@@ -43,9 +43,8 @@ class ApiKeyHandlers:
         request.authenticated.require_admin()
         query: wire.ListApiKeysQuery = request.query
         keys = await self.list(query, after=position(query.cursor))
-        page, end = page_of(keys, query.limit)
-        items = tuple(self._shown(key) for key in page)
-        body = wire.ApiKeyList(items=items, next_cursor=None if end is None else cursor(end.id))
+        page, following = page_of(keys, query.limit, lambda key: key.id)
+        body = wire.ApiKeyList(items=tuple(map(self._shown, page)), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 
     async def get_api_key(self, request: Request) -> Answer:

@@ -196,8 +196,7 @@ def verifiable_credential(
 
 def credentials(rows: Sequence[Credential], limit: int, reader: Caller) -> wire.CredentialList:
     """A page of records, of ``limit`` + 1 rows that were asked for."""
-    page, end = page_of(rows, limit)
-    following = None if end is None else cursor(f"{printed_exactly(end.created_at)} {end.id}")
+    page, following = page_of(rows, limit, lambda one: f"{printed_exactly(one.created_at)} {one.id}")
     return wire.CredentialList(items=tuple(record(one, None, reader) for one in page), next_cursor=following)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from identity_core import wire
 from identity_core.api.anchors import anchor
-from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, cursor, page_of, position
+from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
 from identity_core.ports.activity import TimelineRow
 from identity_core.use_cases.dashboard import GetDashboardTimeline
@@ -21,8 +21,7 @@ class DashboardHandlers:
     async def get_dashboard_timeline(self, request: Request) -> Answer:
         query: wire.GetDashboardTimelineQuery = request.query
         rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID))
-        page, end = page_of(rows, query.limit)
-        following = None if end is None else cursor(end.id)
+        page, following = page_of(rows, query.limit, lambda row: row.id)
         return Answer(200, wire.Timeline(items=tuple(map(_item, page)), next_cursor=following), headers=[NO_STORE])
 
 

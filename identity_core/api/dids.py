@@ -214,7 +214,7 @@ def recovered(result: Recovered) -> Answer:
 
 def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
     """A page of DIDs, with a cursor when there are more."""
-    page, end = page_of(heads, limit)
+    page, following = page_of(heads, limit, lambda head: str(head.state.did))
     items = tuple(
         wire.DidSummary(
             did=str(head.state.did),
@@ -225,7 +225,6 @@ def listing(heads: Sequence[IndexedVersion], limit: int) -> Answer:
         )
         for head in page
     )
-    following = None if end is None else cursor(str(end.state.did))
     return Answer(200, wire.DidList(items=items, next_cursor=following), headers=[NO_STORE])
 
 

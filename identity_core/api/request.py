@@ -205,10 +205,10 @@ def position(cursor: str | None, pattern: str = "[ -~]*") -> str | None:
     return text
 
 
-def page_of(rows: Sequence[R], limit: int) -> tuple[Sequence[R], R | None]:
-    """The page, of ``limit`` + 1 rows that were asked for, and the row with which it ends where there is another one."""
+def page_of(rows: Sequence[R], limit: int, place: Callable[[R], str]) -> tuple[Sequence[R], str | None]:
+    """The page, of ``limit`` + 1 rows that were asked for, and where there is another one its cursor: the ``place`` of the last row."""
     page = rows[:limit]
-    return page, page[-1] if len(rows) > limit else None
+    return page, cursor(place(page[-1])) if len(rows) > limit else None
 
 
 class Admission(Protocol):

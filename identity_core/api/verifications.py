@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from identity_core import wire
 from identity_core.api.anchors import anchor
 from identity_core.api.authors import sees_keys
-from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, cursor, page_of, position
+from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
 from identity_core.domain.callers import Caller
 from identity_core.ports.activity import VerificationRow
@@ -31,10 +31,8 @@ class VerificationHandlers:
         query: wire.ListVerificationHistoryQuery = request.query
         reader = request.authenticated
         rows = await self.history(query, reader, before=position(query.cursor, ROW_ID))
-        page, end = page_of(rows, query.limit)
-        body = wire.VerificationHistory(
-            items=tuple(_row(row, reader) for row in page), next_cursor=None if end is None else cursor(end.id)
-        )
+        page, following = page_of(rows, query.limit, lambda row: row.id)
+        body = wire.VerificationHistory(items=tuple(_row(row, reader) for row in page), next_cursor=following)
         return Answer(200, body, headers=[NO_STORE])
 
     async def get_verification_stats(self, request: Request) -> Answer:

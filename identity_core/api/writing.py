@@ -51,15 +51,6 @@ class Quotas:
     limits: QuotaLimits
     trusted_proxies: Sequence[Network] = ()
 
-    def counted(self, operation: Operation, handler: Handler) -> Handler:
-        """The handler, behind ``spend``."""
-
-        async def run(request: Request) -> Answer:
-            await self.spend(operation, request)
-            return await handler(request)
-
-        return run
-
     async def spend(self, operation: Operation, request: Request) -> None:
         """Counts one writing request of a day. Raises ``QuotaExceeded``. What a DID is not admitted to is free."""
         did = None if request.caller is None else request.caller.person
@@ -144,10 +135,12 @@ class AuditRefusals:
         """The handler, or one that is counted, and that writes a line before it passes a refusal on."""
         if operation.method == "GET" or not operation.schemes:
             return handler
-        if operation.operation_id in TELL_THEMSELVES:
-            return self.quotas.counted(operation, handler)
+        tells_itself = operation.operation_id in TELL_THEMSELVES
 
         async def told(request: Request) -> Answer:
+            await self.quotas.spend(operation, request)
+            if tells_itself:
+                return await handler(request)
             try:
                 async with self.quotas.keeping(operation, request):
                     return await handler(request)
@@ -159,4 +152,4 @@ class AuditRefusals:
                     await self.record(context, event, self.clock.now())
                 raise
 
-        return self.quotas.counted(operation, told)
+        return told

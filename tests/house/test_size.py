@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (362, 5),
-    "api": (2_680, 34),
+    "api": (2_665, 34),
     "bootstrap": (905, 9),
     "cli": (4_260, 46),
     "client": (260, 5),
@@ -25,7 +25,7 @@ LIMITS = {
     "settings": (750, 7),
     "store": (2_400, 28),
     "throttle": (630, 8),
-    "use_cases": (4_005, 51),
+    "use_cases": (4_000, 51),
 }
 ALL = (27_600, 330)
 

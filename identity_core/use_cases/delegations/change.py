@@ -11,6 +11,7 @@ revokeIbct: the holder calls a signed token back before anybody has used it.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -28,53 +29,45 @@ from identity_core.use_cases.record import Record
 from identity_core.wire import RevokeDelegationRequest, RevokeIbctRequest
 
 SUSPENDED = "delegation.suspended"
-
-
-@dataclass(frozen=True, slots=True)
-class SuspendDelegation:
-    """For the holder and operators. A second time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``; ``Conflict`` for a
-    delegation that is revoked, expired or exhausted."""
-
-    access: DelegationAccess
-    record: Record
-    clock: Clock
-
-    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
-        now = self.clock.now()
-        check_not_final(ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now))
-        suspended = await self.access.delegations.suspend(delegation_id, now)
-        chain = await self.access.find_own(delegation_id, context.caller)
-        if suspended:
-            await self.record(context, chain.leaf.event(SUSPENDED), now)
-        return ShownDelegation.of(chain, now)
-
-
-def check_not_final(shown: ShownDelegation) -> None:
-    """Raises ``Conflict`` for a state out of which no delegation comes."""
-    if shown.status in FINAL:
-        raise Conflict(f"The delegation is {shown.status.value}, for good.", details={"status": shown.status.value})
-
-
 RESUMED = "delegation.resumed"
 
 
 @dataclass(frozen=True, slots=True)
-class ResumeDelegation:
-    """For the holder and operators. After a suspension by the limit refusals and thresholds begin anew: the holder allows as many
-    questions again. One that is not suspended is not changed. Raises ``DelegationNotFound``, ``Forbidden``, ``Conflict``."""
+class _ChangeForNow:
+    """A change of the holder's or an operator's that another one takes back."""
 
     access: DelegationAccess
     record: Record
     clock: Clock
 
-    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
+    async def _do(
+        self, change: Callable[[str, datetime], Awaitable[bool]], kind: str, delegation_id: str, context: RequestContext
+    ) -> ShownDelegation:
         now = self.clock.now()
-        check_not_final(ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now))
-        resumed = await self.access.delegations.resume(delegation_id, now)
+        shown = ShownDelegation.of(await self.access.find_own(delegation_id, context.caller), now)
+        if shown.status in FINAL:
+            raise Conflict(f"The delegation is {shown.status.value}, for good.", details={"status": shown.status.value})
+        changed = await change(delegation_id, now)
         chain = await self.access.find_own(delegation_id, context.caller)
-        if resumed:
-            await self.record(context, chain.leaf.event(RESUMED), now)
+        if changed:
+            await self.record(context, chain.leaf.event(kind), now)
         return ShownDelegation.of(chain, now)
+
+
+class SuspendDelegation(_ChangeForNow):
+    """For the holder and operators. A second time changes nothing. Raises ``DelegationNotFound``, ``Forbidden``; ``Conflict`` for a
+    delegation that is revoked, expired or exhausted."""
+
+    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
+        return await self._do(self.access.delegations.suspend, SUSPENDED, delegation_id, context)
+
+
+class ResumeDelegation(_ChangeForNow):
+    """For the holder and operators. After a suspension by the limit refusals and thresholds begin anew: the holder allows as many
+    questions again. One that is not suspended is not changed. Raises ``DelegationNotFound``, ``Forbidden``, ``Conflict``."""
+
+    async def __call__(self, delegation_id: str, context: RequestContext) -> ShownDelegation:
+        return await self._do(self.access.delegations.resume, RESUMED, delegation_id, context)
 
 
 DELEGATION_REVOKED = "delegation.revoked"
