@@ -17,12 +17,13 @@ from identity_core.store.records import Repository, Table
 
 PRUNED_AT_ONCE = 8
 
-# What never changes and is not searched shares one column.
-_RECORD = (
-    *("grants", "credential_ids", "schema_ids", "verifiers", "autonomy_level", "max_depth", "purpose", "predicates"),
-    *("holder_proof", "signed_request"),
+# What changes or is searched has a column; everything else shares one.
+_SEARCHED = (
+    *("id", "holder", "agent", "grantor", "parent_id", "not_before", "expires_at", "max_uses", "max_refusals"),
+    *("max_thresholds", "uses", "refusals", "suspended_reason", "revoked_at", "revoked_by", "revocation_reason"),
+    *("version", "created_at", "created_by"),
 )
-_TABLE = Table("delegations", Delegation, document=("record", _RECORD), omit=("thresholds",), alias="d")
+_TABLE = Table("delegations", Delegation, document=("record", _SEARCHED), omit=("thresholds",), alias="d")
 _COLUMNS = f"(SELECT count(*) FROM delegation_thresholds AS t WHERE t.delegation_id = d.id), {_TABLE.columns}"  # noqa: S608
 # One hop more than a chain may have, so that a circle shows as a chain that is too long.
 _CHAIN = f"""

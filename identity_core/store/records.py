@@ -91,7 +91,8 @@ def _object_form(record: Any, names: Collection[str], make: Callable[..., Any]) 
         return {key: _applied(form.write, getattr(value, name)) for name, key, form in forms}
 
     def read(value: Any) -> Any:
-        return make(**{name: _applied(form.read, value[key]) for name, key, form in forms})
+        # One that was written before a field was there has the field's default.
+        return make(**{name: _applied(form.read, value[key]) for name, key, form in forms if key in value})
 
     return Form(write, read)
 
@@ -117,8 +118,9 @@ class Table(Generic[R]):
     """The columns of ``name`` that fields of ``record`` are kept in, each by the field's name.
 
     ``extra``: columns that ``write`` is given besides. ``omit``: fields that have no column, and that ``read`` is given besides.
-    ``spread``: the columns of a field that is a dataclass, in the order of its fields, all NULL for None. ``document``: a JSON column, and
-    the fields in it. ``shown``: what is selected instead of a column. ``alias``: the table's name in selections.
+    ``spread``: the columns of a field that is a dataclass, in the order of its fields, all NULL for None. ``document``: a JSON column for
+    every field but those that are named with it, which have columns of their own. ``shown``: what is selected instead of a column.
+    ``alias``: the table's name in selections.
     """
 
     def __init__(
@@ -136,8 +138,9 @@ class Table(Generic[R]):
         hints = {field: _bare(hint) for field, hint in get_type_hints(record).items()}
         spread, shown = spread or {}, shown or {}
         self._record = record
-        self._document, inside = document or ("", ())
+        self._document, searched = document or ("", hints)
         self._spread = [(field, tuple(columns), hints[field]) for field, columns in spread.items()]
+        inside = [one.name for one in _fields(record) if one.name not in {*omit, *spread, *searched}]
         apart = {*omit, *spread, *inside}
         kept: list[tuple[str, Convert, Form]] = [
             (one.name, attrgetter(one.name), _form(hints[one.name])) for one in _fields(record) if one.name not in apart

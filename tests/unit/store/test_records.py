@@ -52,7 +52,7 @@ TABLE = Table(
     extra=("owner",),
     omit=("counted",),
     spread={"inner": ("inner_at", "inner_by")},
-    document=("more", ("some_dids", "any_value")),
+    document=("more", ("id", "did", "colour", "number", "holds", "octets", "at", "names")),
 )
 FULL = Thing(
     "a", DID, Colour.RED, 7, True, b"\0\1", NOW, ("x", "y"), Inner(NOW, None), (DID, DID), {"a": [1, None]}, counted=3
@@ -68,6 +68,21 @@ def test_what_was_written_is_read(thing: Thing) -> None:
         assert database.execute("SELECT owner FROM things").fetchone() == ("hana",)
         row = database.execute(TABLE.select).fetchone()
         assert TABLE.read(row, counted=3) == thing
+
+
+def test_a_field_that_came_later_has_its_default() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Earlier:
+        id: str
+        kept: str
+
+    @dataclass(frozen=True, slots=True)
+    class Later(Earlier):
+        regions: tuple[str, ...] | None = None
+
+    before, now = (Table("things", kind, document=("more", ("id",))) for kind in (Earlier, Later))
+    row = before.write(Earlier("a", "b"))
+    assert now.read([row[name] for name in now.columns.split(", ")]) == Later("a", "b", None)
 
 
 def test_values_have_the_forms_of_columns() -> None:
