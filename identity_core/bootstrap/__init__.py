@@ -14,6 +14,7 @@ from identity_core.bootstrap.beside import (
     anchor_administration,
     has_api_keys,
     index_tools,
+    log_key_rotation,
     open_keys,
     transparency_log,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "audit_log",
     "has_api_keys",
     "index_tools",
+    "log_key_rotation",
     "open_installation",
     "open_keys",
     "open_ledger",

@@ -19,6 +19,7 @@ from identity_core.bootstrap.beside import (
     ApiKeyAdministration,
     TransparencyLog,
     anchor_worker,
+    followed,
     has_api_keys,
     tagged_keys,
     with_tagged,
@@ -122,6 +123,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+    await followed(signer, ledger, store, check)
     repair, suspicions = await _keep_index(settings, check, store, stack)
     await _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
     logged = await TransparencyLog.over(settings, ledger, store, custodian)

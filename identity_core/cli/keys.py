@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_core.cli.log_key import LOG, log_key_options, rotate_log_key
 from identity_core.cli.options import NONE, Number, OrNone, of_installation, opened_part, refuse_absent, several
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -257,8 +258,18 @@ def update(
 @click.option(
     "--grace-hours", type=Number(0, 24 * 90), default=0, show_default=True, help="How long the old key still works."
 )
-def rotate(settings: Settings, key_id: str, grace_hours: float) -> None:
-    """Make a successor with the same rights."""
+@log_key_options
+def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -> None:
+    """Make a successor with the same rights; or, with KEY_ID log, let the next key sign the logs of DIDs.
+
+    The log key rotates while the service runs. Its old key leaves the custodian and is retired in the service log: whoever has it
+    adds nothing that a reader takes. DIDs of before pre-rotation keep it waiting, unless it is --compromised.
+    """
+    if key_id == LOG:
+        rotate_log_key(settings, **of_log)
+        return
+    if any(of_log.values()):
+        misused("these options are for the log key", "identity keys rotate log …")
     from identity_core.wire import RotateApiKeyRequest
 
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))

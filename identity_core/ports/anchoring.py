@@ -183,6 +183,18 @@ class Growth:
     transactions: Sequence[bytes]
 
 
+class ServiceName(Protocol):
+    """The DID of the service, whose log lists the generations of the log key."""
+
+    async def service_did(self) -> str | None:
+        """The DID; None before the first rotation of the log key."""
+        ...
+
+    async def begin_service(self, did: str) -> str:
+        """The same, which is ``did`` from now on where there was none. Durable on return."""
+        ...
+
+
 class StoredTree(Protocol):
     """Tiles, frontier, and places by transaction hash. Several processes may append; each growth counts once."""
 

@@ -22,6 +22,8 @@ _MOVE_HEAD = "UPDATE transparency_head SET size = :size, peaks = :peaks WHERE id
 _NAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1 AND origin IS NULL"
 _RENAME = "UPDATE transparency_head SET origin = :origin WHERE id = 1"
 _ORIGIN = "SELECT origin FROM transparency_head WHERE id = 1"
+_SERVICE = "SELECT service_did FROM transparency_head WHERE id = 1"
+_BEGIN_SERVICE = "UPDATE transparency_head SET service_did = :did WHERE id = 1 AND service_did IS NULL"
 _TILE = "SELECT hashes FROM transparency_tiles WHERE level = :level AND number = :number"
 _KEEP_TILE = """
 INSERT INTO transparency_tiles (level, number, hashes) VALUES (:level, :number, :hashes)
@@ -62,6 +64,14 @@ class TransparencyTree(Repository):
         ``Overloaded``."""
         await self._change(_RENAME, {"origin": origin})
 
+    async def service_did(self) -> str | None:
+        """The DID whose log lists the generations of the log key; None before the first rotation of it."""
+        return await self._database.read(_service_did)
+
+    async def begin_service(self, did: str) -> str:
+        """The same, from now on ``did`` where there was none. Raises ``PluginUnavailable``, ``Overloaded``."""
+        return await self._database.write(lambda writing: _begun(writing, did))
+
     async def frontier(self) -> Frontier:
         return await self._database.read(lambda transaction: _frontier(transaction, _HEAD))
 
@@ -90,6 +100,17 @@ class TransparencyTree(Repository):
 
 def _origin(transaction: Transaction) -> str:
     return str(transaction.execute(_ORIGIN).fetchone()[0] or "")
+
+
+def _service_did(transaction: Transaction) -> str | None:
+    found: str | None = transaction.execute(_SERVICE).fetchone()[0]
+    return found
+
+
+def _begun(transaction: Transaction, did: str) -> str:
+    transaction.execute(_BEGIN_SERVICE, {"did": did})
+    found = _service_did(transaction)
+    return did if found is None else found
 
 
 def _named(transaction: Transaction, origin: str) -> str:

@@ -10,7 +10,16 @@ import pytest
 
 from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner, committed
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import AddService, Deactivate, Expire, NewService, Rotate, Update
+from identity_core.domain.dids.changes import (
+    AddService,
+    Deactivate,
+    Expire,
+    NewService,
+    RetireLogKey,
+    Rotate,
+    RotateLogKey,
+    Update,
+)
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
@@ -216,3 +225,101 @@ def test_the_end_needs_a_committed_key_and_commits_to_none() -> None:
     assert (after.deactivated, after.update_keys, after.next_key_hashes) == (True, (), ())
     with pytest.raises(IdentityError):
         METHOD.draft(after, end, at + MINUTE, signer=FIRST.multikey)
+
+
+def taken_over() -> Life:
+    """A log whose second generation has taken over by itself."""
+    life = updated(born())
+    life.signer = SECOND
+    life.change(RotateLogKey(), life.later(), committed(SECOND, THIRD))
+    return life
+
+
+def test_a_log_goes_on_under_the_committed_key_by_itself_and_nothing_else_changes() -> None:
+    life = taken_over()
+    before, after = life.states[-2:]
+    assert (after.operation, after.document, after.recovery_key) == (
+        history.LOG_KEY_ROTATED,
+        before.document,
+        before.recovery_key,
+    )
+    assert after.update_keys == (SECOND.multikey,)
+    life.change(RetireLogKey(FIRST.multikey, 7, True), life.later())
+    assert list(fold(METHOD.apply, life.entries)) == life.states
+    assert json.loads(life.entries[-1])["parameters"]["change"] == {
+        "operation": "logKeyRetired",
+        "proofBy": "service",
+        "retired": {"multikey": FIRST.multikey, "treeSize": 7, "compromised": True},
+    }
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        committed(FIRST, SECOND),
+        committed(FIRST, THIEF),
+        committed(THIEF),
+        LogKeys((FIRST.multikey, SECOND.multikey), ()),
+    ],
+)
+def test_a_thief_of_the_present_key_cannot_take_a_log_over(keys: LogKeys) -> None:
+    """What needs no controller leaves the key of before, so it takes the next one, which he has not."""
+    life = updated(born())
+    with pytest.raises(InvalidDocument):
+        life.entry(RotateLogKey(), life.later(), keys)
+    life.signer = SECOND
+    item = parsed(life.entry(RotateLogKey(), life.later(), committed(SECOND, THIRD)))
+    item["parameters"] |= keys.parameters()
+    for signer in (FIRST, THIEF):
+        with pytest.raises(LogInvalid):
+            METHOD.apply(life.state, resealed(item, life.state, signer))
+
+
+def test_a_log_of_before_is_not_taken_over_without_its_controller() -> None:
+    life = born(pre_rotates=False)
+    with pytest.raises(InvalidDocument):
+        life.entry(RotateLogKey(), life.later(), committed(SECOND, THIRD))
+    with pytest.raises(InvalidDocument):
+        life.entry(RotateLogKey(), life.later())
+    other = updated(born())
+    other.signer = SECOND
+    item = parsed(other.entry(RotateLogKey(), other.later(), committed(SECOND, THIRD)))
+    item["state"] = json.loads(life.entries[0])["state"]
+    item["versionId"] = "2-" + item["versionId"].partition("-")[2]
+    with pytest.raises(LogInvalid, match="pre-rotates"):
+        METHOD.apply(life.state, resealed(item, life.state, FIRST))
+
+
+RETIRED: dict[str, dict[str, Any]] = {
+    "the present key": {"multikey": SECOND.multikey},
+    "a stranger's key": {"multikey": THIEF.multikey},
+    "no key": {"multikey": "x"},
+    "a size of nothing": {"treeSize": 0},
+    "a size below": {"treeSize": -1},
+    "a size as text": {"treeSize": "7"},
+    "a size with a fraction": {"treeSize": 7.5},
+    "a size that is true": {"treeSize": True},
+    "a size beyond integers": {"treeSize": 2**53},
+    "a word for why": {"compromised": "yes"},
+    "something more": {"at": "2026-01-01T00:00:00Z"},
+}
+
+
+@pytest.mark.parametrize("spoilt", RETIRED.values(), ids=RETIRED)
+def test_only_a_key_that_was_taken_over_from_is_retired(spoilt: dict[str, Any]) -> None:
+    life = taken_over()
+    item = parsed(life.entry(RetireLogKey(FIRST.multikey, 7, False), life.later()))
+    assert METHOD.apply(life.state, resealed(item, life.state, SECOND))
+    item["parameters"]["change"]["retired"] |= spoilt
+    with pytest.raises(LogInvalid):
+        METHOD.apply(life.state, resealed(item, life.state, SECOND))
+
+
+def test_a_retired_key_does_not_retire_its_successor_nor_changes_a_retirement_the_keys() -> None:
+    life = taken_over()
+    item = parsed(life.entry(RetireLogKey(FIRST.multikey, 7, False), life.later()))
+    item["parameters"]["change"]["retired"]["multikey"] = SECOND.multikey
+    for keys, signer in ((said(SECOND, THIRD), FIRST), (said(FIRST, SECOND), FIRST), (said(THIRD, FIRST), THIRD)):
+        item["parameters"] |= keys
+        with pytest.raises(LogInvalid):
+            METHOD.apply(life.state, resealed(item, life.state, signer))

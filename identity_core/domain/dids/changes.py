@@ -137,4 +137,22 @@ class Deactivate:
     authorization: Authorization
 
 
-Change = Create | Update | Rotate | Expire | Recover | Deactivate
+@dataclass(frozen=True, slots=True)
+class RotateLogKey:
+    """The log goes on under a key that it committed to, and the DID stays as it is. Needs no controller: no other key can take it over."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetireLogKey:
+    """Said by a key that took over from ``multikey``: an entry that this has signed counts only with an index in the service's
+    transparency log below ``tree_size``. ``compromised``: somebody else may have the key."""
+
+    multikey: str
+    tree_size: int
+    compromised: bool
+
+
+OfLogKey = RotateLogKey | RetireLogKey
+"""The changes of the keys of a log, which leave the document alone."""
+
+Change = Create | Update | Rotate | Expire | Recover | Deactivate | RotateLogKey | RetireLogKey

@@ -20,11 +20,14 @@ from identity_core.domain.dids.changes import (
     Create,
     Deactivate,
     Expire,
+    OfLogKey,
     Operation,
     Recover,
     RemoveService,
     RemoveVerificationMethod,
+    RetireLogKey,
     Rotate,
+    RotateLogKey,
     SetAlsoKnownAs,
     Update,
     UpdateService,
@@ -104,7 +107,29 @@ def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules
         return history.expire(state, at)
     if ends is not None and ends <= at:
         raise VersionConflict(details={"did": str(state.did), "versionId": state.version_id + 1})
+    if isinstance(change, RotateLogKey | RetireLogKey):
+        return _of_log_key(state, change, at)
     return _authorized(state, change, at, rules)
+
+
+def _of_log_key(state: DidState, change: OfLogKey, at: datetime) -> DidState:
+    """The same DID. Which key signs is for the log to say (``log.log_keys``)."""
+    if isinstance(change, RetireLogKey):
+        PublicKey.parse(keys.ED25519.name, change.multikey)
+        if digest(change.multikey) not in state.retired_keys or change.multikey in state.update_keys:
+            raise InvalidDocument("A key is retired after another has taken the log over from it.")
+        if not 0 < change.tree_size < 2**53:
+            raise InvalidDocument("A tree has at least the entries of this log.")
+    return replace(
+        state,
+        version_id=state.version_id + 1,
+        updated_at=at,
+        operation=history.LOG_KEY_ROTATED if isinstance(change, RotateLogKey) else history.LOG_KEY_RETIRED,
+        entry_hash="",
+        previous_hash=state.entry_hash or None,
+        key_id=None,
+        spent_challenges=history.unexpired(state.spent_challenges, at),
+    )
 
 
 def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules) -> DidState:

@@ -28,6 +28,8 @@ KEY_ROTATED: Final = "keyRotated"
 KEY_EXPIRED: Final = "keyExpired"
 RECOVERED: Final = "recovered"
 DEACTIVATED: Final = "deactivated"
+LOG_KEY_ROTATED: Final = "logKeyRotated"
+LOG_KEY_RETIRED: Final = "logKeyRetired"
 
 
 class LogInvalid(IdentityError):
@@ -50,7 +52,8 @@ class DidState:
     """What the log of a DID says after ``version_id`` entries.
 
     Times are aware UTC with microseconds. ``entry_hash`` is the hash part of the entry's webvh versionId, empty while no entry was
-    written; ``operation`` the kind of the last change (create, update, keyRotated, keyExpired, recovered, deactivated).
+    written; ``operation`` the kind of the last change (create, update, keyRotated, keyExpired, recovered, deactivated,
+    logKeyRotated, logKeyRetired).
     ``recovery_key`` is a multikey or None, ``update_keys`` are the multikeys that may sign entries;
     ``key_id`` is the absolute id of the key that authorised the last change (None for create and expiry; the recovery key's for recover).
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps

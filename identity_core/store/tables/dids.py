@@ -84,6 +84,7 @@ class TransparencyHead(StoreModel, table=True):
     size: int = Field(sa_type=BigInteger)
     peaks: bytes = Field(sa_type=LargeBinary)
     origin: str | None = Field(sa_type=Text, nullable=True)
+    service_did: str | None = Field(sa_type=Text, nullable=True)
 
 
 class TransparencyPlace(StoreModel, table=True):

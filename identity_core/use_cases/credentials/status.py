@@ -97,13 +97,14 @@ class GetStatusList:
             list_id, purpose = status_list.parse_public_id(public_id)
         except ValueError:
             raise StatusListNotFound from None
-        known = self.kept.get(public_id)
+        await self.signer.generations.fresh()
+        name, signer = self.signer.name, self.signer.multikey
+        known = self.kept.get(f"{public_id} {signer}")
         if known is not None and known.version == await self.credentials.status_list_version(list_id):
             return known
         found = await self.credentials.status_list(list_id, purpose)
         if found is None:
             raise StatusListNotFound
-        signer = self.signer.multikey
         # Compressing takes a while when much is revoked.
         document = await asyncio.to_thread(
             status_list.unsigned,
@@ -116,6 +117,6 @@ class GetStatusList:
         )
         # VC Data Integrity EdDSA 1.0 §3.3.1: the proof's configuration carries the context of what it signs.
         config = {"@context": document["@context"], **entry.proof_config(signer, times.printed(found.changed_at))}
-        signature = await self.signer.custodian.sign(self.signer.name, entry.proof_input(config, document))
+        signature = await self.signer.custodian.sign(name, entry.proof_input(config, document))
         document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
-        return self.kept.put(public_id, SignedStatusList(found.version, entry.canonical(document)))
+        return self.kept.put(f"{public_id} {signer}", SignedStatusList(found.version, entry.canonical(document)))

@@ -38,7 +38,7 @@ from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.log_keys import Drafted, LogSigner
+from identity_core.use_cases.dids.log_keys import LogSigner, Signed
 from identity_core.use_cases.record import Record
 
 
@@ -120,8 +120,7 @@ class DidWriter:
                     await self.reader.check.fold(did, standing.recorded)
                     before = await self._write_due(method, standing.recorded, now)
                     at = max(now, before.updated_at + TICK)
-                    drafted = self.signer.draft(method, before, change, at)
-                    return await self.append(before, drafted, context)
+                    return await self.append(before, await self.signer.signed(method, before, change, at), context)
                 except VersionConflict:
                     await self.reader.check.bring_up(did)
         raise Overloaded("Too many writers race for this DID.", details={"did": str(did), "retryAfter": 1})
@@ -149,16 +148,16 @@ class DidWriter:
         state = recorded.state
         # Within one microsecond the next version is a tick ahead of the clock, and a period that ends there is over for it.
         while (due := history.due(state)) is not None and due <= max(now, state.updated_at + TICK):
-            drafted = self.signer.draft(method, state, Expire(), due)
-            state = (await self.append(state, drafted, RequestContext("expireKey", SERVICE))).state
+            signed = await self.signer.signed(method, state, Expire(), due)
+            state = (await self.append(state, signed, RequestContext("expireKey", SERVICE))).state
         return state
 
     async def append(
-        self, state: DidState | None, drafted: Drafted, context: RequestContext, *, owner: str | None = None
+        self, state: DidState | None, signed: Signed, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
-        """Signs the draft that follows ``state`` and records it; for the first entry of a DID ``owner`` is who created it. Raises
+        """Records the entry that follows ``state``; for the first entry of a DID ``owner`` is who created it. Raises
         ``VersionConflict`` when the DID has another version by now, or exists."""
-        draft, signature = drafted.entry, await self.signer.sign(drafted)
+        draft, signature = signed.entry, signed.signature
         try:
             after = draft.after(signature)
         except history.LogInvalid as error:

@@ -60,7 +60,8 @@ class CreateDid:
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
         change = Create(
             keys=asked if recovery is None else asked[:-1],
-            update_keys=(self.writer.signer.multikey,),
+            # The signer knows which key of the log is the present one.
+            update_keys=(),
             services=tuple(
                 NewService(each.type, each.service_endpoint) for each in given(options.service_endpoints, ())
             ),
@@ -68,13 +69,13 @@ class CreateDid:
             recovery_key=None if recovery is None else recovery.public,
             strict_evidence=given(options.strict_evidence, None),
         )
-        drafted = self.writer.signer.draft(method, None, change, self.clock.now())
+        signed = await self.writer.signer.signed(method, None, change, self.clock.now())
         if stored and not own:
-            await keep_secrets(self.custodian, drafted.entry.did, asked)
+            await keep_secrets(self.custodian, signed.entry.did, asked)
         try:
-            version = await self.writer.append(None, drafted, context, owner=context.caller.identity)
+            version = await self.writer.append(None, signed, context, owner=context.caller.identity)
         except VersionConflict as error:
-            raise DidExists(details={"did": str(drafted.entry.did)}) from error
+            raise DidExists(details={"did": str(signed.entry.did)}) from error
         return Created(version, asked if returned else tuple(replace(key, secret=None) for key in asked))
 
     @staticmethod

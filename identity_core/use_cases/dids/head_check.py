@@ -16,6 +16,7 @@ from typing import Final
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import (
     DidQuarantined,
@@ -54,6 +55,8 @@ class HeadCheck:
     ledger: LedgerBackend
     index: DocumentIndex
     quarantine: Quarantine
+    retired: dict[str, int] = field(default_factory=dict)
+    """The retired keys of the log, by multikey: from which tree size on an entry of theirs is none."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
@@ -141,6 +144,7 @@ class HeadCheck:
         for place, line in enumerate(entries, 1):
             try:
                 after = method.apply(state, line.entry)
+                check_not_retired(self.retired, line.entry, line.receipt.sequence - 1)
             except (LogInvalid, InvalidDid) as error:
                 raise self._differs(did.text, f"entry {line.version} of its log is not valid: {error}") from error
             if after.version_id != line.version or after.did != did:

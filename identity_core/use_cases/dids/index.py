@@ -15,6 +15,7 @@ from datetime import datetime
 from identity_core.codec.times import printed
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.service_log import check_not_retired
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import (
     DidDeactivated,
@@ -195,7 +196,9 @@ class CatchUp:
             # Its plugin is not loaded now, which is no reason to suspect anybody; ``HeadCheck`` brings it up when it is.
             raise DidQuarantined(details={"did": line.did})
         try:
-            return self.methods[did.method].apply(before, line.entry)
+            after = self.methods[did.method].apply(before, line.entry)
+            check_not_retired(self.check.retired, line.entry, line.receipt.sequence - 1)
+            return after
         except IdentityError as error:
             reason = f"entry {line.version} of its log is not valid: {error}"
             self.check.quarantine.suspect(line.did, reason)

@@ -1,29 +1,45 @@
 """The keys that sign the entries of logs: which one signs the next entry of a DID, and what the entry says of those after it.
 
 The custodian holds a generation ``log``, ``log/2``, ``log/3``, … of them; the next is made when the present one starts, and every entry
-commits to both (``domain.dids.log.log_keys``).
+commits to both (``domain.dids.log.log_keys``). Which of them is the present one the service log says (``domain.dids.log.service_log``),
+which begins with the first rotation and which every process reads again once a second.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from identity_core.codec import multikey
-from identity_core.domain.dids.changes import Change, Deactivate, Expire
+from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey
+from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
-from identity_core.domain.dids.state import DidState
-from identity_core.errors import InvalidDocument
-from identity_core.ports.custodian import Custodian
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.errors import InvalidDocument, PluginUnavailable, StorageMismatch
+from identity_core.ports.anchoring import ServiceName
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
+from identity_core.ports.ledger import LedgerBackend
 
 LOG_KEY: Final = "log"
+SERVICE_KEY: Final = "service"
+"""The key of the service's own DID. That it is there says that the service log has begun."""
 
 
 def name_of(generation: int) -> str:
     """The name in the custodian of a generation, from 1."""
     return LOG_KEY if generation == 1 else f"{LOG_KEY}/{generation}"
+
+
+async def public_key(custodian: Custodian, name: str) -> str | None:
+    """The public multikey, None where the custodian holds none of this name."""
+    try:
+        return await custodian.public_key(name)
+    except KeyNotHeld:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +51,37 @@ class LogKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Drafted:
-    """An entry without its signature, and the key that it waits for."""
+class Signed:
+    """An entry and the 64-octet signature that it waited for."""
 
     entry: UnsignedEntry
-    key: LogKey
+    signature: bytes
+
+
+class NoKey(InvalidDocument):
+    """None of the keys that the service holds may sign the next entry of a DID."""
+
+
+class Generations(Protocol):
+    """Keeps a signer up to the service log."""
+
+    async def fresh(self) -> None:
+        """Reads it where that was not done in the last second. Raises what ``now`` raises."""
+        ...
+
+    async def now(self) -> None:
+        """Reads it. Raises ``LedgerUnavailable``, ``StorageMismatch`` for a log that is not this custodian's."""
+        ...
+
+
+class KnownGenerations:
+    """What a signer was opened with, for good."""
+
+    async def fresh(self) -> None:
+        """Nothing to read."""
+
+    async def now(self) -> None:
+        """Nothing to read."""
 
 
 @dataclass(slots=True)
@@ -52,27 +94,51 @@ class LogSigner:
     multikey: str
     next_key_hashes: tuple[str, ...] = ()
     older: tuple[LogKey, ...] = ()
+    generations: Generations = field(default_factory=KnownGenerations)
 
     @classmethod
     async def open(cls, custodian: Custodian) -> LogSigner:
-        """With the first generation and the next, made where they are not there yet."""
-        first, following = [
-            await custodian.generate(name_of(number), multikey.ED25519, did="-", purpose=LOG_KEY) for number in (1, 2)
-        ]
-        return cls(custodian, LOG_KEY, first, (key_hash(following),))
+        """With the first generation and the next, made at the first start. Once the service log has begun, what is destroyed is never
+        made anew, and a signer without a key (``multikey`` empty) waits for ``generations``."""
+        held = [await public_key(custodian, name_of(number)) for number in (1, 2)]
+        if None in held and await public_key(custodian, SERVICE_KEY) is None:
+            held = [
+                await custodian.generate(name_of(number), multikey.ED25519, did="-", purpose=LOG_KEY)
+                for number in (1, 2)
+            ]
+        first, following = held
+        return cls(custodian, LOG_KEY, first or "", () if following is None else (key_hash(following),))
 
-    def draft(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> Drafted:
-        """The next entry of a log. Raises what ``method.draft`` raises, and ``InvalidDocument`` where none of the keys may sign it."""
+    async def signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> Signed:
+        """The next entry of a log; a ``Create`` is by the present key, whatever it says.
+
+        Raises what ``method.draft`` raises, ``NoKey``, and what reading the service log raises."""
+        await self.generations.fresh()
+        try:
+            return await self._signed(method, state, change, at)
+        except (NoKey, KeyNotHeld):
+            # Another process has gone on to the next generation a moment ago, and the key of before may be gone.
+            await self.generations.now()
+        try:
+            return await self._signed(method, state, change, at)
+        except KeyNotHeld as error:
+            raise PluginUnavailable("The custodian does not hold the key of the log.") from error
+
+    async def _signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> Signed:
+        key, entry = self._draft(method, state, change, at)
+        return Signed(entry, await self.custodian.sign(key.name, entry.signing_input))
+
+    def _draft(
+        self, method: DidMethod, state: DidState | None, change: Change, at: datetime
+    ) -> tuple[LogKey, UnsignedEntry]:
+        if isinstance(change, Create):
+            change = replace(change, update_keys=(self.multikey,))
         if not (isinstance(method, PreRotatingDidMethod) and method.pre_rotates):
             key = self._key(state, committed=False)
-            return Drafted(method.draft(state, change, at, signer=key.multikey), key)
+            return key, method.draft(state, change, at, signer=key.multikey)
         key = self._key(state, committed=True)
         keys = self._said(state, change, key)
-        return Drafted(method.draft(state, change, at, signer=key.multikey, next_keys=keys), key)
-
-    async def sign(self, drafted: Drafted) -> bytes:
-        """The signature that the entry waits for. Raises ``KeyNotHeld`` for a key that was destroyed meanwhile."""
-        return await self.custodian.sign(drafted.key.name, drafted.entry.signing_input)
+        return key, method.draft(state, change, at, signer=key.multikey, next_keys=keys)
 
     def _key(self, state: DidState | None, *, committed: bool) -> LogKey:
         """The newest key that may sign after ``state``."""
@@ -86,7 +152,7 @@ class LogSigner:
                 else key.multikey in state.update_keys
             ):
                 return key
-        raise InvalidDocument(
+        raise NoKey(
             "None of the keys that the service holds may sign the next entry of this DID.",
             details={"did": str(state.did)},
         )
@@ -97,7 +163,7 @@ class LogSigner:
             return None
         if state is not None and not state.next_key_hashes:
             # A DID of before begins with a change that its controller asked for, and may be handed on at once.
-            return None if isinstance(change, Expire | Deactivate) else self._present()
+            return None if isinstance(change, Expire | Deactivate | RetireLogKey) else self._present()
         if state is not None and state.update_keys == (key.multikey,) and self._reaches_present(state):
             return None
         return self._present() if key.multikey == self.multikey else self._on_the_way(key)
@@ -113,3 +179,64 @@ class LogSigner:
         present = (key_hash(self.multikey), *self.next_key_hashes)
         wanted = present if state.update_keys == (self.multikey,) else present[:1]
         return set(wanted) <= set(state.next_key_hashes)
+
+
+FRESH_SECONDS: Final = 1.0
+
+
+@dataclass(slots=True)
+class FollowServiceLog:
+    """``Generations`` of the log of the service's own DID. ``retired`` is filled for others to look into: tree sizes by multikey."""
+
+    signer: LogSigner
+    ledger: LedgerBackend
+    tree: ServiceName
+    clock: Clock
+    retired: dict[str, int]
+    history: LogKeyHistory | None = field(default=None, init=False)
+    lines: list[bytes] = field(default_factory=list, init=False)
+    _did: str | None = field(default=None, init=False)
+    _looked: float = field(default=float("-inf"), init=False)
+
+    async def fresh(self) -> None:
+        """As ``Generations.fresh``."""
+        if self.clock.monotonic() - self._looked >= FRESH_SECONDS:
+            await self.now()
+
+    async def now(self) -> None:
+        """As ``Generations.now``."""
+        looked = self.clock.monotonic()
+        self._did = self._did or await self.tree.service_did()
+        if self._did is not None:
+            entries = await self.ledger.entries(self._did, after=len(self.lines))
+            if entries:
+                await self._take([*self.lines, *(line.entry for line in entries)])
+        self._looked = looked
+
+    async def _take(self, lines: list[bytes]) -> None:
+        try:
+            history = service_log.read(lines)
+        except LogInvalid as error:
+            raise StorageMismatch(f"The service log does not hold: {error}") from error
+        held = await self._held(history)
+        if not held or held[-1].multikey != history.generations[-1]:
+            raise StorageMismatch("The service log is not of the keys that the custodian holds.")
+        own = key_hash(history.generations[-1])
+        self.lines, self.history = lines, history
+        self.retired.update(history.retired)
+        self.signer.name, self.signer.multikey = held[-1].name, held[-1].multikey
+        self.signer.older = tuple(key for key in held[:-1] if key.multikey not in history.retired)
+        self.signer.next_key_hashes = tuple(one for one in history.next_key_hashes if one != own)
+
+    async def _held(self, history: LogKeyHistory) -> list[LogKey]:
+        """The generations that the custodian holds, oldest first. Raises ``StorageMismatch`` where it holds another key in the place of
+        one."""
+        held = []
+        for number, expected in enumerate(history.generations, 1):
+            name = name_of(number)
+            found = await public_key(self.signer.custodian, name)
+            if found is not None and found != expected:
+                raise StorageMismatch("The service log is not of the keys that the custodian holds.")
+            if found is not None:
+                held.append(LogKey(name, found))
+        return held

@@ -145,6 +145,9 @@ def proceed(
     keys = log_keys.read(before, said) if log_keys.NEXT_KEY_HASHES in said else None
     recovery_key = _recovery_key(before, said, keys, named)
     operation = _operation(before, document, at)
+    moved = keys is not None and bool(before.next_key_hashes) and not set(keys.update_keys) & set(before.update_keys)
+    if moved and document == before.document:
+        operation = history.LOG_KEY_ROTATED
     if recovery_key is not None:
         evolution.check_recovery_key(recovery_key, document)
     after = replace(

@@ -16,7 +16,7 @@ import orjson
 
 from identity_core.codec import times
 from identity_core.domain.dids import evidence, evolution
-from identity_core.domain.dids.changes import Change, Create, Expire
+from identity_core.domain.dids.changes import Change, Create, Expire, RetireLogKey, RotateLogKey
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
@@ -68,10 +68,12 @@ class DidWebvh:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
         if isinstance(change, Create) and change.strict_evidence:
             raise InvalidDocument("Entries of did:webvh have no place for evidence; leave strictEvidence out.")
+        if isinstance(change, RetireLogKey):
+            raise InvalidDocument("An entry of did:webvh has no place for the retirement of a key.")
         at = _moment(state, at)
         before_did = self._unborn if state is None else state.did
         evolved = evolution.evolve(state, change, at, rules=self._rules, did=before_did)
-        if not isinstance(change, Create | Expire):
+        if not isinstance(change, Create | Expire | RotateLogKey):
             evidence.verify(change.authorization)
         parameters, document = fold.parameters(state, change, next_keys), evolved.document
         if signer not in _signers(state, parameters, evolved.update_keys):

@@ -27,7 +27,9 @@ from identity_core.domain.dids.changes import (
     Recover,
     RemoveService,
     RemoveVerificationMethod,
+    RetireLogKey,
     Rotate,
+    RotateLogKey,
     SetAlsoKnownAs,
     Update,
     UpdateService,
@@ -47,6 +49,11 @@ def write(change: Change) -> Json:
             return shown if change.recovery_key is None else shown | {"recoveryKey": change.recovery_key}
         case Expire():
             return {"operation": history.KEY_EXPIRED}
+        case RotateLogKey():
+            return {"operation": history.LOG_KEY_ROTATED}
+        case RetireLogKey(multikey, tree_size, compromised):
+            retired = {"multikey": multikey, "treeSize": tree_size, "compromised": compromised}
+            return {"operation": history.LOG_KEY_RETIRED, "retired": retired}
         case Update():
             shown = {"operation": history.UPDATE}
             if change.authorization.body is None:
@@ -126,6 +133,10 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
         return _created(document, update_keys, value.get("recoveryKey"))
     if operation == history.KEY_EXPIRED:
         return Expire()
+    if operation == history.LOG_KEY_ROTATED:
+        return RotateLogKey()
+    if operation == history.LOG_KEY_RETIRED:
+        return read_retired(value["retired"])
     authorization = _read_authorization(value["authorization"])
     match operation:
         case history.UPDATE:
@@ -141,6 +152,14 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
         case history.DEACTIVATED:
             return Deactivate(authorization)
     raise LogInvalid("The entry records an unknown kind of change.")
+
+
+def read_retired(value: Json) -> RetireLogKey:
+    """The retirement that an entry says. Raises ``KeyError``, ``TypeError``."""
+    size = value["treeSize"]
+    if type(size) is not int:
+        raise TypeError("not a number")
+    return RetireLogKey(_text(value["multikey"]), size, value["compromised"] is True)
 
 
 def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: object) -> Create:

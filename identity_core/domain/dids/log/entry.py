@@ -224,6 +224,15 @@ def check_proof(proof: Mapping[str, Any], document: Mapping[str, Any], signers: 
     return signer
 
 
+def signer_of(octets: bytes) -> str | None:
+    """The multikey that the proof of an entry names, checked or not; None where the octets are no entry of a log."""
+    try:
+        value: Any = orjson.loads(octets)
+        return _signer(value["proof"][0]["verificationMethod"])
+    except (ValueError, KeyError, TypeError, IndexError, LogInvalid):
+        return None
+
+
 def _signer(verification_method: object) -> str:
     """The key of a did:key DID URL. Body and fragment must be the same key: some readers look at one, some at the other."""
     if type(verification_method) is not str or not verification_method.startswith("did:key:"):

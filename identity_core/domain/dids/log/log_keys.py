@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire
+from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, OfLogKey, RetireLogKey, RotateLogKey
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.log.entry import HASH, multihash
-from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.domain.dids.state import DidState, LogInvalid, digest
 from identity_core.errors import InvalidDocument
 
 UPDATE_KEYS: Final = "updateKeys"
@@ -70,6 +70,8 @@ def said(state: DidState | None, parameters: Mapping[str, Any]) -> LogKeys | Non
 def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys | None) -> DidState:
     """``after``, with the keys that the entry of ``change`` says. Raises ``InvalidDocument`` for keys that were not committed to, and for
     a log that begins to pre-rotate without its controller, or stops before its end."""
+    if isinstance(change, RotateLogKey | RetireLogKey):
+        _check_taken_over(state, change, said)
     if said is None:
         return after
     require_committed(state, said)
@@ -83,7 +85,18 @@ def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys
         return replace(after, next_key_hashes=())
     if isinstance(change, Expire) and state is not None and not state.next_key_hashes:
         raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
-    return replace(after, update_keys=said.update_keys, next_key_hashes=said.next_key_hashes)
+    gone = () if state is None else tuple(digest(key) for key in state.update_keys if key not in said.update_keys)
+    retired = after.retired_keys + gone if isinstance(change, RotateLogKey) else after.retired_keys
+    return replace(after, update_keys=said.update_keys, next_key_hashes=said.next_key_hashes, retired_keys=retired)
+
+
+def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | None) -> None:
+    """Raises ``InvalidDocument`` unless the log is one that pre-rotates, and a rotation leaves all keys of before, a retirement none."""
+    if state is None or said is None or not state.next_key_hashes:
+        raise InvalidDocument("Only a log that pre-rotates goes on under another key by itself.")
+    kept = set(state.update_keys) & set(said.update_keys)
+    if kept if isinstance(change, RotateLogKey) else said != standing(state):
+        raise InvalidDocument("A rotation of the log key leaves every key of before; a retirement leaves all as it is.")
 
 
 def require_committed(before: DidState | None, after: LogKeys) -> None:

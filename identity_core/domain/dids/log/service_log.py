@@ -1,0 +1,73 @@
+"""The log of a service's own DID, which lists the generations of its log key: each entry of it is signed by the generation that it
+names, which the one before committed to, and says which of those before are retired, and from which index of the transparency log on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log import change_json
+from identity_core.domain.dids.log.chain import Chain, fold
+from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.state import LOG_KEY_RETIRED, DidState, LogInvalid
+
+
+@dataclass(frozen=True, slots=True)
+class LogKeyHistory:
+    """What a service log says. ``generations`` are multikeys, the first first and the present last; ``next_key_hashes`` are those of
+    ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on entries of a key count no more."""
+
+    did: str
+    generations: tuple[str, ...]
+    next_key_hashes: tuple[str, ...]
+    retired: Mapping[str, int]
+
+    def check(self, entry: bytes, index: int) -> None:
+        """Raises ``LogInvalid`` for an ``entry`` of any log that a retired key has signed and that stands at ``index`` (from 0) of the
+        transparency log, where that is at or past the tree size of the retirement."""
+        check_not_retired(self.retired, entry, index)
+
+
+def check_not_retired(retired: Mapping[str, int], entry: bytes, index: int) -> None:
+    """As ``LogKeyHistory.check``. ``retired`` are tree sizes by multikey."""
+    if not retired:
+        return
+    size = retired.get(signer_of(entry) or "")
+    if size is not None and index >= size:
+        raise LogInvalid(
+            f"The entry is signed by a retired key: it is leaf {index} of the log, and the key counts for leaves below {size}."
+        )
+
+
+def read(lines: Sequence[bytes]) -> LogKeyHistory:
+    """What the whole log, oldest entry first, says. Raises ``LogInvalid`` for one that does not hold, or is another DID's."""
+    if not lines:
+        raise LogInvalid("The service log is empty.")
+    states = list(fold(Chain(_method(lines[0]), Rules()).apply, lines))
+    generations: list[str] = []
+    retired: dict[str, int] = {}
+    for state, line in zip(states, lines, strict=True):
+        if len(state.update_keys) != 1 or not state.next_key_hashes:
+            raise LogInvalid("The log is not one of the generations of a log key.")
+        if state.update_keys[0] not in generations:
+            generations.append(state.update_keys[0])
+        if state.operation == LOG_KEY_RETIRED:
+            said = change_json.read_retired(orjson.loads(line)["parameters"]["change"]["retired"])
+            # Said twice, the earlier holds: nothing that was refused once counts again.
+            retired[said.multikey] = min(said.tree_size, retired.get(said.multikey, said.tree_size))
+    newest: DidState = states[-1]
+    return LogKeyHistory(str(newest.did), tuple(generations), newest.next_key_hashes, retired)
+
+
+def _method(first: bytes) -> str:
+    """The method that the first entry names; that it is the DID's is for the fold to say."""
+    try:
+        parameters: Any = orjson.loads(first)["parameters"]
+        return str(parameters["method"]).split(":")[1]
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise LogInvalid("The service log has no first entry.") from error
