@@ -113,6 +113,28 @@ def test_the_end_of_a_grace_period_begins_nothing() -> None:
         METHOD.apply(life.state, resealed(item, life.state, FIRST))
 
 
+def test_the_end_of_a_grace_period_hands_the_log_to_nobody() -> None:
+    """It is the one entry of a change that the log key writes alone: naming the next key there would give the log away in two steps."""
+    life = born()
+    at = life.later()
+    life.change(
+        Rotate(life.state.document.methods[0].id, life.controller.new_key(), at + 5 * MINUTE, life.authorize(at)), at
+    )
+    due = history.due(life.state)
+    assert due is not None
+    for next_keys in (committed(FIRST, THIEF), committed(FIRST, SECOND, THIEF), committed(FIRST)):
+        with pytest.raises(InvalidDocument):
+            life.entry(Expire(), due, next_keys)
+        item = parsed(life.entry(Expire(), due))
+        item["parameters"] |= next_keys.parameters()
+        with pytest.raises(LogInvalid, match="Without its controller"):
+            METHOD.apply(life.state, resealed(item, life.state, FIRST))
+    # A key that was committed to may write it, and then says what comes after it.
+    life.signer = SECOND
+    life.change(Expire(), due, committed(SECOND, THIRD))
+    assert verify(b"\n".join(life.entries)).versions == 3
+
+
 WRITTEN: dict[str, tuple[Callable[[dict[str, Any]], object], WalletSigner]] = {
     "updateKeys omitted": (lambda said: said.pop("updateKeys"), FIRST),
     "nextKeyHashes omitted": (lambda said: said.pop("nextKeyHashes"), FIRST),

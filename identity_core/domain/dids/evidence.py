@@ -33,7 +33,6 @@ from identity_core.domain.dids.changes import (
     Change,
     Create,
     Deactivate,
-    Expire,
     Recover,
     RemoveVerificationMethod,
     Rotate,
@@ -140,7 +139,7 @@ def _require_bound(did: str, change: Authorized, offered: Challenge) -> None:
 
 def kept(state: DidState | None, change: Change) -> Change:
     """The change as its entry keeps it: with the body where the log asks for bodies, but for the reason of a deactivation."""
-    if isinstance(change, Create | Expire) or change.authorization.body is None:
+    if not isinstance(change, Authorized) or change.authorization.body is None:
         return change
     if state is not None and state.strict_evidence and not isinstance(change, Deactivate):
         return change

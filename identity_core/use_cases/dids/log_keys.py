@@ -166,6 +166,8 @@ class LogSigner:
             return None if isinstance(change, Expire | Deactivate | RetireLogKey) else self._present()
         if state is not None and state.update_keys == (key.multikey,) and self._reaches_present(state):
             return None
+        if isinstance(change, Expire) and state is not None and key.multikey in state.update_keys:
+            return None
         return self._present() if key.multikey == self.multikey else self._on_the_way(key)
 
     def _present(self) -> LogKeys:

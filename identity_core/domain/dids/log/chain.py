@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from identity_core.codec import times
 from identity_core.domain.dids import evidence, evolution
-from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey, RotateLogKey
+from identity_core.domain.dids.changes import Change, Create, Deactivate
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.evolution import Rules
@@ -166,7 +166,7 @@ class Chain:
             raise LogInvalid("The entry keeps a body that its log does not ask for.")
         # How long a grace period may be was decided when the entry was drafted; settings change, logs do not.
         after = evolution.evolve(state, change, entry.time, rules=Rules(timedelta.max, state.strict_grace))
-        if not isinstance(change, Create | Expire | RotateLogKey | RetireLogKey):
+        if isinstance(change, evidence.Authorized):
             evidence.verify(change.authorization)
         after = log_keys.keyed(state, change, after, said_keys)
         entries.check_next_hash(entry, f"{state.version_id}-{state.entry_hash}")

@@ -83,11 +83,22 @@ def keyed(state: DidState | None, change: Change, after: DidState, said: LogKeys
         raise InvalidDocument("A log that pre-rotates names its keys and the next ones until it ends.")
     if isinstance(change, Deactivate):
         return replace(after, next_key_hashes=())
-    if isinstance(change, Expire) and state is not None and not state.next_key_hashes:
-        raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
+    if isinstance(change, Expire) and state is not None:
+        _check_alone(state, said)
     gone = () if state is None else tuple(digest(key) for key in state.update_keys if key not in said.update_keys)
     retired = after.retired_keys + gone if isinstance(change, RotateLogKey) else after.retired_keys
     return replace(after, update_keys=said.update_keys, next_key_hashes=said.next_key_hashes, retired_keys=retired)
+
+
+def _check_alone(state: DidState, said: LogKeys) -> None:
+    """Raises ``InvalidDocument`` for an entry that no controller asked for and whose key hands the log on to whom it likes: it says again
+    what was said, or comes from keys that were committed to before."""
+    if not state.next_key_hashes:
+        raise InvalidDocument("A log begins to pre-rotate with a change that its controller asked for.")
+    if said != standing(state) and not set(state.update_keys).isdisjoint(said.update_keys):
+        raise InvalidDocument(
+            "Without its controller a log keeps its keys and the next ones, or leaves every key of before."
+        )
 
 
 def _check_taken_over(state: DidState | None, change: OfLogKey, said: LogKeys | None) -> None:
