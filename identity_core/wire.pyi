@@ -144,6 +144,7 @@ class CreateDidOptions(Struct, frozen=True, kw_only=True):
     store_secrets: bool | UnsetType = UNSET
     return_secrets: bool | UnsetType = UNSET
     strict_evidence: bool | UnsetType = UNSET
+    recovery_window: int | UnsetType = UNSET
 
 class CreateDidRequest(Struct, frozen=True, kw_only=True):
     method: str
@@ -648,6 +649,7 @@ class RecoverDidRequest(Struct, frozen=True, kw_only=True):
     new_authentication_key: VerificationMethodInput
     revoke_all_existing_keys: bool | UnsetType = UNSET
     new_recovery_key: VerificationMethodInput | UnsetType = UNSET
+    restore_version: int | UnsetType = UNSET
 
 class RecoveredDid(Struct, frozen=True, kw_only=True):
     did: str

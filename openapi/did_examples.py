@@ -82,7 +82,10 @@ class Telling:
         self.shown["createDid"] = {
             "request": {
                 "keysMadeHere": {"method": "ids", "keyType": "Ed25519", "options": options},
-                "ownKeys": {"method": "ids", "options": {"publicKeys": [own], "strictEvidence": True}},
+                "ownKeys": {
+                    "method": "ids",
+                    "options": {"publicKeys": [own], "strictEvidence": True, "recoveryWindow": 604_800},
+                },
                 "keptByTheCustodian": several,
                 "smallest": {"method": "ids", "keyType": "Ed25519"},
             },
@@ -178,7 +181,11 @@ class Telling:
         own = {"newRecoveryKey": {"type": ED25519, "publicKeyMultibase": self.recovery.public}}
         answer = dids.recovered(Recovered(recovered, self.recovery))
         self.shown["recoverDid"] = {
-            "request": {"revokeAll": wish, "ownRecoveryKey": wish | own},
+            "request": {
+                "revokeAll": wish,
+                "ownRecoveryKey": wish | own,
+                "restoreVersion": wish | own | {"restoreVersion": 2},
+            },
             "200": {"recovered": plain(answer.body)},
         }
 

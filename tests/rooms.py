@@ -218,7 +218,7 @@ def rotation_of(old_key_id: str, end: datetime | None = None, **more: Any) -> Ro
     return RotateDidKeyRequest(old_key_id=old_key_id, new_key_type="Ed25519", revoke_old_after=after, **more)
 
 
-def recovery_of(multibase: str, *, revoke_all: bool) -> RecoverDidRequest:
+def recovery_of(multibase: str, *, revoke_all: bool, **more: Any) -> RecoverDidRequest:
     """The request for a new Ed25519 key under the recovery key."""
     key = VerificationMethodInput(type="Ed25519", public_key_multibase=multibase)
-    return RecoverDidRequest(new_authentication_key=key, revoke_all_existing_keys=revoke_all)
+    return RecoverDidRequest(new_authentication_key=key, revoke_all_existing_keys=revoke_all, **more)

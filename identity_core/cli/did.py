@@ -75,7 +75,12 @@ def _type_of(holder: Wallet, key_id: str) -> str:
 @keys_option
 @url_option
 @click.option("--revoke-all/--keep-keys", default=True, show_default=True, help="Drop every existing key.")
-def recover(wallet: Path, url: str, revoke_all: bool) -> None:
+@click.option(
+    "--restore-version",
+    type=click.IntRange(1),
+    help="Take the document of this version: what was changed since is undone, as long as the DID's recovery window lasts.",
+)
+def recover(wallet: Path, url: str, revoke_all: bool, restore_version: int | None) -> None:
     """Take the DID back with its recovery key. A new authentication key and the next recovery key are made here and written
     to the keys file."""
     with settled(wallet, url) as (opened, holder):
@@ -84,6 +89,8 @@ def recover(wallet: Path, url: str, revoke_all: bool) -> None:
         members = {"newAuthenticationKey": AUTHENTICATION, "newRecoveryKey": RECOVERY}
         body: dict[str, Any] = {member: public_half(fresh[purpose]) for member, purpose in members.items()}
         body["revokeAllExistingKeys"] = revoke_all
+        if restore_version is not None:
+            body["restoreVersion"] = restore_version
         with holder.sending("recover", fresh, revokeAll=revoke_all):
             answer = opened.recover(did, body, signer)
     show(answer, text=VERSION)

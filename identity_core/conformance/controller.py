@@ -138,8 +138,8 @@ class Life:
         entry = self.entry(change, at, next_keys)
         state = self.method.apply(self.states[-1] if self.states else None, entry)
         self.entries.append(entry)
-        self.states.append(state)
-        return state
+        self.states.append(state if self.states else history.remembering(state))
+        return self.state
 
     def update(self, *operations: Operation, at: datetime | None = None) -> DidState:
         """These changes of the document, authorised by the controller; at a time after the newest version, if none is given."""

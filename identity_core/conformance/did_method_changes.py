@@ -175,6 +175,30 @@ class ChangePromises(ExaminedDidMethod):
         with pytest.raises(AuthFailed):
             changing.entry(Recover(changing.controller.new_key(), True, changing.controller.key().public, again), later)
 
+    def test_a_recovery_restores_a_version(self, changing: Life) -> None:
+        """What happened to the document since is undone by one more version: keys that joined are gone, keys that left are back. A method
+        that cannot do this refuses ``restore_version``."""
+        first = changing.state
+        key = changing.controller.new_key("Ed25519", "authentication")
+        changing.update(AddVerificationMethod(key))
+        changing.update(
+            RemoveVerificationMethod(first.document.methods[0].id), AddService(NewService("A", "https://a.example/"))
+        )
+        at = changing.later()
+        spent = changing.creation.recovery_key
+        assert spent is not None, "the creation of a method that recovers has a recovery key"
+        authorization = changing.authorize(at, key=spent, scheme=evidence.RECOVERY_KEY)
+        new_key, successor = changing.controller.new_key(), changing.controller.key().public
+        state = changing.change(Recover(new_key, False, successor, authorization, first.version_id), at)
+        assert [method.multibase for method in state.document.methods] == [
+            first.document.methods[0].multibase,
+            new_key.public,
+        ]
+        assert (state.version_id, state.document.services) == (4, ())
+        later = changing.later()
+        with pytest.raises(InvalidDocument):
+            changing.entry(Update((AddVerificationMethod(key),), changing.authorize(later)), later)
+
     def test_the_last_authentication_key_stays(self, changing: Life) -> None:
         """No one locks himself out."""
         at = changing.later()

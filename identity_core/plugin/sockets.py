@@ -15,6 +15,7 @@ from identity_core.errors import (
     ApiKeyNotFound,
     AuthFailed,
     DidDeactivated,
+    DidNotFound,
     Forbidden,
     InvalidDid,
     InvalidDocument,
@@ -64,7 +65,19 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "DID method",
     "did.method",
     (ResolvingDidMethod, PreRotatingDidMethod, DidMethod),
-    Contract((InvalidDid, InvalidDocument, DidDeactivated, AuthFailed, Forbidden, VersionConflict, LogInvalid, *_AWAY)),
+    Contract(
+        (
+            InvalidDid,
+            InvalidDocument,
+            DidDeactivated,
+            DidNotFound,
+            AuthFailed,
+            Forbidden,
+            VersionConflict,
+            LogInvalid,
+            *_AWAY,
+        )
+    ),
 )
 LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",

@@ -67,14 +67,16 @@ class DidMethod(Protocol):
         entries tell times more coarsely records its own next step.
         Raises ``InvalidDocument`` when a rule forbids the change, ``Forbidden`` or ``AuthFailed`` when the key that authorised it
         may not do this, ``DidDeactivated`` after a deactivation, ``VersionConflict`` when a grace period has ended by then and its
-        version is not written.
+        version is not written, ``DidNotFound`` for a version to restore that there is not. The state of a recovery that restores a version
+        knows its past.
         """
         ...
 
     def apply(self, state: DidState | None, entry: bytes) -> DidState:
         """The state after ``entry``. Checks hash chain, signature, evidence, order and rules.
 
-        Raises ``LogInvalid`` (``domain.dids.state``) when anything is wrong.
+        Raises ``LogInvalid`` (``domain.dids.state``) when anything is wrong; ``HistoryNeeded`` for a recovery that restores a version,
+        where the state does not know its past. It is then applied to one that was folded from a ``remembering`` first state.
         """
         ...
 

@@ -4,6 +4,7 @@ pytest_plugins = [
     "features.steps.dids.changing",
     "features.steps.dids.creating",
     "features.steps.dids.recounting",
+    "features.steps.dids.recovering",
     "features.steps.dids.resolving",
     "features.steps.dids.trespassing",
 ]

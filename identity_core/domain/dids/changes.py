@@ -7,7 +7,7 @@ given by their multikey, without the DID, because a self-certifying DID is known
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import JsonValue
@@ -40,7 +40,7 @@ class Authorization:
 @dataclass(frozen=True, slots=True)
 class Create:
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
-    ``strict_evidence`` leaves it to the method's rules."""
+    ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules."""
 
     keys: tuple[Key, ...]
     update_keys: tuple[str, ...]
@@ -48,6 +48,7 @@ class Create:
     also_known_as: tuple[str, ...] = ()
     recovery_key: str | None = None
     strict_evidence: bool | None = None
+    recovery_window: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +123,14 @@ class Expire:
 
 @dataclass(frozen=True, slots=True)
 class Recover:
-    """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor."""
+    """A new authentication key under the recovery key, which is spent; ``recovery_key`` is its successor. With ``restore_version`` the
+    document is first that of the version, so that what happened since is undone."""
 
     new_key: Key
     revoke_all: bool
     recovery_key: str
     authorization: Authorization
+    restore_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.domain.dids import document as documents
-from identity_core.domain.dids import evidence, keys
+from identity_core.domain.dids import evidence, keys, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import (
     AddService,
@@ -47,15 +47,18 @@ MAX_OPERATIONS: Final = 50
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What an operator decides: the longest grace period, and of DIDs that are created from now on, whether keys in grace are kept from
-    changing keys, and whether the evidence of every change must be bound to it."""
+    changing keys, whether the evidence of every change must be bound to it, and how far back a recovery may reach."""
 
     max_grace: timedelta = timedelta(days=90)
     strict_grace: bool = True
     strict_evidence: bool = False
+    recovery_window: timedelta = history.RECOVERY_WINDOW
 
 
-def create(did: Did, change: Create, at: datetime, *, strict_grace: bool, strict_evidence: bool = False) -> DidState:
+def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
     """The first state of ``did``. Raises ``InvalidDocument``."""
+    if not timedelta(0) <= rules.recovery_window <= history.MAX_RECOVERY_WINDOW:
+        raise InvalidDocument("recoveryWindow is 0 to 2592000 seconds.", details={"member": "recoveryWindow"})
     revision = Revision(str(did), [], {}, [], change.also_known_as)
     for key in change.keys:
         revision.add_key(key)
@@ -79,21 +82,24 @@ def create(did: Did, change: Create, at: datetime, *, strict_grace: bool, strict
         document=document,
         recovery_key=change.recovery_key,
         update_keys=change.update_keys,
-        strict_grace=strict_grace,
-        strict_evidence=strict_evidence,
+        strict_grace=rules.strict_grace,
+        strict_evidence=rules.strict_evidence,
+        recovery_window=rules.recovery_window,
     )
 
 
 def evolve(state: DidState | None, change: Change, at: datetime, *, rules: Rules, did: Did | None = None) -> DidState:
-    """The state after ``change`` at the time ``at``; for a ``Create`` that of ``did``.
+    """The state after ``change`` at the time ``at``; for a ``Create`` that of ``did``. A recovery that restores a version needs a state
+    that knows its past (``state.remembering``).
 
-    Raises ``InvalidDocument``; ``DidDeactivated`` after the end; ``AuthFailed`` and ``Forbidden`` when the authorization does not reach so
-    far; ``VersionConflict`` when a grace period has ended at ``at`` and its version is not there yet.
+    Raises ``InvalidDocument``; ``DidNotFound`` for a version to restore that there is not; ``DidDeactivated`` after the end;
+    ``AuthFailed`` and ``Forbidden`` when the authorization does not reach so far; ``VersionConflict`` when a grace period has ended
+    at ``at`` and its version is not there yet.
     """
     if isinstance(change, Create):
         if state is not None or did is None:
             raise DidExists
-        return create(did, change, at, strict_grace=rules.strict_grace, strict_evidence=rules.strict_evidence)
+        return create(did, change, at, rules)
     if state is None:
         raise DidNotFound
     if state.deactivated:
@@ -134,14 +140,20 @@ def _of_log_key(state: DidState, change: OfLogKey, at: datetime) -> DidState:
 
 def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules) -> DidState:
     spent = evidence.admit(state, change, at, strict=state.strict_grace)
-    recovery_key = state.recovery_key
+    recovery_key, restored, retired_keys, proven = state.recovery_key, None, state.retired_keys, state.proven_keys
     match change:
         case Update():
             operation, document = history.UPDATE, _update(state, change)
         case Rotate():
             operation, document = history.KEY_ROTATED, _rotate(state, change, at, rules)
         case Recover():
-            operation, document, recovery_key = history.RECOVERED, _recover(state, change), change.recovery_key
+            restored, recovery_key = change.restore_version, change.recovery_key
+            start = past.restorable(state, state.version_id if restored is None else restored, at)
+            operation, document = history.RECOVERED, _recover(state, change, start.document)
+            if restored is not None:
+                back = {digest(method.multibase) for method in document.methods}
+                retired_keys = tuple(known for known in retired_keys if known not in back)
+                proven = None if proven is None else (*proven, *(start.proven_keys or ()))
         case Deactivate():
             operation, document, recovery_key = history.DEACTIVATED, DidDocument(str(state.did), (), ()), None
     over = operation == history.DEACTIVATED
@@ -159,7 +171,10 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
         key_id=f"{state.did}#{change.authorization.key}",
         # Nothing follows a deactivation, so nothing needs to be remembered.
         spent_challenges=() if over else (*history.unexpired(state.spent_challenges, at), spent),
-        retired_keys=() if over else state.retired_keys + retired(state, document, recovery_key),
+        retired_keys=() if over else retired_keys + retired(state, document, recovery_key),
+        proven_keys=proven,
+        past=history.followed(state, at),
+        restored=restored,
     )
 
 
@@ -209,11 +224,11 @@ def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidD
     return _finished(revision)
 
 
-def _recover(state: DidState, change: Recover) -> DidDocument:
-    revision = Revision.of(state.document)
+def _recover(state: DidState, change: Recover, start: DidDocument) -> DidDocument:
+    revision = Revision.of(start)
     require_new(state, change.new_key.public)
     if change.revoke_all:
-        for method in state.document.methods:
+        for method in start.methods:
             revision.remove_key(method.id)
     revision.add_key(change.new_key)
     document = _finished(revision)

@@ -99,6 +99,7 @@ def _asks_to_recover(body: Body, change: Recover) -> bool:
     return (
         Key(kind, new["publicKeyMultibase"], keys.default_purposes(kind, primary=True)) == change.new_key
         and body.get("revokeAllExistingKeys", False) is change.revoke_all
+        and body.get("restoreVersion") == change.restore_version
         and (successor is None or successor["publicKeyMultibase"] == change.recovery_key)
     )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -31,12 +31,33 @@ DEACTIVATED: Final = "deactivated"
 LOG_KEY_ROTATED: Final = "logKeyRotated"
 LOG_KEY_RETIRED: Final = "logKeyRetired"
 
+RECOVERY_WINDOW: Final = timedelta(hours=72)
+"""How far back a recovery may reach where the first entry does not say."""
+MAX_RECOVERY_WINDOW: Final = timedelta(days=30)
+
 
 class LogInvalid(IdentityError):
     """A log entry does not follow from the entries before it."""
 
     code = "LOG_INVALID"
     message = "The log of the DID is not valid."
+
+
+class HistoryNeeded(LogInvalid):
+    """An entry restores an earlier version, and the state that it was applied to does not know its past. Who folds the whole log from
+    a first state that is ``remembering`` does not meet it."""
+
+    message = "The entry restores a version that only the whole log tells."
+
+
+@dataclass(frozen=True, slots=True)
+class PastVersion:
+    """A version that a recovery may restore: until when it was in force, its document, and which of its BBS keys were proven."""
+
+    version_id: int
+    until: datetime
+    document: DidDocument
+    proven_keys: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +80,9 @@ class DidState:
     ``retired_keys`` are digests of the keys that were removed, rotated or spent: none of them may come back. ``strict_grace`` keeps
     keys in grace from changing keys; a DID is born with it or without, so that its log means the same under every setting.
     ``strict_evidence``, from birth too, asks of every change that the challenge names its purpose and body, and of its entry that body.
+    ``recovery_window``, from birth too, is how long ago a version may have been replaced that a recovery restores. ``past`` are these
+    versions, oldest first; None where they were not kept, as in a state that an index gives. ``restored`` is the version that the last
+    change brought back. Neither belongs to what a state says of its DID, so they are not compared.
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
     ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
     """
@@ -81,6 +105,9 @@ class DidState:
     proven_keys: tuple[str, ...] | None = None
     next_key_hashes: tuple[str, ...] = ()
     strict_evidence: bool = False
+    recovery_window: timedelta = RECOVERY_WINDOW
+    past: tuple[PastVersion, ...] | None = field(default=None, compare=False, repr=False)
+    restored: int | None = field(default=None, compare=False, repr=False)
 
 
 def digest(text: str) -> str:
@@ -113,7 +140,22 @@ def expire(state: DidState, at: datetime) -> DidState:
         spent_challenges=unexpired(state.spent_challenges, at),
         retired_keys=state.retired_keys + tuple(digest(method.multibase) for method in gone),
         proven_keys=_without(state.proven_keys, gone),
+        past=followed(state, at),
+        restored=None,
     )
+
+
+def remembering(first: DidState) -> DidState:
+    """A first state whose successors know their past."""
+    return replace(first, past=())
+
+
+def followed(state: DidState, at: datetime) -> tuple[PastVersion, ...] | None:
+    """The past of the state that replaces ``state`` at ``at``: ``state`` itself, and what is not out of reach by then."""
+    if state.past is None:
+        return None
+    now = PastVersion(state.version_id, at, state.document, state.proven_keys)
+    return (*(known for known in state.past if at - known.until <= state.recovery_window), now)
 
 
 def _without(proven: tuple[str, ...] | None, gone: Sequence[VerificationMethod]) -> tuple[str, ...] | None:
@@ -165,6 +207,8 @@ def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
             found.append(f"serviceAdded {_name(name)}")
         elif old_services[name] != service:
             found.append(f"serviceUpdated {_name(name)}")
+    if after.restored is not None:
+        found.insert(0, f"versionRestored {after.restored}")
     if set(old.also_known_as) != set(new.also_known_as):
         found.append("alsoKnownAsChanged")
     if after.deactivated:
@@ -198,6 +242,7 @@ def state_to_json(state: DidState) -> bytes:
             "proven": state.proven_keys,
             "next": state.next_key_hashes,
             "evidence": state.strict_evidence,
+            "window": state.recovery_window // timedelta(seconds=1),
         }
     )
 
@@ -207,7 +252,7 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
     read: dict[str, Any] = orjson.loads(metadata)
     loaded = DidDocument.load(document)
     _, method, identifier = loaded.did.split(":", 2)
-    # Rows of before proofs of possession and bound evidence have no such members.
+    # Rows of before proofs of possession, bound evidence and recovery windows have no such members.
     proven = read.get("proven")
     return DidState(
         did=Did(loaded.did, method, identifier),
@@ -229,4 +274,5 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
         # Nor has one of before pre-rotation this.
         next_key_hashes=tuple(read.get("next", ())),
         strict_evidence=read.get("evidence", False),
+        recovery_window=RECOVERY_WINDOW if "window" not in read else timedelta(seconds=read["window"]),
     )

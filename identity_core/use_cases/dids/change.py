@@ -2,7 +2,7 @@
 
 rotateDidKey: a new key takes the place of an old one, which may stay for a grace period.
 
-recoverDid: a new authentication key under the recovery key, which is spent and replaced.
+recoverDid: a new authentication key under the recovery key, which is spent and replaced; where it says so, on an earlier version.
 
 deactivateDid: the end of a DID, for good. The reason goes to the audit log only: the public log cannot forget.
 """
@@ -109,7 +109,8 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class RecoverDid:
-    """Raises ``InvalidDocument`` for bad keys, a recovery key that is also an authentication key, or the spent one again."""
+    """Raises ``InvalidDocument`` for bad keys, a recovery key that is also an authentication key, the spent one again, or a version that
+    is out of reach; ``DidNotFound`` for a version that there is not."""
 
     writer: DidWriter
     random: Callable[[int], bytes]
@@ -126,7 +127,13 @@ class RecoverDid:
         else:
             following = keys.generate("Ed25519", self.random, (RECOVERY,))
         new_key = Key(key.type, key.multibase, keys.default_purposes(key.type, primary=True), possession)
-        change = Recover(new_key, given(wish.revoke_all_existing_keys, False), following.public, authorization)
+        change = Recover(
+            new_key,
+            given(wish.revoke_all_existing_keys, False),
+            following.public,
+            authorization,
+            given(wish.restore_version, None),
+        )
         version = await self.writer.commit(did, change, context)
         return Recovered(version, following)
 

@@ -20,7 +20,7 @@ from math import ceil
 
 from identity_core.domain.activity import SERVICE, Event, RequestContext
 from identity_core.domain.dids import state as history
-from identity_core.domain.dids.changes import Change, Expire
+from identity_core.domain.dids.changes import Change, Expire, Recover
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import DidState
@@ -118,7 +118,10 @@ class DidWriter:
                 now = self.clock.now()
                 try:
                     await self.reader.check.fold(did, standing.recorded)
-                    before = await self._write_due(method, standing.recorded, now)
+                    recorded = standing.recorded
+                    if isinstance(change, Recover) and change.restore_version is not None:
+                        recorded = await self.reader.check.remembered(did, recorded)
+                    before = await self._write_due(method, recorded, now)
                     at = max(now, before.updated_at + TICK)
                     return await self.append(before, await self.signer.signed(method, before, change, at), context)
                 except VersionConflict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
@@ -58,6 +59,7 @@ class CreateDid:
         own = bool(given(options.public_keys, ()))
         asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
+        window = given(options.recovery_window, None)
         change = Create(
             keys=asked if recovery is None else asked[:-1],
             # The signer knows which key of the log is the present one.
@@ -68,6 +70,7 @@ class CreateDid:
             also_known_as=given(options.also_known_as, ()),
             recovery_key=None if recovery is None else recovery.public,
             strict_evidence=given(options.strict_evidence, None),
+            recovery_window=None if window is None else timedelta(seconds=window),
         )
         signed = await self.writer.signer.signed(method, None, change, self.clock.now())
         if stored and not own:

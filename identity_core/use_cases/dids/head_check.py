@@ -114,6 +114,14 @@ class HeadCheck:
             raise self._differs(name, "the log on the ledger does not lead to the newest row of the index")
         self.keep(head, is_folded=True)
 
+    async def remembered(self, did: Did, head: IndexedVersion) -> IndexedVersion:
+        """``head`` with its past, from the ledger's log, for a change that restores a version. Raises ``DidQuarantined``;
+        ``VersionConflict`` when there is more of the log by now."""
+        folded = await self.folded(did)
+        if len(folded) != head.state.version_id:
+            raise VersionConflict(details={"did": did.text})
+        return folded[-1]
+
     def incomplete(self, did: Did, version_id: int) -> DidQuarantined:
         """What to raise when a version is missing that the head says there was."""
         return self._differs(did.text, f"version {version_id} is missing in the index")
@@ -122,13 +130,17 @@ class HeadCheck:
         """Brings the index up to the ledger for one DID: another process wrote, or one died before indexing, or rows were taken away.
         Returns the newest version on the ledger."""
         known = await self.index.head(did.text)
-        entries = await self.ledger.entries(did.text)
+        whole = entries = await self.ledger.entries(did.text)
         if known is not None:
             at = known.state.version_id
             if len(entries) < at or not _is_entry(known, entries[at - 1]):
                 raise self._differs(did.text, "a row of the index is not what the ledger has in its place")
             entries = entries[at:]
-        versions = await self._fold(did, known.state if known is not None else None, entries)
+        try:
+            versions = await self._fold(did, known.state if known is not None else None, entries)
+        except history.HistoryNeeded:
+            # A recovery restores a version, which no row of the index holds against the log.
+            versions = (await self._fold(did, None, whole))[len(whole) - len(entries) :]
         if not versions:
             return known
         await self.index.record(versions)
@@ -145,10 +157,14 @@ class HeadCheck:
             try:
                 after = method.apply(state, line.entry)
                 check_not_retired(self.retired, line.entry, line.receipt.sequence - 1)
+            except history.HistoryNeeded:
+                raise
             except (LogInvalid, InvalidDid) as error:
                 raise self._differs(did.text, f"entry {line.version} of its log is not valid: {error}") from error
             if after.version_id != line.version or after.did != did:
                 raise self._differs(did.text, f"entry {line.version} of its log is that of another version or DID")
+            if state is None:
+                after = history.remembering(after)
             versions.append(IndexedVersion(after, line.receipt, history.changes(state, after)))
             state = after
             if place % FOLDED_AT_ONCE == 0:

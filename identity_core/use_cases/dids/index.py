@@ -182,13 +182,19 @@ class CatchUp:
                 continue
             try:
                 before = states.get(line.did) or await self._before(line)
-                after = self._applied(before, line)
+                after = await self._after(before, line)
             except DidQuarantined:
                 withheld.add(line.did)
                 continue
             versions.append(IndexedVersion(after, line.receipt, history.changes(before, after)))
             states[line.did] = after
         return versions, withheld
+
+    async def _after(self, before: DidState | None, line: LedgerEntry) -> DidState:
+        try:
+            return self._applied(before, line)
+        except history.HistoryNeeded:
+            return (await self.check.folded(Did.parse(line.did)))[line.version - 1].state
 
     def _applied(self, before: DidState | None, line: LedgerEntry) -> DidState:
         did = Did.parse(line.did)
@@ -199,6 +205,8 @@ class CatchUp:
             after = self.methods[did.method].apply(before, line.entry)
             check_not_retired(self.check.retired, line.entry, line.receipt.sequence - 1)
             return after
+        except history.HistoryNeeded:
+            raise
         except IdentityError as error:
             reason = f"entry {line.version} of its log is not valid: {error}"
             self.check.quarantine.suspect(line.did, reason)

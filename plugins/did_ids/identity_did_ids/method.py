@@ -34,12 +34,20 @@ class DidIdsSettings:
             "help": "New DIDs take only signatures over challenges that name purpose and body; their logs show the body."
         },
     )
+    recovery_window_hours: int = field(
+        default=72,
+        metadata={
+            "help": "How long ago a version may have been replaced that a recovery restores, up to 720; 0: never."
+        },
+    )
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[a-z0-9]{1,32}", self.name, re.ASCII) is None:
             raise ValueError("name must be 1 to 32 lower-case letters and digits")
         if not 0 <= self.max_grace_days <= 90:
             raise ValueError("max_grace_days must be 0 to 90")
+        if not 0 <= self.recovery_window_hours <= 720:
+            raise ValueError("recovery_window_hours must be 0 to 720")
 
 
 class DidIds:
@@ -53,6 +61,7 @@ class DidIds:
             max_grace=timedelta(days=settings.max_grace_days),
             strict_grace=settings.strict_grace,
             strict_evidence=settings.strict_evidence,
+            recovery_window=timedelta(hours=settings.recovery_window_hours),
         )
         self._chain = Chain(settings.name, rules)
 

@@ -72,8 +72,8 @@ def _did(change: Create) -> Did:
     """The DID that a creation asks for: one key, and nothing beside it."""
     if len(change.keys) != 1 or change.services or change.also_known_as or change.recovery_key is not None:
         raise InvalidDocument("A did:key has one key and nothing else: no services, names or recovery key.")
-    if change.strict_evidence:
-        raise InvalidDocument("A did:key never changes, so there is no evidence to ask for; leave strictEvidence out.")
+    if change.strict_evidence or change.recovery_window is not None:
+        raise InvalidDocument("A did:key never changes: leave strictEvidence and recoveryWindow out.")
     (key,) = change.keys
     keys.PublicKey.parse(key.type, key.public)
     keys.check_purposes(key.type, key.purposes)

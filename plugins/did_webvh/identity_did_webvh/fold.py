@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from identity_core.domain.dids import evolution
+from identity_core.domain.dids import evolution, past
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate, NewService, Recover
 from identity_core.domain.dids.did import Did
@@ -27,9 +27,11 @@ from identity_core.domain.dids.log import log_keys, webvh
 from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.errors import InvalidDocument
 
-STRICT_GRACE: Final = True
 RECOVERY_KEY: Final = "recoveryKey"
+RULES: Final = evolution.Rules(strict_grace=True)
+"""The log has no room to say others: keys in grace are held back, and a recovery reaches back 72 hours."""
 
 Parameters = Mapping[str, Any]
 
@@ -107,7 +109,7 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
         recovery_key=recovery_key,
     )
     _require_two(list(keys.update_keys))
-    state = evolution.create(did, creation, at, strict_grace=STRICT_GRACE)
+    state = evolution.create(did, creation, at, RULES)
     if state.document != document:
         raise LogInvalid("The document is not one that a creation makes.")
     return _keyed(None, state, keys) if keys.next_key_hashes else state
@@ -144,7 +146,11 @@ def proceed(
         return _ended(before, said, document, at)
     keys = log_keys.read(before, said) if log_keys.NEXT_KEY_HASHES in said else None
     recovery_key = _recovery_key(before, said, keys, named)
-    operation = _operation(before, document, at)
+    restored, operation = None, history.RECOVERED
+    if recovery_key != before.recovery_key:
+        restored = _recovered(before, document, at)
+    else:
+        operation = _operation(before, document, at)
     moved = keys is not None and bool(before.next_key_hashes) and not set(keys.update_keys) & set(before.update_keys)
     if moved and document == before.document:
         operation = history.LOG_KEY_ROTATED
@@ -154,15 +160,49 @@ def proceed(
         before,
         version_id=before.version_id + 1,
         updated_at=at,
-        operation=operation if recovery_key == before.recovery_key else history.RECOVERED,
+        operation=operation,
         entry_hash="",
         previous_hash=before.entry_hash or None,
         document=document,
         recovery_key=recovery_key,
         key_id=None,
-        retired_keys=before.retired_keys + evolution.retired(before, document, recovery_key),
+        retired_keys=_retired(before, document) + evolution.retired(before, document, recovery_key),
+        past=history.followed(before, at),
+        restored=restored,
     )
     return after if keys is None else _keyed(before, after, keys)
+
+
+def _retired(before: DidState, document: DidDocument) -> tuple[str, ...]:
+    """The keys of before that stay retired: those that a recovery has brought back do not."""
+    back = {history.digest(method.multibase) for method in document.methods}
+    return tuple(known for known in before.retired_keys if known not in back)
+
+
+def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | None:
+    """Which version a recovery has brought back, None where it went on from the document before it. What it keeps of the keys and
+    whether the services are the old ones tells which; where both could be, it is no restoration."""
+    try:
+        _operation(before, document, at)
+        return None
+    except (LogInvalid, InvalidDocument):
+        if before.past is None:
+            raise history.HistoryNeeded from None
+        for known in reversed(before.past):
+            if at - known.until <= before.recovery_window and _restores(before, known.version_id, document, at):
+                return known.version_id
+        raise
+
+
+def _restores(before: DidState, version_id: int, document: DidDocument, at: datetime) -> bool:
+    """Whether the document is that of the version and one new key."""
+    base = past.restorable(before, version_id, at).document
+    kept = [method for method in document.methods if base.method(method.id) is not None]
+    new = [method for method in document.methods if base.method(method.id) is None]
+    if kept != list(base.methods) or len(new) != 1 or new[0].revoked is not None:
+        return False
+    evolution.require_new(before, new[0].multibase)
+    return (document.services, document.also_known_as) == (base.services, base.also_known_as)
 
 
 def _expired(before: DidState, said: Parameters, document: DidDocument, at: datetime) -> DidState:
@@ -195,6 +235,8 @@ def _ended(before: DidState, said: Parameters, document: DidDocument, at: dateti
         next_key_hashes=(),
         key_id=None,
         retired_keys=(),
+        past=history.followed(before, at),
+        restored=None,
     )
 
 

@@ -15,7 +15,8 @@ from typing import Any, Final
 import orjson
 
 from identity_core.codec import times
-from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids import evidence, evolution, past
+from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Expire, RetireLogKey, RotateLogKey
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -66,8 +67,10 @@ class DidWebvh:
         """The next entry. The controller's signature is checked here, because no entry will show it to any reader."""
         if isinstance(change, Create) and len(change.update_keys) != 1:
             raise InvalidDocument("One key signs the log; the recovery key is the only other one in updateKeys.")
-        if isinstance(change, Create) and change.strict_evidence:
-            raise InvalidDocument("Entries of did:webvh have no place for evidence; leave strictEvidence out.")
+        if isinstance(change, Create) and (change.strict_evidence or change.recovery_window is not None):
+            raise InvalidDocument(
+                "Entries of did:webvh have no place for strictEvidence and recoveryWindow: leave them out."
+            )
         if isinstance(change, RetireLogKey):
             raise InvalidDocument("An entry of did:webvh has no place for the retirement of a key.")
         at = _moment(state, at)
@@ -85,9 +88,8 @@ class DidWebvh:
             body = body.named(before)
             parameters, document = orjson.loads(body.parameters), document.named(PLACEHOLDER, before)
         # Checked here like the controller's signature: an entry of this method has no place for it either.
-        evidence.require_possession(
-            document.did, None if state is None else state.document, document, evidence.possessions(change)
-        )
+        known = past.known_before(state, evolved)
+        evidence.require_possession(document.did, known, document, evidence.possessions(change))
         octets = body.octets(before)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM:
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
@@ -103,6 +105,8 @@ class DidWebvh:
             if len(entry) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")
             return _read(state, entries.parse_canonical(entry))
+        except history.HistoryNeeded:
+            raise
         except (IdentityError, ValueError) as error:
             version = 1 if state is None else state.version_id + 1
             reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."

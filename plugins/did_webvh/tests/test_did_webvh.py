@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity_did_webvh import WebvhSettings, identity_provide_did_method
-from webvh_life import begin, make, resealed, sealed, weak_key, whole_life
+from webvh_life import begin, make, resealed, robbed_life, sealed, weak_key, whole_life
 
 from identity_core.conformance.controller import BIRTH, Controller, Life, WalletSigner
 from identity_core.domain.dids import evidence, evolution
@@ -35,7 +35,7 @@ from identity_core.domain.dids.changes import (
 )
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import verify
-from identity_core.domain.dids.state import LogInvalid
+from identity_core.domain.dids.state import HistoryNeeded, LogInvalid, state_from_json, state_to_json
 from identity_core.errors import AuthFailed, IdentityError, InvalidDid, InvalidDocument, VersionConflict
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.did_method import UnsignedEntry
@@ -358,3 +358,37 @@ def test_whatever_the_rules_allow_the_fold_accepts(data: st.DataObject) -> None:
         swapped = history.KEY_ROTATED if isinstance(change, Update) else expected.operation
         assert after.operation in (expected.operation, swapped)
     assert verify(b"\n".join(life.entries)).versions == life.state.version_id
+
+
+def test_a_state_without_its_past_says_that_a_recovery_needs_it() -> None:
+    """The row of an index knows nothing of before. Where every key is dropped there is nothing to look up."""
+    for revoke in (False, True):
+        life = robbed_life(revoke=revoke)
+        before = life.states[-2]
+        bare = state_from_json(state_to_json(before), before.document.octets)
+        if revoke:
+            assert life.method.apply(bare, life.entries[-1]) == life.state
+        else:
+            with pytest.raises(HistoryNeeded):
+                life.method.apply(bare, life.entries[-1])
+
+
+ROBBED = robbed_life(revoke=False)
+RESTORED: dict[str, Callable[[dict[str, Any]], object]] = {
+    "one more service": lambda body: body["state"].update(service=json.loads(ROBBED.entries[2])["state"]["service"]),
+    "another name": lambda body: body["state"].update(alsoKnownAs=["https://thief.example/"]),
+    "the thief's key too": lambda body: methods(body).insert(
+        1, json.loads(ROBBED.entries[1])["state"]["verificationMethod"][1]
+    ),
+    "no new key": lambda body: (methods(body).pop(), body["state"].update(authentication=[methods(body)[0]["id"]])),
+    "another time": lambda body: body.update(versionTime="2026-01-09T00:00:00Z"),
+}
+
+
+@pytest.mark.parametrize("name", RESTORED)
+def test_a_recovery_brings_back_a_version_or_nothing(name: str) -> None:
+    before = ROBBED.states[-2]
+    assert ROBBED.method.apply(before, resealed(ROBBED.entries, 3, lambda body: None, ROBBED.signer)[3])
+    spoilt = resealed(ROBBED.entries, 3, RESTORED[name], ROBBED.signer)[3]
+    with pytest.raises(LogInvalid):
+        ROBBED.method.apply(before, spoilt)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from webvh_life import make, resealed, whole_life
+from webvh_life import make, resealed, robbed_life, whole_life
 
 from identity_core.conformance.controller import WalletSigner
 from identity_core.domain.dids.log import LogInvalid, verify
@@ -47,6 +47,17 @@ def test_the_log_is_accepted_after_every_change(tmp_path: Path, length: int) -> 
     assert result.document == state.document.to_json(), result.resolution_metadata
     assert result.document_metadata["versionId"] == f"{length}-{state.entry_hash}"
     assert result.document_metadata["deactivated"] is (length == len(LINES))
+
+
+@pytest.mark.parametrize("revoke", [False, True])
+def test_a_recovery_that_restores_a_version_is_one_more_entry(tmp_path: Path, revoke: bool) -> None:
+    life = robbed_life(revoke=revoke)
+    result = read(tmp_path, life.entries, str(life.state.did))
+    assert result.document == life.state.document.to_json(), result.resolution_metadata
+    assert "thief" not in json.dumps(result.document)
+    keys = [method["publicKeyMultibase"] for method in result.document["verificationMethod"]]
+    assert keys[:-1] == ([] if revoke else [life.creation.keys[0].public])
+    assert list(fold(life.method.apply, life.entries))[-1] == life.state
 
 
 def test_old_versions_are_found_in_the_whole_log(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from identity_core.domain.dids.changes import (
     Expire,
     NewService,
     Recover,
+    RemoveVerificationMethod,
     Rotate,
     SetAlsoKnownAs,
     Update,
@@ -63,6 +64,20 @@ def whole_life(seed: str = "hana", method: DidWebvh | None = None) -> Life:
     life.change(Recover(life.controller.new_key(), True, life.controller.key().public, spent), at)
     at = life.later()
     life.change(Deactivate(life.authorize(at)), at)
+    return life
+
+
+def robbed_life(*, revoke: bool, method: DidWebvh | None = None) -> Life:
+    """A thief of the authentication key puts her own in its place and a service of hers beside it; the owner recovers version 1."""
+    life = begin(method=method)
+    first, theirs = life.state.document.methods[0], life.controller.new_key("Ed25519", "authentication")
+    life.update(AddVerificationMethod(theirs))
+    life.update(RemoveVerificationMethod(first.id), AddService(NewService("Files", "https://thief.example/")))
+    at = life.later()
+    recovery_key = life.state.recovery_key
+    assert recovery_key is not None
+    spent = life.authorize(at, key=recovery_key, scheme=evidence.RECOVERY_KEY)
+    life.change(Recover(life.controller.new_key(), revoke, life.controller.key().public, spent, 1), at)
     return life
 
 

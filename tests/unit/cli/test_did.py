@@ -237,6 +237,16 @@ def test_recover_may_keep_the_other_keys(remote: Commands, wallet: Path, held: H
     assert before["publicKey"] in json.dumps(body["didDocument"])
 
 
+def test_recover_undoes_what_happened_since_a_version(remote: Commands, wallet: Path, held: Held) -> None:
+    remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://thief.example/")
+    body = remote.json("did", "recover", "--keys", wallet, "--keep-keys", "--restore-version", "1")
+    assert "thief" not in json.dumps(body["didDocument"])
+    assert held()["keys"]["authentication"]["publicKey"] in json.dumps(body["didDocument"])
+    assert "versionRestored 1" in remote.ok("did", "history", body["did"])
+    assert "no such version" in remote.refused("did", "recover", "--keys", wallet, "--restore-version", "9")[0]
+    remote.ok("did", "update", "--keys", wallet, "--also-known-as", "https://hana.example/")
+
+
 @pytest.mark.parametrize("operation", ["rotate", "recover"])
 @pytest.mark.parametrize("sent", [True, False], ids=["sent", "not_sent"])
 def test_an_operation_that_was_broken_off_is_settled(

@@ -1,6 +1,7 @@
 """What a first entry says of the rules of its log, for good: it is in the hash that the DID is.
 
-Said is only what differs from the logs of before there was a choice, so that every log has one form.
+Said is only what differs from the logs of before there was a choice, so that every log has one form: ``strictGrace: false``,
+``strictEvidence: true``, and ``recoveryWindow`` in seconds where it is not 72 hours.
 """
 
 from __future__ import annotations
@@ -12,18 +13,27 @@ from typing import Any, Final
 
 from identity_core.domain.dids.changes import Change, Create
 from identity_core.domain.dids.evolution import Rules
-from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.domain.dids.state import MAX_RECOVERY_WINDOW, RECOVERY_WINDOW, DidState, LogInvalid
 
 _STRICT_GRACE: Final = "strictGrace"
 _STRICT_EVIDENCE: Final = "strictEvidence"
-MEMBERS: Final = frozenset({_STRICT_GRACE, _STRICT_EVIDENCE})
+_RECOVERY_WINDOW: Final = "recoveryWindow"
+MEMBERS: Final = frozenset({_STRICT_GRACE, _STRICT_EVIDENCE, _RECOVERY_WINDOW})
+_SECOND: Final = timedelta(seconds=1)
 
 
 def wished(rules: Rules, change: Change) -> Rules:
     """The rules under which the DID of ``change`` begins: those of the method, where it says nothing itself."""
-    if isinstance(change, Create) and change.strict_evidence is not None:
-        return replace(rules, strict_evidence=change.strict_evidence)
-    return rules
+    if not isinstance(change, Create):
+        return rules
+    evidence, window = change.strict_evidence, change.recovery_window
+    if evidence is None and window is None:
+        return rules
+    return replace(
+        rules,
+        strict_evidence=rules.strict_evidence if evidence is None else evidence,
+        recovery_window=rules.recovery_window if window is None else window,
+    )
 
 
 def said(born: Rules | DidState) -> dict[str, Any]:
@@ -33,13 +43,18 @@ def said(born: Rules | DidState) -> dict[str, Any]:
         members[_STRICT_GRACE] = False
     if born.strict_evidence:
         members[_STRICT_EVIDENCE] = True
+    if born.recovery_window != RECOVERY_WINDOW:
+        members[_RECOVERY_WINDOW] = born.recovery_window // _SECOND
     return members
 
 
 def rules(members: Mapping[str, Any]) -> Rules:
     """The rules that the members of a first entry say. How long a grace period may be was decided when an entry was drafted; settings
     change, logs do not. Raises ``LogInvalid`` for members that ``said`` would not have written."""
-    found = Rules(timedelta.max, _STRICT_GRACE not in members, _STRICT_EVIDENCE in members)
+    seconds = members.get(_RECOVERY_WINDOW, RECOVERY_WINDOW // _SECOND)
+    if type(seconds) is not int or not 0 <= seconds <= MAX_RECOVERY_WINDOW // _SECOND:
+        raise LogInvalid("recoveryWindow is not a number of seconds, of 30 days at most.")
+    found = Rules(timedelta.max, _STRICT_GRACE not in members, _STRICT_EVIDENCE in members, seconds * _SECOND)
     if said(found) != {name: members[name] for name in MEMBERS if name in members}:
         raise LogInvalid("The first entry says the rules of its log in another form.")
     return found

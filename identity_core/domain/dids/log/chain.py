@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import times
-from identity_core.domain.dids import evidence, evolution
+from identity_core.domain.dids import evidence, evolution, past
+from identity_core.domain.dids import state as history
 from identity_core.domain.dids.changes import Change, Create, Deactivate
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -116,8 +117,8 @@ class Chain:
         offered = evidence.possessions(change)
         if len(octets) > MAX_ENTRY - _PROOF_ROOM - _POSSESSION_ROOM * len(offered):
             raise InvalidDocument("The entry would be too large.", details={"bytes": len(octets), "max": MAX_ENTRY})
-        proofs = evidence.require_possession(str(did), None if state is None else state.document, document, offered)
-        proven = _proven(state, document, proofs)
+        proofs = evidence.require_possession(str(did), past.known_before(state, after), document, offered)
+        proven = _proven(after, document, proofs)
         after = replace(after, did=did, document=document, entry_hash=entries.multihash(octets), proven_keys=proven)
         return DraftedEntry.of(body, after, signer, proofs)
 
@@ -133,12 +134,14 @@ class Chain:
                 return keys
 
     def apply(self, state: DidState | None, octets: bytes) -> DidState:
-        """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details."""
+        """The state after the entry. Raises ``LogInvalid`` with the ``version`` in its details, ``HistoryNeeded``."""
         try:
             if len(octets) > MAX_ENTRY:
                 raise LogInvalid("The entry is too large.")
             entry = entries.parse_canonical(octets)
             return self._first(entry) if state is None else self._next(state, entry)
+        except history.HistoryNeeded:
+            raise
         except (IdentityError, ValueError) as error:
             version = 1 if state is None else state.version_id + 1
             reason = str(error) if isinstance(error, IdentityError) else "The entry is malformed."
@@ -202,10 +205,8 @@ class Chain:
         signer = entries.check_proof(proof, entry.body, signers)
         begins, proofs = _POSSESSION in entry.parameters["change"], entries.read_possessions(proof)
         if begins or before.proven_keys is not None:
-            evidence.require_possession(
-                str(after.did), None if state is None else state.document, after.document, proofs
-            )
-            after = replace(after, proven_keys=_proven(state, after.document, proofs))
+            evidence.require_possession(str(after.did), past.known_before(state, after), after.document, proofs)
+            after = replace(after, proven_keys=_proven(after, after.document, proofs))
         if (begins and before.proven_keys is not None) or (proofs and after.proven_keys is None):
             raise LogInvalid("Proofs of possession are asked for from one entry of the log on, and not before.")
         expected = entries.proof_config(signer, entry.version_time, proofs) | {"proofValue": proof["proofValue"]}
@@ -219,12 +220,11 @@ def _proof_by(before: DidState, signer: str, at: datetime) -> str:
     return CONTROLLER if signer in authentication_keys(before, at) else SERVICE
 
 
-def _proven(state: DidState | None, document: DidDocument, proofs: Iterable[str]) -> tuple[str, ...]:
+def _proven(after: DidState, document: DidDocument, proofs: Iterable[str]) -> tuple[str, ...]:
     """The BBS keys of the next ``document`` whose possession was proven, now or before; sorted, so that writer and reader of an entry
     have the same state."""
-    known = () if state is None else state.proven_keys or ()
     listed = {method.multibase for method in document.methods}
-    return tuple(sorted(listed.intersection((*known, *proofs))))
+    return tuple(sorted(listed.intersection((*(after.proven_keys or ()), *proofs))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,8 @@ def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[by
     state: DidState | None = None
     for place, line in enumerate(lines, start=1):
         try:
-            state = apply(state, line)
+            after = apply(state, line)
+            state = history.remembering(after) if state is None else after
         except LogInvalid as error:
             raise LogInvalid(str(error), details={"line": place}) from error
         yield state

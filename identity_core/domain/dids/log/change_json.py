@@ -73,6 +73,8 @@ def write(change: Change) -> Json:
                 "revokeAll": change.revoke_all,
                 "recoveryKey": change.recovery_key,
             }
+            if change.restore_version is not None:
+                shown["restoreVersion"] = change.restore_version
         case Deactivate():
             shown = {"operation": history.DEACTIVATED}
     return shown | {"authorization": _write_authorization(change.authorization)}
@@ -148,7 +150,8 @@ def _read(value: Json, did: str, document: DidDocument | None, update_keys: tupl
             return Rotate(_text(value["oldKeyId"]), _read_key(value["newKey"]), end, authorization)
         case history.RECOVERED:
             new_key, recovery_key = _read_key(value["newKey"]), _text(value["recoveryKey"])
-            return Recover(new_key, value["revokeAll"] is True, recovery_key, authorization)
+            restored = _number(value["restoreVersion"]) if "restoreVersion" in value else None
+            return Recover(new_key, value["revokeAll"] is True, recovery_key, authorization, restored)
         case history.DEACTIVATED:
             return Deactivate(authorization)
     raise LogInvalid("The entry records an unknown kind of change.")
@@ -175,6 +178,12 @@ def _created(document: DidDocument, update_keys: tuple[str, ...], recovery_key: 
 def _text(value: object) -> str:
     if type(value) is not str:
         raise TypeError("not text")
+    return value
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("not a number")
     return value
 
 
