@@ -18,6 +18,7 @@ GROUPS = {
     "did": "Create, resolve, update, rotate, recover, deactivate; check logs.",
     "auth": "Sign challenges.",
     "credential": "Credentials: schemas, issue, sign, import, show, revoke, verify.",
+    "status": "Lists of revoked handles as signed files: publish them, fetch one's gap.",
     "delegation": "Delegations: create, list, show, suspend, resume, revoke.",
     "keys": "API keys: create, list, change, rotate, revoke.",
     "plugins": "List and check the installed plugins.",

@@ -51,7 +51,7 @@ def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single
     """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
     takes."""
     issuer = Wallet.open(wallet)
-    key = _signing_key(issuer, method)
+    key = signing_key(issuer, method)
     definition = read_schema(schema_file)
     attributes = given_values(values, single)
     kind, secret = multikey.decode_secret(key["privateKey"])
@@ -132,7 +132,7 @@ def _definition(value: dict[str, Any], where: str) -> CredentialSchema:
         fail(f"not a schema{reason}", where, "give what `identity credential schema get ID --json` printed", status=2)
 
 
-def _signing_key(issuer: Wallet, method: str | None) -> dict[str, Any]:
+def signing_key(issuer: Wallet, method: str | None) -> dict[str, Any]:
     """The key that is named, or the only one of its type."""
     filed: list[dict[str, Any]] = [where[place] for where, place in issuer.places()]
     found = [key for key in filed if key.get("type") == multikey.BLS12381G2 and method in (None, key.get("keyId"))]

@@ -12,16 +12,24 @@ from typing import Final, Self
 
 import httpx
 
-from identity_core.client.session import PREFIX, ServiceError, ServiceUnreachable
-from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.credentials.gap_shards import MAX_MANIFEST_OCTETS, MAX_SHARD_OCTETS, Manifest, SignedGap
+from identity_core.client.session import ServiceError, ServiceUnreachable
+from identity_core.domain.credentials.gap_shards import (
+    MAX_MANIFEST_OCTETS,
+    MAX_SHARD_OCTETS,
+    Manifest,
+    SignedGap,
+    manifest_place,
+    shard_place,
+)
 from identity_core.domain.credentials.status_gaps import StatusEpoch, StatusListRefused
 
 _HEADERS: Final = {"Accept": "application/json, application/octet-stream", "Accept-Encoding": "identity"}
 
 
 class PublishedGaps:
-    """The files at ``url``, a service or a mirror, without the prefix of its operations. An async context manager.
+    """The files below ``url``: a service, its address with the prefix of its operations, or a mirror. An async context manager.
+
+    The manifest of an epoch is ``status-gaps/{list}/{epoch}``, a shard ``status-gaps/{list}/shards/{SHA-256, base64url}``.
 
     ``timeout_seconds`` is for each file as a whole: a server that sends an octet now and then is given up when it is over.
     """
@@ -43,7 +51,7 @@ class PublishedGaps:
         ``digest`` is what a transparency log has of it, where the caller knows that. Raises ``StatusListRefused`` for anything but
         this epoch's manifest, ``ServiceError`` where there is none, ``ServiceUnreachable``.
         """
-        manifest = Manifest.from_octets(await self._file(_place(epoch), MAX_MANIFEST_OCTETS))
+        manifest = Manifest.from_octets(await self._file(manifest_place(epoch), MAX_MANIFEST_OCTETS))
         if manifest.epoch != epoch:
             raise StatusListRefused("the manifest is that of another list or epoch")
         if digest is not None and manifest.digest != digest:
@@ -59,8 +67,7 @@ class PublishedGaps:
         wanted = manifest.shard_of(handle)
         octets = b""
         for number in range(len(manifest.digests)) if whole else (wanted,):
-            address = f"{_place(manifest.epoch)}/{base64url_encode(manifest.digests[number])}"
-            fetched = await self._file(address, MAX_SHARD_OCTETS)
+            fetched = await self._file(shard_place(manifest, number), MAX_SHARD_OCTETS)
             if number == wanted:
                 octets = fetched
             else:
@@ -76,7 +83,7 @@ class PublishedGaps:
             self._http.cookies.clear()
             async with (
                 asyncio.timeout(self._timeout_seconds),
-                self._http.stream("GET", self.url + PREFIX + place, headers=_HEADERS) as answer,
+                self._http.stream("GET", f"{self.url}/{place}", headers=_HEADERS) as answer,
             ):
                 if answer.status_code != 200:
                     raise ServiceError(answer.status_code, "NOT_PUBLISHED", "the list is not there", {})
@@ -88,7 +95,3 @@ class PublishedGaps:
         except (httpx.TransportError, httpx.InvalidURL, TimeoutError) as error:
             raise ServiceUnreachable(f"{self.url} does not answer: {error}") from error
         return bytes(received)
-
-
-def _place(epoch: StatusEpoch) -> str:
-    return f"/status-gaps/{epoch.list_id}/{epoch.epoch}"

@@ -29,7 +29,9 @@ EPOCH = StatusEpoch(ISSUER, f"{ISSUER}#status", LIST, 20_780, 86_400)
 SECRET = bytes(31) + b"\x07"
 PUBLIC = keys.public_key(SECRET)
 HANDLE = 2_000_000_000
-ROOT = f"/api/v1/status-gaps/{LIST}/20780"
+BASE = "/mirror/of/lists"
+ROOT = f"{BASE}/status-gaps/{LIST}/20780"
+SHARDS = f"{BASE}/status-gaps/{LIST}/shards"
 SECONDS = 60.0
 """How long anything may take that ends by itself within a second on a machine with nothing else to do."""
 
@@ -52,7 +54,7 @@ def signed_around(handles: list[int], *near: int) -> tuple[tuple[int, ...], list
 def files(published: tuple[Manifest, list[bytes]]) -> Files:
     manifest, shards = published
     named = zip(manifest.digests, shards, strict=True)
-    return {ROOT: manifest.octets, **{f"{ROOT}/{base64url_encode(digest)}": octets for digest, octets in named}}
+    return {ROOT: manifest.octets, **{f"{SHARDS}/{base64url_encode(digest)}": octets for digest, octets in named}}
 
 
 def ok(body: bytes, *more: bytes) -> bytes:
@@ -102,7 +104,7 @@ def fetch(
         listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
         async with listening:
             port = listening.sockets[0].getsockname()[1]
-            async with PublishedGaps(f"http://127.0.0.1:{port}", timeout_seconds=seconds) as source:
+            async with PublishedGaps(f"http://127.0.0.1:{port}{BASE}", timeout_seconds=seconds) as source:
                 manifest = await source.manifest(EPOCH, digest=digest)
                 return await source.gap(manifest, PUBLIC, handle, whole=whole), server
 
@@ -121,7 +123,7 @@ def test_one_shard_is_fetched_and_nothing_says_whose_it_is() -> None:
     assert len(THREE[1]) == 3
     found, server = fetch(serving(files(THREE)))
     assert found.gap.low < HANDLE < found.gap.high
-    assert server.asked == [ROOT, f"{ROOT}/{base64url_encode(THREE[0].digests[1])}"]
+    assert server.asked == [ROOT, f"{SHARDS}/{base64url_encode(THREE[0].digests[1])}"]
     spoken = b"".join(server.heads).lower()
     assert str(HANDLE).encode() not in spoken
     assert b"authorization" not in spoken
@@ -146,7 +148,7 @@ def test_two_holders_of_one_shard_send_the_same_octets() -> None:
 def test_the_whole_list_is_fetched_where_that_is_wanted() -> None:
     found, server = fetch(serving(files(THREE)), whole=True)
     assert found.gap.low < HANDLE < found.gap.high
-    assert server.asked == [ROOT, *(f"{ROOT}/{base64url_encode(digest)}" for digest in THREE[0].digests)]
+    assert server.asked == [ROOT, *(f"{SHARDS}/{base64url_encode(digest)}" for digest in THREE[0].digests)]
 
 
 def test_a_revoked_handle_is_told_by_a_signature() -> None:
@@ -181,14 +183,14 @@ def lies() -> Iterator[tuple[str, Files]]:
     manifest, (octets,) = published([1, 2])
     yield (
         "a shard that is cut off",
-        {ROOT: manifest.octets, f"{ROOT}/{base64url_encode(manifest.digests[0])}": octets[:-84]},
+        {ROOT: manifest.octets, f"{SHARDS}/{base64url_encode(manifest.digests[0])}": octets[:-84]},
     )
     fewer = hashlib.sha256(octets[:-84]).digest()
     yield (
         "a manifest of a shard that is cut off",
         {
             ROOT: replace(manifest, gaps=2, digests=(fewer,)).octets,
-            f"{ROOT}/{base64url_encode(fewer)}": octets[:-84],
+            f"{SHARDS}/{base64url_encode(fewer)}": octets[:-84],
         },
     )
     yield "nothing", {ROOT: b""}

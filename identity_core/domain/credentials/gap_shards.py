@@ -202,6 +202,17 @@ class Manifest:
         return SignedGap(self.epoch, Gap(shard.ends[index], shard.ends[index + 1]), shard.signatures[index])
 
 
+def manifest_place(epoch: StatusEpoch) -> str:
+    """Where the manifest of an epoch lies, from wherever lists are published. It changes when the list is published again."""
+    return f"status-gaps/{epoch.list_id}/{epoch.epoch}"
+
+
+def shard_place(manifest: Manifest, number: int) -> str:
+    """Where a shard lies. Its name is its digest, so that it never changes and caches may keep it for good."""
+    name = multibase.base64url_encode(manifest.digests[number])
+    return f"status-gaps/{manifest.epoch.list_id}/shards/{name}"
+
+
 def sizes(gaps: int) -> list[int]:
     """How many gaps each shard has: as few shards as hold them all, and all alike but for one gap."""
     shards = -(-gaps // SHARD_GAPS)
