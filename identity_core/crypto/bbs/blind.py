@@ -89,7 +89,7 @@ def issuer_pseudonym_message(issuer: str) -> bytes:
 
 
 def holder_message(request: IssueRequest, authentication_method: str, commitment: bytes) -> bytes:
-    """What the holder's authentication key signs, so that the issuer knows whose commitment it is."""
+    """What the holder's authentication key signs, so that the issuer knows whose commitment it is. Equation (3.3)."""
     fields = [*request.fields, authentication_method.encode(), sha256(commitment).digest()]
     return frame(TAG + b"holder-commitment", fields)
 
@@ -97,7 +97,7 @@ def holder_message(request: IssueRequest, authentication_method: str, commitment
 def commit(
     suite: Ciphersuite, secret: HolderSecret, request: IssueRequest, random: Callable[[int], bytes]
 ) -> tuple[bytes, int]:
-    """The 192 octets for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.1)."""
+    """The 192 octets for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
     about = frame(TAG + b"commit-masks", [scalar(secret.scalar), *request.fields])
     masks = HedgedScalars(TAG + b"masks", random, about)
     (blind,) = masks.scalars(1)
@@ -124,7 +124,7 @@ def blind_sign(
     commitment: bytes,
     request: IssueRequest,
 ) -> Signature:
-    """The signature on what the commitment holds and the scalars ``known`` of the slots from 2 on; deterministic. Equation (3.2).
+    """The signature on what the commitment holds and the scalars ``known`` of the slots from 2 on; deterministic. Equation (3.4).
 
     Checks the commitment itself: to sign a point that nobody showed how to open is to sign anything. Raises ``CommitmentInvalid``,
     ``InvalidBlsKey``, and ``ValueError`` for a header that the request does not name.
