@@ -12,7 +12,7 @@ from identity_prover_bbs.range_argument import check_value
 from identity_prover_bbs.suite2 import PresentationProver, prover, relation
 from identity_prover_bbs.suite2.argument import VectorArgumentProver
 
-from identity_core.crypto.bbs.octets import octets_to_public_key, octets_to_signature
+from identity_core.crypto.bbs.octets import calculate_domain, octets_to_public_key, octets_to_signature
 from identity_core.crypto.bls12381 import ORDER
 from identity_core.domain.proofs.presentation import HolderConsent, PresentationWitness
 from tests.attack.prover_forge import interpolated
@@ -100,19 +100,18 @@ class PresentationForger(PresentationProver):
             count = len(scene.question.credentials)
             points = prover.consent_points(suite, consent, count)
             bases[:count] = [prover.consented_base(suite, point) for point in points]
-        parts = [
-            prover.ProvenPart(
-                signed,
-                octets_to_public_key(suite, signed.key),
-                octets_to_signature(suite, signature),
-                tuple(value % ORDER for value in values),
-                base,
-            )
-            for signed, values, signature, base in zip(made.parts, messages, signatures, bases, strict=True)
-        ]
+        parts = []
+        for signed, values, signature, base in zip(made.parts, messages, signatures, bases, strict=True):
+            key, scalars = octets_to_public_key(suite, signed.key), tuple(value % ORDER for value in values)
+            b = suite.commitment(calculate_domain(suite, key, signed.count, signed.header), scalars, self.base_of(base))
+            parts.append(prover.ProvenPart(signed, key, octets_to_signature(suite, signature), scalars, b))
         agreed = None if consent is None else HolderConsent(consent, ())
         out = self._envelope(made, parts, PresentationWitness((), (), agreed), scene.bound, list(selected))
         return replace(out, **(envelope or {})).encode()
+
+    def base_of(self, base):
+        """The base point of a part; None for P1."""
+        return base
 
     def _arguments(self, made, messages, masks, selected, hedged):
         honest = prover.VectorArgumentProver

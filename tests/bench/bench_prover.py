@@ -1,6 +1,6 @@
 """Figures of the prover: median CPU time of a proof and of its verification, sizes, set-up, throughput.
 
-    python tests/bench/bench_prover.py [--runs 20] [--backend pyblst ...] [--throughput] [--timing 10000]
+    python -m tests.bench.bench_prover [--runs 20] [--suite 1|2] [--backend pyblst ...] [--throughput] [--timing 10000]
 
 Six messages: two hashed claims and two ordered ones with both slots. A size is that of BBS proof and sub-proofs together, before
 base64. The time of a proof holds everything from the statement to the text; the credential was checked before. With
@@ -30,6 +30,7 @@ from identity_core.conformance.prover_cases import NOW, BbsIssuer, context, stat
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.proof import ZkProof
+from tests.bench import presentations
 
 SCHEMA = Schema(
     "https://schemas.example/bench/1",
@@ -254,6 +255,7 @@ def anoncreds_figures(runs: int) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=20)
+    options.add_argument("--suite", type=int, choices=[1, 2], help="one suite only; suite 2 has no throughput")
     options.add_argument("--backend", action="append", choices=["pyblst", "arkworks", "py_ecc"])
     options.add_argument(
         "--throughput", action="store_true", help="one and two pinned processes; needs a quiet machine"
@@ -271,9 +273,15 @@ def main() -> None:
         if given.throughput:
             throughput(name, given.seconds)
         elif given.timing:
-            timing(name, given.timing)
+            if given.suite != 2:
+                timing(name, given.timing)
+            if given.suite != 1:
+                presentations.welch(name, given.timing)
         else:
-            backend_figures(name, given.runs)
+            if given.suite != 2:
+                backend_figures(name, given.runs)
+            if given.suite != 1:
+                presentations.presentation_figures(name, given.runs)
     if not given.throughput and not given.timing and not given.skip_peers:
         anoncreds_figures(given.runs)
 

@@ -86,9 +86,10 @@ def proof_init(
     messages: Sequence[int],
     disclosed_indexes: Sequence[int],
     random_scalars: RandomScalars,
-    base: G1 | None = None,
+    b: G1 | None = None,
 ) -> InitResult:
-    """ProofInit. The prover's first message: it depends on the masks and on no challenge. ``base`` stands in the place of P1."""
+    """ProofInit. The prover's first message: it depends on the masks and on no challenge. ``b`` is B of these messages, where the caller
+    has made it, perhaps with another base point than P1."""
     check_messages(messages)
     hidden = undisclosed_indexes(len(messages), disclosed_indexes)
     masks, curve = random_scalars, suite.curve
@@ -97,7 +98,7 @@ def proof_init(
     if masks.r1 % ORDER == 0 or masks.r2 % ORDER == 0:
         raise ValueError("r1 and r2 are not zero")
     domain = calculate_domain(suite, public_key, len(messages), header)
-    d = curve.g1_mul(suite.commitment(domain, messages, base), masks.r2)
+    d = curve.g1_mul(suite.commitment(domain, messages) if b is None else b, masks.r2)
     a_bar = curve.g1_mul(signature.a, masks.r1 * masks.r2)
     b_bar = curve.g1_msm([d, a_bar], [masks.r1, -signature.e])
     t1 = curve.g1_msm([a_bar, d], [masks.e_tilde, masks.r1_tilde])

@@ -64,13 +64,13 @@ _HIDDEN_SCALARS: Final = 5
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvenPart:
-    """A checked signature with its messages: never printed, never kept. ``base`` stands in the place of P1 where the holder consents."""
+    """A checked signature with its messages and B, whose base point is not P1 where the holder consents: never printed, never kept."""
 
     signed: SignedPart
     key: BbsPublicKey
     signature: Signature
     messages: tuple[int, ...]
-    base: G1 | None
+    b: G1
 
 
 class PresentationProver:
@@ -175,14 +175,13 @@ class PresentationProver:
             for signed, octets, messages, base in zip(relation.parts, signatures, known, bases, strict=True):
                 key = octets_to_public_key(suite, signed.key)
                 signature = octets_to_signature(suite, octets)
-                part = ProvenPart(signed, key, signature, tuple(mixed_messages_to_scalars(messages)), base)
-                domain = calculate_domain(suite, key, signed.count, signed.header)
-                b = suite.commitment(domain, part.messages, base)
+                scalars = tuple(mixed_messages_to_scalars(messages))
+                b = suite.commitment(calculate_domain(suite, key, signed.count, signed.header), scalars, base)
                 digest = sha256(frame(labels.WITNESS, [key.octets, octets, curve.g1_to_octets(b)])).digest()
                 if digest not in self._checked:
                     core.verify_point(suite, key, signature, b)
                     self._checked.put(digest, None)
-                parts.append(part)
+                parts.append(ProvenPart(signed, key, signature, scalars, b))
         except (ValueError, ConsentInvalid, InvalidBlsKey, BbsSignatureInvalid):
             raise WitnessInvalid() from None
         return parts
@@ -205,7 +204,7 @@ class PresentationProver:
         signed = part.signed
         shown = sorted(signed.disclosed)
         return core.proof_init(
-            self._suite, part.key, part.signature, signed.header, part.messages, shown, random, part.base
+            self._suite, part.key, part.signature, signed.header, part.messages, shown, random, part.b
         )
 
     def _arguments(

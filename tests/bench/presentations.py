@@ -1,0 +1,148 @@
+"""Suite 2 for ``bench_prover.py``: presentations, consent and blind issue of credentials of twelve slots, all hidden.
+
+The target is "holder-bound, valid now, not revoked, one 64-bit interval". CPU time of one process; octets are those of the proofs, without
+headers and question. Targets: 7.5 / 7.7 ms and 3,760 octets with consent, 0.3 ms for a consent, 2.5 ms for a blind issue of both sides,
+1.5 ms more for a second credential.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from identity_prover_bbs.suite2 import PresentationEnvelope, PresentationProver, PresentationVerifier
+
+from identity_core.crypto.bbs import blind, consent
+from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
+from identity_core.crypto.bbs.openings import HolderSecret
+from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bls12381 import Curve, select
+from identity_core.domain.credentials.attributes import Attribute, AttributeType
+from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.proofs.presentation import Acceptance
+from tests.presenting import HANDLE, NOW, PLAIN, Holder, Issuer, Scene, ask
+
+SCHEMA = Schema("https://schemas.example/bench/2", (
+    Attribute("a", AttributeType.INTEGER),
+    *(Attribute(name, AttributeType.INTEGER, low=-100, high=155) for name in "bc"),
+))
+VALUES = {"a": 1984, "b": -77, "c": 5}
+INTERVAL = (("a", "gt", "-9223372036854775804"), ("a", "lt", "9223372036854775803"))
+CASES: Mapping[str, tuple[tuple[tuple[str, str, Any], ...], dict[str, Any], int]] = {
+    "BBS proof alone": ((), {"holder": PLAIN, "validity": False}, 1),
+    "64-bit interval": (INTERVAL, {"holder": PLAIN, "validity": False}, 1),
+    "valid today": ((), {"holder": PLAIN}, 1),
+    "valid, not revoked": ((), {"holder": PLAIN, "status": True}, 1),
+    "target, plain": (INTERVAL, {"holder": PLAIN, "status": True}, 1),
+    "target, consented": (INTERVAL, {"status": True}, 1),
+    "target, consented, pseudonym": (INTERVAL, {"status": True, "pseudonym": "https://shop.example"}, 1),
+    "target, consented, neq": ((*INTERVAL, ("b", "neq", 5)), {"status": True}, 1),
+    "target, consented, one of two": (
+        (*INTERVAL, ("b", "gte", 50), ("c", "lte", 40)),
+        {"status": True, "either": ((2, 3),)},
+        1,
+    ),
+    "interval, valid, consented": (INTERVAL, {}, 1),
+    "the same and a second credential": (INTERVAL, {}, 2),
+    "target and a second credential": (INTERVAL, {"status": True}, 2),
+}
+
+
+def median(work: Callable[[], object], runs: int) -> float:
+    """Milliseconds of CPU."""
+    work()
+    times = []
+    for _ in range(runs):
+        begun = time.process_time()
+        work()
+        times.append(1000 * (time.process_time() - begun))
+    return statistics.median(times)
+
+
+def octets_of(text: str) -> int:
+    envelope = PresentationEnvelope.decode(text)
+    proofs = (*envelope.credential_proofs, *envelope.gap_proofs, envelope.argument, *envelope.sets)
+    return sum(map(len, (*proofs, envelope.pseudonym or b"", envelope.consent or b"")))
+
+
+def scene(name: str, curve: Curve) -> Scene:
+    predicates, options, count = CASES[name]
+    issuer, holder = Issuer(curve=curve), Holder(curve=curve)
+    header = issuer.header(SCHEMA)
+    parts = [(header, *predicates), *[(header,)] * (count - 1)]
+    held = tuple(holder.obtain(issuer, header=header, values=VALUES, handle=HANDLE + n) for n in range(count))
+    return Scene(ask(*parts, **options), held, holder, (issuer,), curve=curve)
+
+
+def presentation_figures(name: str, runs: int) -> None:
+    """Prints the table of one backend."""
+    curve = select(name)
+    prover, verifier = PresentationProver(curve, os.urandom), PresentationVerifier(curve)
+    print(f"\n{name}, suite 2: medians of {runs}")
+    print(f"{'statement':34}{'prove ms':>10}{'verify ms':>11}{'octets':>9}{'envelope':>10}")
+    for case in CASES:
+        asked = scene(case, curve)
+        statement, witness, bound = asked.statement, asked.witness, asked.bound
+        text = prover.prove(statement, witness, bound)
+        proving = median(partial(prover.prove, statement, witness, bound), runs)
+        verifying = median(partial(verifier.verify, statement, bound, text, Acceptance(NOW)), runs)
+        print(f"{case:34}{proving:10.2f}{verifying:11.2f}{octets_of(text):9,}{len(text):10,}", flush=True)
+    _holder_figures(curve, runs)
+
+
+def _holder_figures(curve: Curve, runs: int) -> None:
+    suite, issuer = ciphersuite(curve), Issuer(curve=curve)
+    public, secret_key = issuer.public, issuer.secret
+    header = issuer.header(SCHEMA)
+    held = Holder(curve=curve).obtain(issuer, header=header, values=VALUES)
+    secret = HolderSecret.derived(suite, b"hana".ljust(32, b"."))
+    request = blind.IssueRequest(header.method, header.octets, "did:ids:hana", b"n" * 32)
+    known = mixed_messages_to_scalars(header.known_messages(VALUES, held.witness.particulars))
+    commitment, own_blind = blind.commit(suite, secret, request, os.urandom)
+    point = commitment[:48]
+
+    def sign() -> Any:
+        return blind.blind_sign(suite, secret_key, public, header.octets, known, commitment, request)
+
+    signature = sign()
+    steps: dict[str, Callable[[], object]] = {
+        "commitment": lambda: blind.commit(suite, secret, request, os.urandom),
+        "commitment checked, signed": sign,
+        "signature checked": lambda: blind.verify_blind(suite, public, header.octets, known, point, signature),
+    }
+    figures = {name: median(step, runs) for name, step in steps.items()}
+    print("blind issue: " + ", ".join(f"{name} {ms:.2f}" for name, ms in figures.items()), end="")
+    print(f"; {sum(figures.values()):.2f} ms in all, {len(commitment)} octets")
+    agreed, _ = consent.consent(suite, secret, [own_blind], b"M", os.urandom)
+    making = median(lambda: consent.consent(suite, secret, [own_blind], b"M", os.urandom), runs)
+    checking = median(lambda: consent.check_consent(suite, agreed, 1, b"M"), runs)
+    print(f"consent: made {making:.2f}, checked {checking:.2f} ms, {len(agreed)} octets")
+
+
+def welch(name: str, count: int) -> None:
+    """Welch's t between presentations of two extreme credentials; |t| < 4.5 is no correlation."""
+    curve = select(name)
+    prover = PresentationProver(curve, os.urandom)
+    asked = scene("target, consented", curve)
+    issuer, holder, header = asked.issuers[0], asked.holder, asked.held[0].header
+    sides = []
+    for values, handle in (
+        ({"a": "-9223372036854775803", "b": 0, "c": 0}, 2_500_000_001),
+        (VALUES | {"a": "9223372036854775802"}, 3_999_999_999),
+    ):
+        other = replace(asked, held=(holder.obtain(issuer, header=header, values=values, handle=handle),))
+        sides.append((other.statement, other.witness, other.bound))
+    times: list[list[float]] = [[], []]
+    for number in range(count):
+        begun = time.perf_counter_ns()
+        prover.prove(*sides[number % 2])
+        times[number % 2].append(float(time.perf_counter_ns() - begun))
+    kept = [sorted(one)[: len(one) * 9 // 10] for one in times]
+    means = [statistics.fmean(one) for one in kept]
+    t = (means[0] - means[1]) / sum(statistics.variance(one) / len(one) for one in kept) ** 0.5
+    print(f"{name}, suite 2: {count} presentations, {means[0] / 1e6:.3f} and {means[1] / 1e6:.3f} ms, t = {t:.2f}")
