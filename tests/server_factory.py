@@ -6,9 +6,11 @@ Run by path, with the number of a socket. Its children are no one else's, so it 
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import importlib.metadata
+import inspect
 import itertools
 import json
 import os
@@ -62,7 +64,9 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int], paths: Sequenc
     sys.argv = ["identity", *order["arguments"]]
     # What workers of the server import first.
     sys.modules["__main__"] = sys.modules["identity_core.__main__"]
-    _fork_workers()
+    if "serve" in order["arguments"]:
+        _fork_workers()
+        _fork_a_prover()
 
 
 def _fork_workers() -> None:
@@ -85,14 +89,13 @@ def _be_spawned(program: str, descriptors: Sequence[int]) -> None:
     """Like a new process: only these are open, signals do what they do, metrics are as the environment says."""
     status = 1
     try:
-        kept = sorted({0, 1, 2, *descriptors})
-        for last, following in itertools.pairwise([*kept, os.sysconf("SC_OPEN_MAX")]):
-            os.closerange(last + 1, following)
+        _close_all_but(descriptors)
         for number in SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         values.ValueClass = values.get_value_class()
         sys.argv = ["-c", "--multiprocessing-fork"]
+        _fork_a_prover()
         exec(program, {})
     except SystemExit as end:
         status = int(end.code or 0)
@@ -104,9 +107,78 @@ def _be_spawned(program: str, descriptors: Sequence[int]) -> None:
         os._exit(status)
 
 
+def _close_all_but(descriptors: Sequence[int]) -> None:
+    kept = sorted({0, 1, 2, *descriptors})
+    for last, following in itertools.pairwise([*kept, os.sysconf("SC_OPEN_MAX")]):
+        os.closerange(last + 1, following)
+
+
+class _ForkedProver:
+    """What a server uses of ``subprocess.Popen``."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def wait(self) -> int:
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def _fork_a_prover() -> None:
+    """The first prover of this process is forked now, while there is neither a thread nor anything of the server's to be seen, and waits
+    for its order; it ends with us. Those after it are started, and so is one that this process has not imported."""
+    channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    pid = os.fork()
+    if pid == 0:
+        channel.close()
+        _be_a_prover(theirs)
+    theirs.close()
+    worker = importlib.import_module("identity_core.plugin.processes.worker")
+    start = inspect.unwrap(worker._started)
+
+    @functools.wraps(start)
+    def started(order: Any, descriptor: int) -> Any:
+        if order.provider != FORKED_PROVER:
+            return start(order, descriptor)
+        worker._started = start
+        os.setpgid(pid, pid)
+        told = {"environment": worker.handed_on(order.environment), "path": sys.path}
+        with channel:
+            socket.send_fds(channel, [json.dumps(told).encode()], [descriptor])
+        return _ForkedProver(pid)
+
+    worker._started = started
+
+
+def _be_a_prover(channel: socket.socket) -> None:
+    try:
+        message, descriptors, _, _ = socket.recv_fds(channel, ORDER_OCTETS, 1)
+        if message:
+            _close_all_but(descriptors)
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, 0)
+            os.dup2(nothing, 1)
+            os.close(nothing)
+            told = json.loads(message)
+            os.environ.clear()
+            os.environ.update(told["environment"])
+            sys.path[:] = told["path"]
+            importlib.import_module("identity_core.plugin.processes.child").main(*descriptors)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
+
+
+FORKED_PROVER = "bbs"
 # Not all of them are installed everywhere.
 PRELOADED = ("alembic.command", "psycopg", "uvloop")
-PACKAGES = ("identity_core.cli", "identity_core.crypto", "identity_core.database", "identity_core.store.tables")
+PACKAGES = (
+    "identity_core.cli",
+    "identity_core.crypto",
+    "identity_core.database",
+    "identity_core.plugin.processes",
+    "identity_core.store.tables",
+)
 
 
 def _import_the_service() -> None:

@@ -8,11 +8,13 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests import servers
+from tests.fault.service_process import STARTED, service
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,42 @@ def test_the_factory_ends_with_whoever_made_it() -> None:
         looking = select.poll()
         looking.register(os.pidfd_open(int(begun.stdout)), select.POLLIN)
         assert looking.poll(60_000)
+
+
+def prover_of(server: int) -> int:
+    """The one that has an order: it leads a group of its own."""
+    until = time.monotonic() + 60
+    while True:
+        tasks = "".join(path.read_text() for path in Path(f"/proc/{server}/task").glob("*/children"))
+        leading = [pid for pid in map(int, tasks.split()) if os.getpgid(pid) == pid]
+        if leading and int(Path(f"/proc/{leading[0]}/oom_score_adj").read_text()):
+            return leading[0]
+        assert time.monotonic() < until, tasks
+        time.sleep(0.02)
+
+
+def seen(process: int) -> tuple[object, ...]:
+    """What a process may do, and what it holds."""
+    folder = Path(f"/proc/{process}")
+    streams = [os.readlink(folder / "fd" / str(number)) for number in (0, 1)]
+    status = dict(line.split(":\t", 1) for line in (folder / "status").read_text().splitlines())
+    signals = [status[name] for name in ("SigBlk", "SigIgn", "SigCgt")]
+    return streams, signals, len(list((folder / "fd").iterdir())), (folder / "limits").read_text()
+
+
+def test_a_prover_has_what_one_has_that_is_started(tmp_path: Path) -> None:
+    pytest.importorskip("identity_prover_bbs")
+    found = []
+    for name, before in (("forked", ()), ("started", STARTED)):
+        environment = {"IDENTITY_PROVER_BACKEND": "bbs", "IDENTITY_PROVER_WORKERS": "1"}
+        with service(tmp_path / name, environment=environment, before=before) as running:
+            prover = prover_of(running.process.pid)
+            command = Path(f"/proc/{prover}/cmdline").read_bytes()
+            assert (b"identity-prover" in command) == (before == STARTED)
+            found.append(seen(prover))
+            os.killpg(running.process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                looking = select.poll()
+                looking.register(os.pidfd_open(prover), select.POLLIN)
+                assert looking.poll(60_000), "it outlives the server"
+    assert found[0] == found[1]
