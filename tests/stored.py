@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from identity_core.store import Store
@@ -29,12 +29,4 @@ def new_stored_database(postgres_server: PostgresServer, tmp_path_factory: pytes
     if postgres_server.stored is None:
         postgres_server.stored = postgres_server.new_database()
         asyncio.run(Store.open(tmp_path_factory.mktemp("no-file"), postgres_server.stored).close())
-    template = postgres_server.stored.rpartition("/")[2]
-
-    def new() -> str:
-        name = f"stored_{next(postgres_server.numbers)}"
-        with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")  # type: ignore[call-overload]
-        return postgres_server.url(name)
-
-    return new
+    return partial(postgres_server.new_database, postgres_server.stored.rpartition("/")[2])
