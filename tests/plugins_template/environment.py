@@ -6,7 +6,6 @@ import json
 import os
 import site
 import subprocess
-import sys
 import venv
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,11 +31,8 @@ class Environment:
 
     def install(self, project: Path) -> None:
         """Builds the wheel of ``project`` and installs it; its requirements must be met by what is there."""
-        wheels = self.folder / "wheels"
-        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        self._run(*pip, "wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", str(wheels), str(project))
-        (wheel,) = wheels.glob("*.whl")
-        self._run(*pip, "--python", self.python, "install", "--no-index", str(wheel))
+        pip = [self.python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        self._run(*pip, "install", "--no-index", "--no-build-isolation", str(project))
 
     def run(self, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
         """``python`` with these arguments; what it prints. It must succeed."""
