@@ -36,6 +36,8 @@ PATIENT = {
     "IDENTITY_PLUGINS_DEADLINE_SECONDS": "60",
     "IDENTITY_PROVER_DEADLINE_SECONDS": "60",
 }
+# Where a test is not about what a passphrase costs: the default is a second at each start.
+CHEAP_PASSPHRASE = {"IDENTITY_PLUGINS_SEALED_ARGON2_MEMORY_MIB": "8", "IDENTITY_PLUGINS_SEALED_ARGON2_OPERATIONS": "1"}
 
 
 class Factory:

@@ -21,6 +21,7 @@ from tests.fault.service_process import API_KEY, ROOT, Running
 # What all replicas share: the seal of their keys, and the name of the log that they keep together.
 SHARED = {
     "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for all replicas",
+    **servers.CHEAP_PASSPHRASE,
     "IDENTITY_LEDGER_ORIGIN": "ledger.example/log",
 }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import servers
 from tests.fault import service_process
 from tests.fault.creators import Acknowledged, check_all_are_there, creating, takes_writes
 from tests.fault.service_process import eventually
@@ -67,7 +68,10 @@ def test_the_leader_dies_and_no_acknowledged_write_is_lost(
     url = (
         f"postgresql://identity@127.0.0.1:{leader.port},127.0.0.1:{standby.port}/test_1?target_session_attrs=read-write"
     )
-    environment = {"IDENTITY_DATABASE_URL": url, "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for both replicas"}
+    environment = {
+        "IDENTITY_DATABASE_URL": url,
+        "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for both replicas",
+    } | servers.CHEAP_PASSPHRASE
     acknowledged = Acknowledged()
     with contextlib.ExitStack() as stack:
         replicas = [

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from identity_core.domain.dids.log import verify
+from tests import servers
 from tests.attack.stranger import Answer, Holder, at_once, body_hash, did_path, header, rotation, service
 from tests.fault import service_process
 from tests.fault.creators import Acknowledged, all_events, check_all_are_there, creating, takes_writes
@@ -36,6 +37,7 @@ def replicas(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathF
     environment = {
         "IDENTITY_DATABASE_URL": postgres_server.new_database(),
         "IDENTITY_PLUGINS_SEALED_PASSPHRASE": "one for both replicas",
+        **servers.CHEAP_PASSPHRASE,
         "IDENTITY_SERVER_PUBLIC_URL": "https://id.example",
     }
     with contextlib.ExitStack() as stack:

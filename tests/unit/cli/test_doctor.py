@@ -12,6 +12,7 @@ from identity_core.cli import doctor
 from identity_core.cli.local_server import LocalServer
 from identity_core.crypto import bls12381
 from identity_core.settings import load
+from tests import servers
 from tests.unit.cli.conftest import Commands
 
 
@@ -93,7 +94,7 @@ def test_the_master_key_that_is_to_come(identity: Commands, here: Path) -> None:
 
 
 def test_a_passphrase_is_better(here: Path) -> None:
-    given = Commands({"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "correct horse"})
+    given = Commands(servers.CHEAP_PASSPHRASE | {"IDENTITY_PLUGINS_SEALED_PASSPHRASE": "correct horse"})
     found = findings(given)
     assert found["master key"]["state"] == "ok"
     assert "correct horse" not in given.ok("doctor") + given.ok("config", "show", "--origin")
