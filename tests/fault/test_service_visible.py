@@ -14,7 +14,7 @@ import pytest
 from tests import servers
 from tests.attack.stranger import did_path
 from tests.fault import service_process
-from tests.fault.service_process import STARTED, Running, eventually
+from tests.fault.service_process import Running, eventually
 from tests.redis_server import redis_server
 from tests.unit.plugin.crew import alive
 
@@ -54,22 +54,22 @@ def test_a_limiter_without_its_store_is_degraded_and_serves(tmp_path: Path) -> N
 
 
 def prover_processes(server: int) -> list[int]:
+    """The children that lead a process group of their own."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-                command = (folder / "cmdline").read_bytes()
+                _, parent, group = (folder / "stat").read_text().rpartition(")")[2].split()[:3]
             except OSError:
                 continue
-            if parent == server and b"identity-prover" in command:
+            if int(parent) == server and group == folder.name:
                 found.append(int(folder.name))
     return found
 
 
 def test_a_prover_process_that_dies_is_replaced_and_the_restart_shows(tmp_path: Path) -> None:
     environment = {"IDENTITY_PROVER_WORKERS": "2", "IDENTITY_PROVER_BACKEND": "bbs"}
-    with service_process.service(tmp_path / "data", environment=environment, before=STARTED) as running:
+    with service_process.service(tmp_path / "data", environment=environment) as running:
         fresh = {"wanted": 2, "ready": 2, "restarts": 0}
         eventually(lambda: prover(running)["processes"] == fresh, "two prover processes")
         before = prover_processes(running.process.pid)
@@ -101,8 +101,7 @@ def prover(running: Running) -> Any:
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_no_prover_process_outlives_a_server_that_is_killed(tmp_path: Path, workers: str) -> None:
     environment = {"IDENTITY_PROVER_BACKEND": "bbs"}
-    started = service_process.service(tmp_path / "data", "--workers", workers, environment=environment, before=STARTED)
-    with started as running:
+    with service_process.service(tmp_path / "data", "--workers", workers, environment=environment) as running:
         parent = running.process.pid
         # Ready is the service when one of its processes is.
         eventually(lambda: len(all_provers(parent, workers)) == int(workers), "a prover for each server process")
