@@ -27,10 +27,13 @@ from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.presentation import Acceptance
 from tests.presenting import HANDLE, NOW, PLAIN, Holder, Issuer, Scene, ask
 
-SCHEMA = Schema("https://schemas.example/bench/2", (
-    Attribute("a", AttributeType.INTEGER),
-    *(Attribute(name, AttributeType.INTEGER, low=-100, high=155) for name in "bc"),
-))
+SCHEMA = Schema(
+    "https://schemas.example/bench/2",
+    (
+        Attribute("a", AttributeType.INTEGER),
+        *(Attribute(name, AttributeType.INTEGER, low=-100, high=155) for name in "bc"),
+    ),
+)
 VALUES = {"a": 1984, "b": -77, "c": 5}
 INTERVAL = (("a", "gt", "-9223372036854775804"), ("a", "lt", "9223372036854775803"))
 CASES: Mapping[str, tuple[tuple[tuple[str, str, Any], ...], dict[str, Any], int]] = {
