@@ -19,7 +19,7 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import util
 from pathlib import Path
 from typing import Any
@@ -65,11 +65,10 @@ def _become(order: Mapping[str, Any], descriptors: Sequence[int], paths: Sequenc
     # What workers of the server import first.
     sys.modules["__main__"] = sys.modules["identity_core.__main__"]
     if "serve" in order["arguments"]:
-        _fork_workers()
-        _fork_a_prover()
+        _fork_workers(_fork_a_prover())
 
 
-def _fork_workers() -> None:
+def _fork_workers(dismiss_prover: Callable[[], None]) -> None:
     """Workers that a server spawns are copies of it that do what spawned ones do: what they would import is there."""
     start = util.spawnv_passfds
 
@@ -77,6 +76,7 @@ def _fork_workers() -> None:
         # The other kind is the tracker of resources, which needs nothing of ours.
         if arguments[-1] != "--multiprocessing-fork":
             return int(start(path, arguments, descriptors))
+        dismiss_prover()
         process = os.fork()
         if process == 0:
             _be_spawned(arguments[-2], descriptors)
@@ -123,13 +123,15 @@ class _ForkedProver:
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
-def _fork_a_prover() -> None:
+def _fork_a_prover() -> Callable[[], None]:
     """The first prover of this process is forked now, while there is neither a thread nor anything of the server's to be seen, and waits
-    for its order; it ends with us. Those after it are started, and so is one that this process has not imported."""
+    for its order; it ends with us. Those after it are started, and so are all where plugins of a test may bring another, or none. Returns
+    what ends it where there is none to be: in the parent of workers."""
+    if "IDENTITY_PLUGINS_MODULES" in os.environ:
+        return lambda: None
     channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
-        channel.close()
         _be_a_prover(theirs)
     theirs.close()
     worker = importlib.import_module("identity_core.plugin.processes.worker")
@@ -137,23 +139,29 @@ def _fork_a_prover() -> None:
 
     @functools.wraps(start)
     def started(order: Any, descriptor: int) -> Any:
-        if order.provider != FORKED_PROVER:
+        if order.provider != FORKED_PROVER or channel.fileno() < 0:
             return start(order, descriptor)
-        worker._started = start
         os.setpgid(pid, pid)
         told = {"environment": worker.handed_on(order.environment), "path": sys.path}
         with channel:
             socket.send_fds(channel, [json.dumps(told).encode()], [descriptor])
         return _ForkedProver(pid)
 
+    def dismiss() -> None:
+        if channel.fileno() >= 0:
+            channel.close()
+            os.waitpid(pid, 0)
+
     worker._started = started
+    return dismiss
 
 
 def _be_a_prover(channel: socket.socket) -> None:
     try:
+        _close_all_but([channel.fileno()])
         message, descriptors, _, _ = socket.recv_fds(channel, ORDER_OCTETS, 1)
+        channel.close()
         if message:
-            _close_all_but(descriptors)
             nothing = os.open(os.devnull, os.O_RDWR)
             os.dup2(nothing, 0)
             os.dup2(nothing, 1)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from identity_core.cli.local_server import LocalServer
+from identity_core.cli.demo import place
+from identity_core.cli.local_server import LocalServer, local_server
 from identity_core.client import Client
+from tests import servers
 from tests.anvil_server import anvil_program
 from tests.unit.cli.conftest import Commands
 
@@ -22,6 +25,12 @@ SECRET = re.compile("z(3u2|3we|488)[1-9A-Za-z]{20,}|eyJhbGciOiJFZERTQSIs")
 
 def tell(server: LocalServer, *options: str) -> str:
     return Commands({"IDENTITY_API_KEY": server.api_key}).ok("demo", "--url", server.url, *options)
+
+
+@pytest.fixture
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server of the story's own is forked. One test starts it."""
+    monkeypatch.setattr(place, "local_server", partial(local_server, popen=servers.popen))
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +131,7 @@ def identity_provide_prover():
 
 
 def test_of_two_provers_the_environment_chooses(
-    identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch
+    identity: Commands, here: Path, monkeypatch: pytest.MonkeyPatch, forked: None
 ) -> None:
     pytest.importorskip("identity_prover_bbs")
     (here / "second_prover.py").write_text(SECOND)
@@ -140,7 +149,9 @@ def test_of_two_provers_the_environment_chooses(
     assert "all as promised." in chosen.ok("demo", "--ledger", "memory")
 
 
-def test_a_chain_of_its_own(identity: Commands, anvil_program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_of_its_own(
+    identity: Commands, anvil_program: Path, monkeypatch: pytest.MonkeyPatch, forked: None
+) -> None:
     pytest.importorskip("eth_account")
     import os
 

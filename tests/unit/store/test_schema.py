@@ -70,13 +70,31 @@ def test_processes_that_start_at_once_all_start(tmp_path: Path, url: str | None)
     start_three(tmp_path, url)
 
 
+THREE = """
+import os, pathlib, sys, traceback
+from identity_core.store import Store
+
+def opened():
+    child = os.fork()
+    if child == 0:
+        try:
+            Store.open(pathlib.Path(sys.argv[1]), *sys.argv[2:])
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    return child
+
+children = [opened() for _ in range(3)]
+sys.exit(any([os.waitpid(child, 0)[1] for child in children]))
+"""
+
+
 def start_three(folder: Path, url: str | None) -> None:
-    code = "import sys, pathlib; from identity_core.store import Store; Store.open(pathlib.Path(sys.argv[1]), *sys.argv[2:])"
-    command_line = [sys.executable, "-c", code, str(folder), *([] if url is None else [url])]
-    processes = [subprocess.Popen(command_line, stderr=subprocess.PIPE) for _ in range(3)]
-    for process in processes:
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode == 0, errors.decode()
+    """Three processes that open the store in one moment: each is forked before there is anything to share."""
+    command_line = [sys.executable, "-c", THREE, str(folder), *([] if url is None else [url])]
+    done = subprocess.run(command_line, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_start_needs_no_orm(tmp_path: Path) -> None:
