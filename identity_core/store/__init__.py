@@ -23,6 +23,7 @@ from identity_core.store.outbox import StoredOutbox
 from identity_core.store.proofs import StoredProofs
 from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredSpentChallenges, StoredUsage
+from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree
 
 __all__ = ["Store"]
@@ -46,6 +47,7 @@ class Store:
         self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)
+        self.status_gaps = StoredStatusGaps(database)
         self.verifications = StoredVerifications(database)
         self.verifier_challenges = StoredVerifierChallenges(database)
         self.delegations = StoredDelegations(database)

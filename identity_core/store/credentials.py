@@ -30,6 +30,7 @@ from identity_core.ports.credentials import (
     StatusList,
 )
 from identity_core.store.records import Table
+from identity_core.store.status_gaps import set_listed
 
 _SCHEMAS = Table("credential_schemas", RegisteredSchema, extra=("id", "attributes"), omit=("definition",))
 _ADD_SCHEMA = f"{_SCHEMAS.insert} ON CONFLICT DO NOTHING"
@@ -167,6 +168,7 @@ class StoredCredentials:
             if not transaction.execute(_SET_STATUS, parameters).rowcount:
                 return None
             transaction.execute(_TOUCH_LIST, touched)
+            set_listed(transaction, credential.id, listed=status is not CredentialStatus.ACTIVE)
             return transaction.execute(_GET, {"id": credential.id}).fetchone()
 
         row = await self._database.write(change)

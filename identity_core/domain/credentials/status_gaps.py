@@ -148,9 +148,10 @@ class StatusEpoch:
         """
         return self.begins - SKEW <= now < self.ends + max(max_age, timedelta(0))
 
-    def lists(self, last_day: int) -> bool:
-        """Whether a revoked credential with this last day (days since 1970-01-01) is still in the list of this epoch."""
-        return self.begins < _1970 + (last_day + 1) * _DAY + LINGERS
+    @property
+    def earliest_last_day(self) -> int:
+        """The first of the last days (days since 1970-01-01) with which a revoked credential is still in the list of this epoch."""
+        return max(0, (self.begins - LINGERS - _1970) // _DAY)
 
 
 def epoch_at(moment: datetime, period: int) -> int:

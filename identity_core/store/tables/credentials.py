@@ -1,4 +1,4 @@
-"""Credentials, their schemas and status lists, delegations, and revoked IBCTs."""
+"""Credentials, their schemas, status lists and signed gaps, delegations, and revoked IBCTs."""
 
 from __future__ import annotations
 
@@ -68,6 +68,67 @@ class StatusListRow(StoreModel, table=True):
     issued: int = Field(sa_type=BigInteger)
     version: int = Field(sa_type=BigInteger)
     changed_at: int = Field(sa_type=BigInteger)
+
+
+class GapListRow(StoreModel, table=True):
+    """An issuer's list of signed gaps; see ``ports/status_gaps.py``."""
+
+    __tablename__ = "gap_lists"
+
+    id: str = Field(sa_type=Name, primary_key=True)
+    issuer: str = Field(sa_type=Name)
+    method: str = Field(sa_type=Text)
+    period: int = Field(sa_type=BigInteger)
+    version: int = Field(sa_type=BigInteger)
+
+
+class GapHandleRow(StoreModel, table=True):
+    """The handle of a credential. The row stays when the credential has long expired, so that the handle is not given again."""
+
+    __tablename__ = "gap_handles"
+    __table_args__ = (
+        PrimaryKeyConstraint("list_id", "handle"),
+        UniqueConstraint("credential_id"),
+        # What an epoch's list is made from.
+        Index(
+            "ix_gap_handles_listed",
+            "list_id",
+            "last_day",
+            sqlite_where=text("listed = 1"),
+            postgresql_where=text("listed = 1"),
+        ),
+    )
+
+    list_id: str = Field(sa_type=Name)
+    handle: int = Field(sa_type=BigInteger)
+    credential_id: str = Field(sa_type=Name)
+    last_day: int = Field(sa_type=BigInteger)
+    listed: int = Field(sa_type=Integer)
+
+
+class GapEditionRow(StoreModel, table=True):
+    """The newest manifest of a list at an epoch, and the version of the list that it was made of."""
+
+    __tablename__ = "gap_editions"
+    __table_args__ = (PrimaryKeyConstraint("list_id", "epoch"),)
+
+    list_id: str = Field(sa_type=Name)
+    epoch: int = Field(sa_type=BigInteger)
+    edition: int = Field(sa_type=BigInteger)
+    version: int = Field(sa_type=BigInteger)
+    manifest: bytes = Field(sa_type=LargeBinary)
+
+
+class GapShardRow(StoreModel, table=True):
+    """A shard of any edition of an epoch, by its SHA-256."""
+
+    __tablename__ = "gap_shards"
+    __table_args__ = (PrimaryKeyConstraint("list_id", "digest"), Index(None, "list_id", "epoch"))
+
+    list_id: str = Field(sa_type=Name)
+    digest: bytes = Field(sa_type=LargeBinary)
+    epoch: int = Field(sa_type=BigInteger)
+    octets: bytes = Field(sa_type=LargeBinary)
 
 
 class DelegationRow(StoreModel, table=True):

@@ -122,14 +122,15 @@ def test_no_epoch_that_a_verifier_takes_with_a_last_day_has_left_the_handle_out(
         number = status_gaps.epoch_at(now, period) + source.randrange(-3, 4)
         epoch = StatusEpoch(ISSUER, f"{ISSUER}#k", LIST, number, period)
         if epoch.is_acceptable(now, GRACE):
-            assert epoch.lists(last_day)
+            assert epoch.earliest_last_day <= last_day
 
 
 def test_handles_leave_the_list_two_days_after_the_last_day() -> None:
-    assert EPOCH.lists(20_780)
-    assert EPOCH.lists(20_778)
-    assert not EPOCH.lists(20_777)
-    assert EPOCH.lists(65_535)
+    assert EPOCH.earliest_last_day == 20_778
+    # The hour that begins two days after the end of day 20,777, and the one before it.
+    hours = [StatusEpoch(ISSUER, f"{ISSUER}#k", LIST, 24 * 20_780 + shift, 3_600) for shift in (-1, 0)]
+    assert [hour.earliest_last_day for hour in hours] == [20_777, 20_778]
+    assert StatusEpoch(ISSUER, f"{ISSUER}#k", LIST, 0, 3_600).earliest_last_day == 0
 
 
 def test_the_chain_has_a_gap_more_than_handles() -> None:

@@ -1,0 +1,68 @@
+"""Where the handles of credentials and the published lists of signed gaps are kept. Every write is durable on return.
+
+Which handles are listed follows from the status of their credentials: ``Credentials.set_status`` changes both in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from identity_core.domain.credentials.gap_shards import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class GapList:
+    """A list of an issuer's: ``method`` is the DID URL of the BBS key that signs it, ``period`` the seconds of its epochs; ``version``
+    changes whenever a handle is listed or is not any more."""
+
+    id: str
+    issuer: str
+    method: str
+    period: int
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was published of an epoch last, and of which version of the list it was made."""
+
+    version: int
+    manifest: bytes
+
+
+class StatusGaps(Protocol):
+    """Lists, the handles in them, and what was published of them."""
+
+    async def give(
+        self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
+    ) -> int:
+        """The handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
+        the credential has already. ``last_day``: days since 1970-01-01. A handle is never given again."""
+        ...
+
+    async def lists(self) -> Sequence[GapList]:
+        """All lists, in the order of their ids."""
+        ...
+
+    async def listed(self, list_id: str, *, last_day: int) -> tuple[int, Sequence[int]]:
+        """The version of the list, and the handles of the revoked and suspended credentials whose last day is ``last_day`` or later."""
+        ...
+
+    async def publish(self, manifest: Manifest, shards: Sequence[bytes], version: int) -> bool:
+        """Stores an edition with its shards, made of that version of the list. False when it is not the one that follows the stored
+        one, and nothing changed."""
+        ...
+
+    async def published(self, list_id: str, epoch: int) -> Published | None:
+        """The newest edition of an epoch, or None."""
+        ...
+
+    async def shard(self, list_id: str, digest: bytes) -> bytes | None:
+        """A published shard of any edition, or None."""
+        ...
+
+    async def forget(self, list_id: str, *, before: int) -> None:
+        """Deletes manifests and shards of epochs before this one."""
+        ...

@@ -1,0 +1,39 @@
+CREATE TABLE gap_editions (
+    list_id TEXT NOT NULL,
+    epoch BIGINT NOT NULL,
+    edition BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    manifest BLOB NOT NULL,
+    CONSTRAINT pk_gap_editions PRIMARY KEY (list_id, epoch)
+);
+
+CREATE TABLE gap_handles (
+    list_id TEXT NOT NULL,
+    handle BIGINT NOT NULL,
+    credential_id TEXT NOT NULL,
+    last_day BIGINT NOT NULL,
+    listed INTEGER NOT NULL,
+    CONSTRAINT pk_gap_handles PRIMARY KEY (list_id, handle),
+    CONSTRAINT uq_gap_handles_credential_id UNIQUE (credential_id)
+);
+
+CREATE INDEX ix_gap_handles_listed ON gap_handles (list_id, last_day) WHERE listed = 1;
+
+CREATE TABLE gap_lists (
+    id TEXT NOT NULL,
+    issuer TEXT NOT NULL,
+    method TEXT NOT NULL,
+    period BIGINT NOT NULL,
+    version BIGINT NOT NULL,
+    CONSTRAINT pk_gap_lists PRIMARY KEY (id)
+);
+
+CREATE TABLE gap_shards (
+    list_id TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    epoch BIGINT NOT NULL,
+    octets BLOB NOT NULL,
+    CONSTRAINT pk_gap_shards PRIMARY KEY (list_id, digest)
+);
+
+CREATE INDEX ix_gap_shards_list_id_epoch ON gap_shards (list_id, epoch);

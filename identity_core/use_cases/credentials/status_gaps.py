@@ -1,0 +1,103 @@
+"""The lists of signed gaps: made before each epoch and whenever they have changed, and read by everybody.
+
+Every process makes what it finds missing. Signing is deterministic, so that two who make the same edition at once make the same octets, and
+the store takes it once. The custodian signs; between some signatures the requests of others have their turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from typing import Final
+
+from identity_core.domain.credentials import gap_shards, status_gaps
+from identity_core.domain.credentials.gap_shards import Manifest, Shard
+from identity_core.domain.credentials.status_gaps import Gap, StatusEpoch
+from identity_core.errors import IdentityError
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.status_gaps import GapList, Published, StatusGaps
+from identity_core.use_cases.background import Repeating
+
+LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
+"""How long before an epoch of that many seconds begins its list is made: what is revoked from then on is seen in the next edition."""
+
+EPOCHS_KEPT: Final = 3
+"""The current epoch and those before it: a verifier may take one that has ended, and who proves has it from here."""
+
+_AT_ONCE: Final = 8
+"""Signatures between two looks at the event loop: some 1.5 ms."""
+
+
+@dataclass(slots=True)
+class PublishStatusGaps(Repeating):
+    """One step brings every list up to date. A list that cannot be signed holds up no other."""
+
+    complaint = "a list of revoked handles is not published"
+    interval_seconds = 30.0
+
+    gaps: StatusGaps
+    custodian: Custodian
+    clock: Clock
+
+    async def step(self) -> float:
+        """Raises the first refusal after all lists had their turn."""
+        refusal: IdentityError | None = None
+        for gap_list in await self.gaps.lists():
+            try:
+                await self.bring_up(gap_list)
+            except IdentityError as error:
+                refusal = refusal or error
+        if refusal is not None:
+            raise refusal
+        return self.interval_seconds
+
+    async def bring_up(self, gap_list: GapList) -> None:
+        """Publishes the list of the current epoch, and of the next one when it is time. Raises what the custodian raises."""
+        now = self.clock.now()
+        current = status_gaps.epoch_at(now, gap_list.period)
+        ahead = status_gaps.epoch_at(now + LEADS[gap_list.period], gap_list.period)
+        for number in range(current, ahead + 1):
+            epoch = StatusEpoch(gap_list.issuer, gap_list.method, gap_list.id, number, gap_list.period)
+            await self._publish(gap_list, epoch)
+        await self.gaps.forget(gap_list.id, before=current + 1 - EPOCHS_KEPT)
+
+    async def _publish(self, gap_list: GapList, epoch: StatusEpoch) -> None:
+        before = await self.gaps.published(gap_list.id, epoch.epoch)
+        if before is not None and before.version == gap_list.version:
+            return
+        version, handles = await self.gaps.listed(gap_list.id, last_day=epoch.earliest_last_day)
+        ends = status_gaps.chain(handles)
+        edition, known = 1, dict[Gap, bytes]()
+        if before is not None:
+            edition, known = await self._signed_before(gap_list.id, before)
+        signatures = await self._signatures(epoch, ends, known)
+        manifest, shards = gap_shards.publish(epoch, edition, ends, signatures)
+        await self.gaps.publish(manifest, shards, version)
+
+    async def _signatures(self, epoch: StatusEpoch, ends: Sequence[int], known: dict[Gap, bytes]) -> list[bytes]:
+        """Of every gap; those that the edition before has as well are taken from there."""
+        header, signatures = epoch.header, list[bytes]()
+        for index, gap in enumerate(pairwise(ends)):
+            signature = known.get(Gap(*gap))
+            if signature is None:
+                signature = await self.custodian.sign_bbs(epoch.method, header, gap)
+                if index % _AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            signatures.append(signature)
+        return signatures
+
+    async def _signed_before(self, list_id: str, before: Published) -> tuple[int, dict[Gap, bytes]]:
+        """The number of the edition that follows, and the signatures of the one before."""
+        manifest = Manifest.from_octets(before.manifest)
+        known: dict[Gap, bytes] = {}
+        for digest in manifest.digests:
+            octets = await self.gaps.shard(list_id, digest)
+            if octets is not None:
+                shard = Shard.from_octets(octets)
+                gaps = (Gap(*ends) for ends in pairwise(shard.ends))
+                known |= zip(gaps, shard.signatures, strict=True)
+        return manifest.edition + 1, known
