@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -182,13 +183,25 @@ def _handles(file: Any) -> list[int]:
 
 def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes) -> tuple[Manifest, bool]:
     """The manifest that stands in the folder afterwards, and whether it is new."""
+    from identity_core.database.files import FileLock
+    from identity_core.domain.credentials.gap_shards import manifest_place
+
+    place = folder / manifest_place(epoch)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # Two who publish at once would make two lists of one edition.
+    with contextlib.closing(FileLock(place.with_name(".lock"))) as lock:
+        lock.acquire()
+        return _next_edition(folder, epoch, ends, secret, _before(place, epoch))
+
+
+def _next_edition(
+    folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: bytes, before: Manifest | None
+) -> tuple[Manifest, bool]:
     from identity_core.crypto.bbs import interface
     from identity_core.crypto.bbs.suite import ciphersuite
     from identity_core.crypto.bls12381 import keys, select
     from identity_core.domain.credentials import gap_shards
 
-    place = folder / gap_shards.manifest_place(epoch)
-    before = _before(place, epoch)
     suite, public = ciphersuite(select()), keys.public_key(secret)
     signatures = [interface.sign(suite, secret, public, epoch.header, gap) for gap in pairwise(ends)]
     edition = 1 if before is None else before.edition
@@ -200,7 +213,7 @@ def _written(folder: Path, epoch: StatusEpoch, ends: Sequence[int], secret: byte
     for number, octets in enumerate(shards):
         _put(folder / gap_shards.shard_place(manifest, number), octets)
     # Last, so that whoever reads the manifest finds all that it names.
-    _put(place, manifest.octets)
+    _put(folder / gap_shards.manifest_place(epoch), manifest.octets)
     return manifest, True
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
 from identity_core.domain.credentials import gap_shards, status_gaps
-from identity_core.domain.credentials.gap_shards import Manifest, Shard
-from identity_core.domain.credentials.status_gaps import Gap, StatusEpoch
+from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.domain.credentials.status_gaps import Gap, StatusEpoch, StatusListRefused
 from identity_core.errors import IdentityError
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
@@ -30,6 +31,12 @@ EPOCHS_KEPT: Final = 3
 
 _AT_ONCE: Final = 8
 """Signatures between two looks at the event loop: some 1.5 ms."""
+
+
+class StatusListUnpublished(IdentityError):
+    """``details`` say which list, and why."""
+
+    message = "A list of revoked handles cannot be made."
 
 
 @dataclass(slots=True)
@@ -56,7 +63,15 @@ class PublishStatusGaps(Repeating):
         return self.interval_seconds
 
     async def bring_up(self, gap_list: GapList) -> None:
-        """Publishes the list of the current epoch, and of the next one when it is time. Raises what the custodian raises."""
+        """Publishes the list of the current epoch, and of the next one when it is time. Raises ``StatusListUnpublished``, and what
+        the custodian raises."""
+        try:
+            await self._bring_up(gap_list)
+        except StatusListRefused as refused:
+            # One list, or a row of it that somebody else wrote, must not end the task that publishes all of them.
+            raise StatusListUnpublished(details={"list": gap_list.id, "reason": str(refused)}) from refused
+
+    async def _bring_up(self, gap_list: GapList) -> None:
         now = self.clock.now()
         current = status_gaps.epoch_at(now, gap_list.period)
         ahead = status_gaps.epoch_at(now + LEADS[gap_list.period], gap_list.period)
@@ -94,10 +109,11 @@ class PublishStatusGaps(Repeating):
         """The number of the edition that follows, and the signatures of the one before."""
         manifest = Manifest.from_octets(before.manifest)
         known: dict[Gap, bytes] = {}
-        for digest in manifest.digests:
+        for number, digest in enumerate(manifest.digests):
             octets = await self.gaps.shard(list_id, digest)
-            if octets is not None:
-                shard = Shard.from_octets(octets)
+            # What is not there, or not as it was published, is signed anew.
+            with suppress(StatusListRefused):
+                shard = manifest.open(number, octets or b"")
                 gaps = (Gap(*ends) for ends in pairwise(shard.ends))
                 known |= zip(gaps, shard.signatures, strict=True)
         return manifest.edition + 1, known

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -113,7 +116,7 @@ def test_a_change_is_the_next_edition_and_no_change_is_none(
 ) -> None:
     first = published("1000\n")
     files = {path: path.read_bytes() for path in (here / "lists").rglob("*") if path.is_file()}
-    assert {path.stat().st_mode & 0o777 for path in files} == {0o644}
+    assert {path.stat().st_mode & 0o777 for path in files if path.name != ".lock"} == {0o644}
     assert published("1000\n") == {**first, "changed": False}
     second = published("1000\n77000\n")
     assert (second["edition"], second["changed"]) == (2, True)
@@ -123,6 +126,28 @@ def test_a_change_is_the_next_edition_and_no_change_is_none(
     assert all(path.read_bytes() == octets for path, octets in files.items() if path.parent.name == "shards")
     assert len(list((place / "shards").iterdir())) == 2
     assert identity.refused(*fetch(identity, mirror, 5, "--digest", first["digest"]))[0].endswith("the log has")
+
+
+def test_the_current_epoch_is_the_default(identity: Commands, published: Publish, mirror: str) -> None:
+    made = published("1000\n", "--period", "day")
+    assert made["epoch"] in (EPOCH - 1, EPOCH)
+    assert identity.json(*fetch(identity, mirror, 5, "--epoch", str(made["epoch"])))["high"] == 1_000
+
+
+def publish_in_process(folder: Path, *words: str | Path) -> Any:
+    """``identity status publish --json`` by another process."""
+    command = [sys.executable, "-m", "identity_core", "status", "publish", "--json", *map(str, words)]
+    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=120).stdout)
+
+
+def test_two_who_publish_at_once_make_one_list_after_the_other(published: Publish, issuer: Path, here: Path) -> None:
+    published("1000\n")
+    for name, handle in (("one", 5), ("two", 7)):
+        (here / name).write_text(f"{handle}\n")
+    words = ("--keys", issuer, "--list", LIST, "--folder", "lists", "--epoch", str(EPOCH), "--handles")
+    with ThreadPoolExecutor() as both:
+        done = list(both.map(lambda name: publish_in_process(here, *words, name), ("one", "two")))
+    assert sorted(one["edition"] for one in done) == [2, 3]
 
 
 def test_the_next_epoch_is_made_before_it_begins(

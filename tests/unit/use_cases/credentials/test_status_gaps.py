@@ -15,6 +15,7 @@ import pytest
 from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys, select
+from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.credential import Credential, CredentialStatus
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import HandleListed
@@ -22,7 +23,7 @@ from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.ports.status_gaps import GapList
 from identity_core.store import Store
-from identity_core.use_cases.credentials.status_gaps import EPOCHS_KEPT, PublishStatusGaps
+from identity_core.use_cases.credentials.status_gaps import EPOCHS_KEPT, PublishStatusGaps, StatusListUnpublished
 from tests.credentials import ISSUER, NOW, a_credential, a_schema
 
 SECRET = bytes(31) + b"\x07"
@@ -81,6 +82,14 @@ class Room:
         )
         assert made is not None
         return made, asyncio.run(self.store.status_gaps.give(gap_list, made.id, last_day, random=os.urandom))
+
+    def write(self, statement: str, **parameters: object) -> None:
+        """As one who has the database writes."""
+
+        async def write() -> None:
+            await self.store.database.write(lambda transaction: transaction.execute(statement, parameters).rowcount)
+
+        asyncio.run(write())
 
     def set(self, one: Credential, status: CredentialStatus) -> Credential:
         changed = asyncio.run(self.store.credentials.set_status(one, status, None, self.clock.at))
@@ -205,6 +214,45 @@ def test_a_list_whose_key_is_gone_holds_up_no_other(room: Room) -> None:
     room.signer.gone.clear()
     room.step()
     assert room.manifest(room.day) is not None
+
+
+def test_a_list_that_somebody_else_wrote_holds_up_no_other(room: Room) -> None:
+    one, _ = room.credential(LIST)
+    room.credential(HOURLY)
+    room.step()
+    for statement in (
+        "UPDATE gap_editions SET manifest = :octets WHERE list_id = :list",
+        "UPDATE gap_lists SET method = 'did:example:mallory#k' WHERE id = :list",
+    ):
+        room.set(one, SUSPENDED if "editions" in statement else ACTIVE)
+        room.write(statement, octets=b"{}", list=LIST.id)
+        room.clock.at += timedelta(hours=1)
+        with pytest.raises(StatusListUnpublished) as told:
+            room.step()
+        assert told.value.details["list"] == LIST.id
+        assert room.manifest(room.day * 24 + room.clock.at.hour, HOURLY) is not None
+        one = asyncio.run(room.store.credentials.get(one.id)) or one
+
+
+def test_a_list_that_is_too_long_is_told(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        room.set(room.credential()[0], REVOKED)
+    monkeypatch.setattr(status_gaps, "MAX_GAPS", 3)
+    asyncio.run(room.job.guarded())
+    assert "cannot be made" in room.job.fault
+
+
+@pytest.mark.parametrize("statement", ["UPDATE gap_shards SET octets = :octets", "DELETE FROM gap_shards"])
+def test_a_shard_that_is_not_as_it_was_published_is_signed_anew(room: Room, statement: str) -> None:
+    for _ in range(3):
+        room.set(room.credential()[0], REVOKED)
+    one, handle = room.credential()
+    room.step()
+    room.write(statement, octets=b"rubbish")
+    room.set(one, REVOKED)
+    room.step()
+    assert len(room.signer.signed) == 4 + 5
+    assert room.is_listed(handle, room.day)
 
 
 def test_a_refusal_is_told_and_tried_again(room: Room) -> None:
