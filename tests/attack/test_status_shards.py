@@ -151,6 +151,14 @@ def test_the_whole_list_is_fetched_where_that_is_wanted() -> None:
     assert server.asked == [ROOT, *(f"{SHARDS}/{base64url_encode(digest)}" for digest in THREE[0].digests)]
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_whole_list_is_whole(number: int) -> None:
+    """Where all shards are asked for, a wrong one is told, also where it is not the holder's."""
+    wrong = {**files(THREE), f"{SHARDS}/{base64url_encode(THREE[0].digests[number])}": THREE[1][number - 1]}
+    with pytest.raises(StatusListRefused):
+        fetch(serving(wrong), whole=True)
+
+
 def test_a_revoked_handle_is_told_by_a_signature() -> None:
     handles = [HANDLE - 5, HANDLE]
     with pytest.raises(HandleListed):
