@@ -42,6 +42,11 @@ class PredicateType(StrEnum):
     EQ = "eq"
     SET_MEMBER = "set_member"
 
+    @property
+    def takes_array(self) -> bool:
+        """Whether its value is an array of operands, not one operand."""
+        return self is PredicateType.SET_MEMBER
+
     @classmethod
     def _missing_(cls, value: object) -> NoReturn:
         raise ValueError(f"the type is none of {', '.join(cls)}")
@@ -98,7 +103,7 @@ class Predicate:
         if kind not in _SUPPORTED[found.type]:
             raise _unsupported(f"{kind.value} does not apply to a {found.type.value}")
         try:
-            if kind is not PredicateType.SET_MEMBER:
+            if not kind.takes_array:
                 predicate = cls(attribute, kind, (found.read(value),))
                 if kind in _BOUNDS:
                     _interval(found, [predicate])
@@ -119,7 +124,7 @@ class Predicate:
     @property
     def value(self) -> JsonValue:
         """The canonical JSON form of the value."""
-        if self.type is PredicateType.SET_MEMBER:
+        if self.type.takes_array:
             return [operand.json for operand in self.operands]
         return self.operands[0].json
 

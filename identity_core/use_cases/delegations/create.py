@@ -199,8 +199,8 @@ def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
         kind = PredicateType(predicate.type)
         room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
         grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]
-        if any(isinstance(value, list) is not (kind is PredicateType.SET_MEMBER) for value in predicate.values):
-            raise ValueError("the values of set_member are arrays, those of the other types are none")
+        if any(isinstance(value, list) is not kind.takes_array for value in predicate.values):
+            raise ValueError(f"the values of {kind.value} are {'' if kind.takes_array else 'no '}arrays")
         if any(len(grant.pin or "") > room for grant in grants):
             raise ValueError("the name of the attribute is too long")
     except ValueError as error:

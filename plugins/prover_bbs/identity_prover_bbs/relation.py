@@ -13,7 +13,7 @@ from hashlib import sha256
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
 from identity_core.crypto.bbs.suite import MAX_MESSAGES
 from identity_core.domain.credentials.schema import Message
-from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, PredicateType, normalise
+from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, normalise
 from identity_core.domain.proofs.proof import Context, Statement
 from identity_core.errors import PredicateUnsupported
 from identity_prover_bbs import labels
@@ -107,7 +107,7 @@ def _statement_octets(statement: Statement, goals: tuple[Goal, ...]) -> bytes:
     asked = []
     for predicate in statement.predicates:
         operand = predicate.operands[0].octets
-        if predicate.type is PredicateType.SET_MEMBER:
+        if predicate.type.takes_array:
             operand = _set(
                 tuple(value.octets if value.number is None else value.scalar for value in predicate.operands)
             )
