@@ -46,7 +46,7 @@ NO_HANDLE: Final = 0
 MAX_TEXT: Final = 1024
 
 _LIST: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
-_METHOD: Final = re.compile(r"(did:[^#\s]+)#([^#\s]+)", re.ASCII)
+_METHOD: Final = re.compile(r"(did:[!-\"$-~]+)#([!-\"$-~]+)", re.ASCII)
 
 
 class SecretKeeper(StrEnum):

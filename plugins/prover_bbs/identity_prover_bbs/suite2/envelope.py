@@ -136,10 +136,12 @@ class PresentationEnvelope:
         )
         return cls(
             Question.from_json(value["question"], headers),
-            value["day"],
+            None if value["day"] is None else _number(value["day"]),
             tuple(StatusEpoch.from_header(base64url_decode(part["header"])) for part in status),
             bound,
-            tuple((part, slot, base64url_decode(octets)) for part, slot, octets in value["disclosed"]),
+            tuple(
+                (_number(part), _number(slot), base64url_decode(octets)) for part, slot, octets in value["disclosed"]
+            ),
             tuple(base64url_decode(part["proof"]) for part in parts),
             tuple(base64url_decode(part["proof"]) for part in status),
             base64url_decode(value["argument"]),
@@ -161,6 +163,13 @@ def sign_as_agent(text: str, sign: Callable[[bytes], bytes]) -> str:
 
 def _part(header: bytes, proof: bytes) -> dict[str, JsonValue]:
     return {"header": base64url_encode(header), "proof": base64url_encode(proof)}
+
+
+def _number(value: Any) -> int:
+    # True is 1 to Python, and would be a second text of one proof.
+    if type(value) is not int:
+        raise TypeError("a number is an integer")
+    return value
 
 
 def _text(octets: bytes | None) -> str | None:
