@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
-from identity_core.codec.frames import frame, scalar
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.octets import calculate_domain, octets_to_public_key
 from identity_core.crypto.bbs.openings import (
@@ -29,6 +28,7 @@ from identity_core.crypto.bls12381 import G1
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
+from identity_core.crypto.frames import frame, scalar
 
 FIRST_KNOWN_SLOT: Final = 2
 """What the issuer knows and signs in the clear begins here."""

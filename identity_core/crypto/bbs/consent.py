@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity_core.codec.frames import frame, number, optional, scalar
 from identity_core.crypto.bbs.openings import (
     PSEUDONYM_DST,
     TAG,
@@ -25,6 +24,7 @@ from identity_core.crypto.bls12381 import G1, ORDER, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar
+from identity_core.crypto.frames import frame, number, optional, scalar
 
 CONSENT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_CONSENT_"
 

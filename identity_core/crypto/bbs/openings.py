@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from identity_core.codec.frames import scalar
 from identity_core.crypto.bbs.suite import Ciphersuite
 from identity_core.crypto.bls12381 import G1, ORDER
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
+from identity_core.crypto.frames import scalar
 
 HOLDER_SLOT: Final = 0
 BLIND_SLOT: Final = 1

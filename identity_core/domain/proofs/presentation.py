@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from enum import IntFlag
 from typing import Final
 
-from identity_core.codec.frames import frame, number
+from identity_core.crypto.frames import frame, number
 from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context

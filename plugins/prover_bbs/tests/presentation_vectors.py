@@ -15,11 +15,11 @@ from unittest.mock import patch
 from identity_prover_bbs.suite2 import PresentationEnvelope, prover
 from identity_prover_bbs.suite2.relation import PresentationRelation, context_octets
 
-from identity_core.codec.frames import scalar
 from identity_core.conformance.prover_cases import HANA
 from identity_core.crypto.bbs import blind
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
 from identity_core.crypto.bls12381 import select
+from identity_core.crypto.frames import scalar
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from tests.presenting import IVO, PLAIN, Holder, Issuer, Scene, ask

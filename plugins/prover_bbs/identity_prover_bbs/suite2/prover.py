@@ -8,7 +8,6 @@ from hashlib import sha256
 from typing import Final
 
 from identity_core.cache import BoundedCache
-from identity_core.codec.frames import frame, number, scalar
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.consent import ConsentInvalid, consent_points, pseudonym_message
 from identity_core.crypto.bbs.octets import (
@@ -33,6 +32,7 @@ from identity_core.crypto.bls12381 import G1, Curve
 from identity_core.crypto.bls12381.backend import SCALAR_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
+from identity_core.crypto.frames import frame, number, scalar
 from identity_core.domain.credentials.attributes import ValueRefused
 from identity_core.domain.credentials.schema import Message
 from identity_core.domain.proofs.normal_form import Slot

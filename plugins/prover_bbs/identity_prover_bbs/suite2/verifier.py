@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
 
-from identity_core.codec.frames import frame, number, optional
 from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bbs.consent import ConsentInvalid, check_consent, pseudonym_message
@@ -20,6 +19,7 @@ from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsPublicKey, Cipher
 from identity_core.crypto.bls12381 import G1, ORDER, Curve, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.crypto.bls12381.keys import InvalidBlsKey
+from identity_core.crypto.frames import frame, number, optional
 from identity_core.domain.proofs.normal_form import Slot
 from identity_core.domain.proofs.presentation import (
     Acceptance,
