@@ -2,5 +2,6 @@
 
 Files follow the draft's sections: ``interface`` (octets in, octets out), ``core`` (scalars; what a prover builds upon),
 ``octets`` (the draft's utility operations) and ``suite``, which has the values that pass between them and the two refusals too.
-``openings``, ``blind`` and ``consent`` stand beside the draft. Left out on purpose: the SHAKE-256 suite, the drafts of blind signatures and pseudonyms.
+``openings``, ``blind`` and ``consent`` stand beside the draft. Left out on purpose: the SHAKE-256 suite, and the drafts of blind signatures
+and pseudonyms.
 """
