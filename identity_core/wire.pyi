@@ -522,6 +522,7 @@ class LedgerKey(Struct, frozen=True, kw_only=True):
     origin: str
     verifier_key: str
     public_key_multibase: str
+    service_did: str | None | UnsetType = UNSET
 
 class LedgerTransaction(Struct, frozen=True, kw_only=True):
     transaction_hash: str

@@ -74,6 +74,16 @@ class TreeInMemory:
         return [place for place, one in enumerate(self._transactions, 1) if one == transaction]
 
 
+class NamelessService:
+    """A service whose first log key is the present one."""
+
+    async def service_did(self) -> str | None:
+        return None
+
+    async def begin_service(self, did: str) -> str:
+        return did
+
+
 class OneKey:
     """A custodian of the checkpoint key."""
 
@@ -99,7 +109,7 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     signer = CheckpointSigner(custodian, key)  # type: ignore[arg-type]
     transaction = GetLedgerTransaction(ledger, tree, follower)
     made = LedgerHandlers(
-        key=GetLedgerKey(key),
+        key=GetLedgerKey(key, NamelessService()),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=GetLedgerCheckpoint(follower, signer),

@@ -199,7 +199,7 @@ async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check
             "the service log",
             "put the databases and the custodian back from one backup",
         )
-    signer.generations = follow
+    signer.generations = check.generations = follow
     return follow
 
 

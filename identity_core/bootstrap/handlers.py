@@ -94,7 +94,7 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
     ledger, tree, follower, signer = log.ledger, log.tree, log.follower, log.signer
     transaction = GetLedgerTransaction(ledger, tree, follower)
     return LedgerHandlers(
-        key=GetLedgerKey(signer.key),
+        key=GetLedgerKey(signer.key, tree),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=GetLedgerCheckpoint(follower, signer),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from identity_core.cli.ledger_sources import (
     kept_checkpoints,
     key_option,
     opened_checkpoint,
+    service_did_option,
     url_option,
     verifier_key,
     witness_keys_option,
@@ -35,8 +36,8 @@ from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
 from identity_core.client import Client, ServiceError
 from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.ledger.history import LoggedHistory, Recorded, read_transaction, verify_history
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey
+from identity_core.domain.ledger.history import LoggedHistory, Recorded, read_transaction, retired_keys, verify_history
+from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.proofs import TlogProof, verify_consistency
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
 from identity_core.errors import IdentityError
@@ -64,6 +65,11 @@ def command() -> None:
 @_file("--history", help="A history that --save wrote: nothing is fetched.")
 @_file("--log", "log_file", help="The log of a DID (JSON lines), with --proof: nothing is fetched.")
 @_file("--proof", "proofs", multiple=True, help="A tlog-proof for each line of --log, in its order.")
+@service_did_option
+@_file(
+    "--service-history",
+    help="A history that --save wrote: the service's own log in it counts too, such as a later one than --history brings.",
+)
 @click.option("--save", type=FILE, help="Keep the history for a later --history.")
 @policy_option
 @click.option(
@@ -95,17 +101,36 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
             elif given["log_file"] is not None:
                 kept = _in_checkpoint(_from_proofs(did, given["log_file"], given["proofs"]), key, given["checkpoint"])
             elif did is not None and http is not None:
-                kept = _fetched(http, did, key, given["checkpoint"])
+                kept = _fetched(http, did, key, given["checkpoint"], given["service_did"])
             else:
                 raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
             source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
             signed = opened_checkpoint(kept.checkpoint, key, source, given["witness_texts"], given["cosignatures"])
-            proven = verify_history(kept.did, kept.entries, signed)
+            retired = _retired(kept, given["service_did"], given["service_history"], signed, key)
+            proven = verify_history(kept.did, kept.entries, signed, retired)
             for held in kept_checkpoints(given["held"], given["anchored"], key):
                 _check_growth(http, held, signed.checkpoint)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
     show(proven.summary(), text=_text)
+
+
+def _retired(
+    kept: LoggedHistory, service_did: str | None, later: Path | None, signed: SignedCheckpoint, key: VerifierKey
+) -> Mapping[str, int]:
+    """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
+    if service_did not in (None, kept.service_did):
+        raise Refuted(f"the history comes without the log of {service_did}, which says which keys are retired")
+    retired = {} if kept.service_did is None else dict(retired_keys(kept.service_did, kept.service, signed))
+    if later is None:
+        return retired
+    other = _kept(later, None)
+    if other.service_did is None or kept.service_did not in (None, other.service_did):
+        raise Refuted(f"{later} has no log of this service's own")
+    opened = opened_checkpoint(other.checkpoint, key, str(later))
+    for one, size in retired_keys(other.service_did, other.service, opened).items():
+        retired[one] = min(size, retired.get(one, size))
+    return retired
 
 
 def _text(body: dict[str, Any]) -> str:
@@ -159,23 +184,42 @@ def _in_checkpoint(kept: LoggedHistory, key: VerifierKey, path: Path | None) -> 
     return dataclasses.replace(kept, checkpoint=note)
 
 
-def _fetched(http: Client, did: str, key: VerifierKey, path: Path | None) -> LoggedHistory:
-    """The history of ``did`` with proofs to the checkpoint in ``path``, or to the newest of the service."""
+def _fetched(http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None) -> LoggedHistory:
+    """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
+    service."""
+    service_did = service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
-    transactions = [item["transactionHash"] for item in http.whole_history(did) if item["transactionHash"] is not None]
+    transactions = _transactions(http, did)
+    of_service = [] if service_did is None else _transactions(http, service_did)
     note = http.octets("/ledger/checkpoint") if path is None else path.read_bytes()
     size = opened_checkpoint(note, key, str(path or http.url)).checkpoint.size
     entries = []
     with progress(transactions, "entries") as bar:
         for transaction in bar:
-            leaf = read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
+            leaf = _leaf(http, transaction)
             if path is not None and leaf.sequence > size:
                 says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
                 fail(says, str(path), "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
-            query = {"transaction": transaction, "size": size}
-            proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
-            entries.append(Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"])))
-    return LoggedHistory(did, note, tuple(entries))
+            entries.append(_recorded(http, leaf, size))
+    # What the service said after a checkpoint that somebody kept is not in it.
+    said = [leaf for transaction in of_service if (leaf := _leaf(http, transaction)).sequence <= size]
+    service = tuple(_recorded(http, leaf, size) for leaf in said)
+    return LoggedHistory(did, note, tuple(entries), service_did if service else None, service)
+
+
+def _transactions(http: Client, did: str) -> list[str]:
+    return [item["transactionHash"] for item in http.whole_history(did) if item["transactionHash"] is not None]
+
+
+def _leaf(http: Client, transaction: str) -> LogLeaf:
+    return read_transaction(http.call("GET", f"/ledger/transactions/{transaction}", signed_in=False))
+
+
+def _recorded(http: Client, leaf: LogLeaf, size: int) -> Recorded:
+    """The leaf with its proof to the tree of ``size`` entries."""
+    query = {"transaction": leaf.transaction_hash, "size": size}
+    proof = http.call("GET", "/ledger/proof/inclusion", query=query, signed_in=False)
+    return Recorded(leaf, tuple(base64url_decode(one) for one in proof["hashes"]))
 
 
 def _check_growth(http: Client | None, held: Checkpoint, proven: Checkpoint) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from identity_core.cli.ledger_sources import (
     kept_checkpoints,
     key_option,
     opened,
+    service_did_option,
     settings_of,
     source_options,
     trusted_key,
@@ -27,6 +28,7 @@ from identity_core.cli.ledger_sources import (
 )
 from identity_core.cli.output import Command, fail, progress, show
 from identity_core.domain.dids import log
+from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.history import IMMUTABLE
 from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint
@@ -42,6 +44,7 @@ SHOWN = 20
 @key_option
 @held_option
 @anchored_option
+@service_did_option
 @click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
 @click.option(
     "--index/--no-index",
@@ -49,7 +52,13 @@ SHOWN = 20
     help="Compare the document index of this installation with it.  [default: index]",
 )
 def audit(
-    key_text: str | None, held: Sequence[Path], anchored: Sequence[Path], logs: bool, index: bool, **where: Any
+    key_text: str | None,
+    held: Sequence[Path],
+    anchored: Sequence[Path],
+    logs: bool,
+    index: bool,
+    service_did: str | None,
+    **where: Any,
 ) -> None:
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
 
@@ -63,12 +72,14 @@ def audit(
         first: list[LogFault] = []
         checkpoint = _checkpoint(source, key, first)
         kept = kept_checkpoints(held, anchored, key)
-        dids: dict[bytes, list[bytes]] | None = {} if logs else None
+        dids: dict[bytes, list[tuple[int, bytes]]] | None = {} if logs else None
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
         if dids is not None:
+            retired, unread = _retired(dids, service_did or source.service_did())
+            findings += unread
             with progress(dids.items(), "logs") as lines:
-                findings += [found for did, entries in lines for found in _log_findings(did, entries)]
+                findings += [found for did, entries in lines for found in _log_findings(did, entries, retired)]
         place, is_local = source.place, isinstance(source, LocalSource)
     indexed = None
     if index and is_local:
@@ -95,7 +106,7 @@ def examine(
     checkpoint: Checkpoint,
     held: Sequence[Checkpoint],
     advance: Callable[[int], None],
-    dids: dict[bytes, list[bytes]] | None = None,
+    dids: dict[bytes, list[tuple[int, bytes]]] | None = None,
 ) -> list[LogFault]:
     """Feeds the auditor. ``dids`` is filled with the entries of each DID."""
     auditor = Audit(checkpoint, held)
@@ -147,23 +158,38 @@ def _checkpoint(source: LogSource, key: VerifierKey, findings: list[LogFault]) -
     return unverified(octets)
 
 
-def _collect(dids: dict[bytes, list[bytes]], entries: Sequence[bytes]) -> None:
+def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes]) -> None:
     for entry in entries:
         try:
             head = read_head(entry)
         except Malformed:
             # The auditor has a finding for it.
             continue
-        dids.setdefault(head.did, []).append(entry[head.entry_at :])
+        dids.setdefault(head.did, []).append((head.sequence - 1, entry[head.entry_at :]))
 
 
-def _log_findings(did: bytes, entries: Sequence[bytes]) -> list[LogFault]:
+def _retired(
+    dids: Mapping[bytes, Sequence[tuple[int, bytes]]], service_did: str | None
+) -> tuple[Mapping[str, int], list[LogFault]]:
+    """What the log of the service's own DID retires, and what is wrong with it."""
+    if service_did is None:
+        return {}, []
+    lines = [entry for _, entry in dids.get(service_did.encode(), ())]
+    try:
+        return service_log.read(lines).retired, []
+    except log.LogInvalid as error:
+        return {}, [LogFault("log", service_did, f"the service log does not hold: {error}")]
+
+
+def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Mapping[str, int]) -> list[LogFault]:
     name = did.decode("utf-8", "replace")
     if name.startswith(IMMUTABLE):
         return []
     try:
-        if log.verify(b"\n".join(entries)).did != name:
+        if log.verify(b"\n".join(entry for _, entry in entries)).did != name:
             return [LogFault("log", name, "its entries are those of another DID")]
+        for index, entry in entries:
+            service_log.check_not_retired(retired, entry, index)
     except log.LogInvalid as error:
         return [LogFault("log", name, f"{error} {dict(error.details)}")]
     return []

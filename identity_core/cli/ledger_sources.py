@@ -56,6 +56,10 @@ anchored_option = _kept(
     "--anchored",
     help="The same of a checkpoint that is anchored, as `identity anchor checkpoint` gives it; look for its root yourself.",
 )
+service_did_option = click.option(
+    "--service-did",
+    help="The service's own DID, whose log says which keys are retired; asked of the service where it is not given.",
+)
 folder_option = click.option(
     "--dir",
     "folder",
@@ -86,6 +90,10 @@ class UrlSource:
                 raise Missing(error.message) from error
             raise
 
+    def service_did(self) -> str | None:
+        found: str | None = self._session.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
+        return found
+
 
 class FolderSource:
     """Files in the layout of C2SP tlog-tiles."""
@@ -105,6 +113,9 @@ class FolderSource:
             return (self._folder / "tile" / tile.path).read_bytes()
         except FileNotFoundError as error:
             raise Missing("there is no such file") from error
+
+    def service_did(self) -> str | None:
+        return None
 
 
 class LocalSource:
@@ -134,6 +145,9 @@ class LocalSource:
             raise Missing("the database does not have it")
         return octets
 
+    def service_did(self) -> str | None:
+        return self._run(self._log.tree.service_did())
+
     async def _signed(self) -> bytes:
         return await self._log.signer.signed(await self._log.follower.now())
 
@@ -151,7 +165,7 @@ class LocalSource:
 
 LogSource = UrlSource | FolderSource | LocalSource
 """A log to be read, at a ``place``: its signed checkpoint is ``note()``, the octets of a tile or of a bundle ``tile(tile)``, which raises
-``Missing``."""
+``Missing``. ``service_did()`` is the DID whose log says which keys are retired, None where the source does not know of one."""
 
 
 source_options = all_of(folder_option, url_option, data_dir_option, database_url_option, config_option)

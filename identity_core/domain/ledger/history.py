@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 import orjson
 
 from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids import log
+from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
@@ -36,16 +38,26 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class LoggedHistory:
-    """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint."""
+    """The entries of a DID, oldest first, with proofs to the root of one signed checkpoint; and those of the service's own DID,
+    which say which keys of logs are retired."""
 
     did: str
     checkpoint: bytes
     entries: tuple[Recorded, ...]
+    service_did: str | None = None
+    service: tuple[Recorded, ...] = ()
 
     def encode(self) -> bytes:
         """As JSON."""
         entries = [_written(one) for one in self.entries]
-        body = {"format": FORMAT, "did": self.did, "checkpoint": self.checkpoint.decode(), "entries": entries}
+        body: dict[str, Any] = {
+            "format": FORMAT,
+            "did": self.did,
+            "checkpoint": self.checkpoint.decode(),
+            "entries": entries,
+        }
+        if self.service_did is not None:
+            body["service"] = {"did": self.service_did, "entries": [_written(one) for one in self.service]}
         return orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n"
 
     @classmethod
@@ -56,7 +68,12 @@ class LoggedHistory:
             if body["format"] != FORMAT:
                 raise Malformed("a history of another format")
             did, checkpoint = str(body["did"]), str(body["checkpoint"]).encode()
-            return cls(did, checkpoint, tuple(_read(did, one) for one in body["entries"]))
+            entries = tuple(_read(did, one) for one in body["entries"])
+            if "service" not in body:
+                return cls(did, checkpoint, entries)
+            service = str(body["service"]["did"])
+            own = tuple(_read(service, one) for one in body["service"]["entries"])
+            return cls(did, checkpoint, entries, service, own)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise error if isinstance(error, Malformed) else Malformed("not the history of a DID") from error
 
@@ -89,8 +106,36 @@ class ProvenHistory:
         }
 
 
-def verify_history(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> ProvenHistory:
-    """Checks every entry and the log that they make. Raises ``Refuted``, ``Malformed``, ``LogInvalid``."""
+def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> Mapping[str, int]:
+    """What the log of the service's own DID retires: tree sizes by multikey. Raises as ``verify_history``."""
+    _check_recorded(did, entries, signed)
+    history = service_log.read([one.leaf.entry for one in entries])
+    if history.did != did:
+        raise Refuted(f"the service log is one of {history.did}")
+    for one in entries:
+        service_log.check_not_retired(history.retired, one.leaf.entry, one.leaf.index)
+    return history.retired
+
+
+def verify_history(
+    did: str, entries: Sequence[Recorded], signed: SignedCheckpoint, retired: Mapping[str, int] = MappingProxyType({})
+) -> ProvenHistory:
+    """Checks every entry and the log that they make; of keys that are ``retired`` none counts from their tree size on. Raises
+    ``Refuted``, ``Malformed``, ``LogInvalid``."""
+    _check_recorded(did, entries, signed)
+    deactivated = False
+    if not did.startswith(IMMUTABLE):
+        verified = log.verify(b"\n".join(one.leaf.entry for one in entries))
+        if verified.did != did:
+            raise Refuted(f"the log is one of {verified.did}")
+        deactivated = verified.deactivated
+        for one in entries:
+            service_log.check_not_retired(retired, one.leaf.entry, one.leaf.index)
+    return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
+
+
+def _check_recorded(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> None:
+    """Raises ``Refuted`` unless the entries are those of ``did`` in their order, each of them in the tree."""
     checkpoint, before = signed.checkpoint, 0
     for version, one in enumerate(entries, 1):
         leaf = one.leaf
@@ -103,13 +148,6 @@ def verify_history(did: str, entries: Sequence[Recorded], signed: SignedCheckpoi
             raise Refuted(f"version {version} of {did}: {error}") from error
     if not entries:
         raise Refuted(f"there is no entry of {did}")
-    deactivated = False
-    if not did.startswith(IMMUTABLE):
-        verified = log.verify(b"\n".join(one.leaf.entry for one in entries))
-        if verified.did != did:
-            raise Refuted(f"the log is one of {verified.did}")
-        deactivated = verified.deactivated
-    return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.log_keys import LogSigner, Signed
+from identity_core.use_cases.dids.log_keys import LogSigner, SignedEntry
 from identity_core.use_cases.record import Record
 
 
@@ -156,7 +156,7 @@ class DidWriter:
         return state
 
     async def append(
-        self, state: DidState | None, signed: Signed, context: RequestContext, *, owner: str | None = None
+        self, state: DidState | None, signed: SignedEntry, context: RequestContext, *, owner: str | None = None
     ) -> IndexedVersion:
         """Records the entry that follows ``state``; for the first entry of a DID ``owner`` is who created it. Raises
         ``VersionConflict`` when the DID has another version by now, or exists."""

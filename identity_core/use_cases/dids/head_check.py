@@ -30,6 +30,7 @@ from identity_core.errors import (
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
+from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
 
 HEADS_KEPT: Final = 4_096
 # An entry takes some 0.2 ms to fold, and others wait for the loop.
@@ -57,6 +58,8 @@ class HeadCheck:
     quarantine: Quarantine
     retired: dict[str, int] = field(default_factory=dict)
     """The retired keys of the log, by multikey: from which tree size on an entry of theirs is none."""
+    generations: Generations = field(default_factory=KnownGenerations)
+    """What fills it."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
@@ -131,6 +134,7 @@ class HeadCheck:
         Returns the newest version on the ledger."""
         known = await self.index.head(did.text)
         whole = entries = await self.ledger.entries(did.text)
+        await self.generations.now()
         if known is not None:
             at = known.state.version_id
             if len(entries) < at or not _is_entry(known, entries[at - 1]):
@@ -152,6 +156,7 @@ class HeadCheck:
 
     async def _fold(self, did: Did, state: DidState | None, entries: Sequence[LedgerEntry]) -> list[IndexedVersion]:
         method = self.methods[did.method]
+        await self.generations.fresh()
         versions = []
         for place, line in enumerate(entries, 1):
             try:

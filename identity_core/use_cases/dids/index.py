@@ -164,6 +164,7 @@ class CatchUp:
         done = 0
         cursor = await self.index.cursor()
         while lines := await self.ledger.entries_after(cursor, PAGE):
+            await self.check.generations.now()
             versions, withheld = await self._folded(lines)
             await self.index.record(versions)
             cursor = lines[-1].receipt.sequence

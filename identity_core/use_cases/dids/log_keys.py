@@ -7,6 +7,7 @@ which begins with the first rotation and which every process reads again once a 
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Protocol
@@ -51,7 +52,7 @@ class LogKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedEntry:
     """An entry and the 64-octet signature that it waited for."""
 
     entry: UnsignedEntry
@@ -63,7 +64,7 @@ class NoKey(InvalidDocument):
 
 
 class Generations(Protocol):
-    """Keeps a signer up to the service log."""
+    """Keeps a signer, and who refuses entries of retired keys, up to the service log."""
 
     async def fresh(self) -> None:
         """Reads it where that was not done in the last second. Raises what ``now`` raises."""
@@ -109,7 +110,7 @@ class LogSigner:
         first, following = held
         return cls(custodian, LOG_KEY, first or "", () if following is None else (key_hash(following),))
 
-    async def signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> Signed:
+    async def signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> SignedEntry:
         """The next entry of a log; a ``Create`` is by the present key, whatever it says.
 
         Raises what ``method.draft`` raises, ``NoKey``, and what reading the service log raises."""
@@ -124,9 +125,9 @@ class LogSigner:
         except KeyNotHeld as error:
             raise PluginUnavailable("The custodian does not hold the key of the log.") from error
 
-    async def _signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> Signed:
+    async def _signed(self, method: DidMethod, state: DidState | None, change: Change, at: datetime) -> SignedEntry:
         key, entry = self._draft(method, state, change, at)
-        return Signed(entry, await self.custodian.sign(key.name, entry.signing_input))
+        return SignedEntry(entry, await self.custodian.sign(key.name, entry.signing_input))
 
     def _draft(
         self, method: DidMethod, state: DidState | None, change: Change, at: datetime
@@ -199,14 +200,25 @@ class FollowServiceLog:
     lines: list[bytes] = field(default_factory=list, init=False)
     _did: str | None = field(default=None, init=False)
     _looked: float = field(default=float("-inf"), init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def fresh(self) -> None:
         """As ``Generations.fresh``."""
-        if self.clock.monotonic() - self._looked >= FRESH_SECONDS:
-            await self.now()
+        if self._is_stale():
+            async with self._turn:
+                # Whoever waited has what the one before has read.
+                if self._is_stale():
+                    await self._read()
 
     async def now(self) -> None:
         """As ``Generations.now``."""
+        async with self._turn:
+            await self._read()
+
+    def _is_stale(self) -> bool:
+        return self.clock.monotonic() - self._looked >= FRESH_SECONDS
+
+    async def _read(self) -> None:
         looked = self.clock.monotonic()
         self._did = self._did or await self.tree.service_did()
         if self._did is not None:

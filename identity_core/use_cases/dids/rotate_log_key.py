@@ -20,13 +20,20 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.errors import InvalidRequest
+from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest
 from identity_core.ports.anchoring import ServiceName
 from identity_core.ports.custodian import KeyNotHeld
 from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.ports.repositories import IndexRows
 from identity_core.use_cases.dids.commit import TICK, DidWriter
-from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, SERVICE_KEY, FollowServiceLog, Signed, name_of
+from identity_core.use_cases.dids.log_keys import (
+    FRESH_SECONDS,
+    LOG_KEY,
+    SERVICE_KEY,
+    FollowServiceLog,
+    SignedEntry,
+    name_of,
+)
 
 SERVICE_METHOD: Final = "ids"
 """Its logs say what happened to a key, which those of did:webvh have no place for."""
@@ -150,26 +157,32 @@ class RotateServiceKey:
         at = max(self.writer.clock.now(), state.updated_at + TICK)
         draft = self.method.draft(state, change, at, signer=public, next_keys=said)
         signature = await self.writer.signer.custodian.sign(name, draft.signing_input)
-        await self.writer.append(state, Signed(draft, signature), RequestContext("rotateLogKey", OPERATOR))
+        await self.writer.append(state, SignedEntry(draft, signature), RequestContext("rotateLogKey", OPERATOR))
         await self.follow.now()
 
     async def _hand_on(self) -> tuple[int, int]:
-        """Moves the DIDs that committed to no key after this one's predecessor. How many, and how many can only be moved by their
-        controllers."""
-        present, handed_on, waiting = key_hash(self.writer.signer.multikey), 0, 0
-        last = ""
+        """Moves the DIDs that slept through a generation. How many, and how many need an older key that is not retired all the same."""
+        present, handed_on, waiting, last = key_hash(self.writer.signer.multikey), 0, 0, ""
+        older = {key for key in self._history.generations[:-1] if key not in self._history.retired}
         while names := await self.rows.dids(after=last, limit=PAGE):
             for name in names:
                 head = await self.writer.index.head(name)
-                if head is None or head.state.deactivated or not head.state.update_keys:
+                if head is None or present in head.state.next_key_hashes:
                     continue
-                if not head.state.next_key_hashes:
-                    waiting += self.writer.signer.multikey not in head.state.update_keys
-                elif present not in head.state.next_key_hashes:
-                    await self.writer.commit(Did.parse(name), RotateLogKey(), RequestContext("rotateLogKey", OPERATOR))
+                if head.state.next_key_hashes and await self._moved(Did.parse(name)):
                     handed_on += 1
+                else:
+                    waiting += not older.isdisjoint(head.state.update_keys)
             last = names[-1]
         return handed_on, waiting
+
+    async def _moved(self, did: Did) -> bool:
+        """Whether the DID could be handed on: not one that is withheld, or committed to retired keys alone."""
+        try:
+            await self.writer.commit(did, RotateLogKey(), RequestContext("rotateLogKey", OPERATOR))
+        except (DidQuarantined, InvalidDocument):
+            return False
+        return True
 
     async def _retire(self, did: Did, *, compromised: bool) -> tuple[str, ...]:
         signer, custodian = self.writer.signer, self.writer.signer.custodian

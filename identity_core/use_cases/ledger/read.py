@@ -19,7 +19,7 @@ from identity_core.domain.ledger.proofs import Span, consistency_spans, inclusio
 from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, needed, node_from
 from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, leaf_hash
 from identity_core.errors import BlockNotFound, LedgerUnavailable, LogRangeInvalid, TileNotFound, TransactionNotFound
-from identity_core.ports.anchoring import StoredTree
+from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
 from identity_core.wire import (
@@ -208,10 +208,16 @@ class GetLedgerConsistencyProof:
 
 @dataclass(frozen=True, slots=True)
 class GetLedgerKey:
-    """The name of the log and the key that signs its checkpoints."""
+    """The name of the log, the key that signs its checkpoints, and the DID whose log lists the keys that sign entries."""
 
     key: VerifierKey
+    service: ServiceName
 
     async def __call__(self) -> LedgerKey:
         public = multikey.encode_public(multikey.ED25519, self.key.public)
-        return LedgerKey(origin=self.key.name, verifier_key=str(self.key), public_key_multibase=public)
+        return LedgerKey(
+            origin=self.key.name,
+            verifier_key=str(self.key),
+            public_key_multibase=public,
+            service_did=await self.service.service_did(),
+        )

@@ -163,7 +163,7 @@ def test_a_database_of_an_older_version_is_not_held_against_the_tables_of_this_o
     installation: tuple[Settings, Change],
 ) -> None:
     settings, change = installation
-    change("DELETE FROM store_migrations WHERE number = 13; DROP TABLE api_key_tags")
+    change("DELETE FROM store_migrations WHERE number = 14; ALTER TABLE transparency_head DROP COLUMN service_did")
     assert found(settings) == []
 
 

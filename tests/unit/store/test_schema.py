@@ -108,7 +108,10 @@ def test_a_start_needs_no_orm(tmp_path: Path) -> None:
 # Databases of before the numbered steps, which Alembic migrated
 
 
-SINCE = tuple(f"DROP TABLE {name}" for name in ("gap_lists", "gap_handles", "gap_editions", "gap_shards"))
+SINCE = (
+    *(f"DROP TABLE {name}" for name in ("gap_lists", "gap_handles", "gap_editions", "gap_shards")),
+    "ALTER TABLE transparency_head DROP COLUMN service_did",
+)
 """Takes back what the numbered steps made that Alembic never did."""
 
 

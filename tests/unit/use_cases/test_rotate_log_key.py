@@ -273,6 +273,34 @@ def test_the_next_key_can_be_on_paper(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
+def test_requests_that_read_the_service_log_at_once_read_one(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        await service.rooms.new_did()
+        done = await service.rotate()
+        signer = await LogSigner.open(service.custodian)  # type: ignore[arg-type]
+        follow = service.follow_of(signer, {})
+        await asyncio.gather(*(follow.now() for _ in range(8)), *(follow.fresh() for _ in range(8)))
+        assert len(follow.lines) == 3
+        assert signer.multikey == done.multikey
+        await asyncio.gather(*(service.rooms.new_did() for _ in range(8)))
+
+    run(tmp_path, story)
+
+
+def test_a_did_that_is_withheld_stops_no_rotation(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        created, other = await service.rooms.new_did(), await service.rooms.new_did()
+        await service.rotate()
+        did = str(created.version.state.did)
+        await service.rooms.ledger.append(did, b"{}", expected_version=1)
+        done = await service.rotate()
+        assert (done.generation, done.handed_on) == (3, 1)
+        await service.change(other, "a")
+        assert (await service.signers(other))[-1] == done.multikey
+
+    run(tmp_path, story)
+
+
 def test_there_is_nothing_to_finish_before_the_first_rotation(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         with pytest.raises(InvalidRequest):

@@ -1,0 +1,190 @@
+"""The log key of a running service is stolen and replaced: no write is refused meanwhile, and what the thief writes from then on no reader
+takes, neither the service nor a command on a file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import threading
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+from identity_custodian_sealed import SealedSettings, build
+
+from identity_core.bootstrap import SystemClock, log_key_rotation, open_ledger
+from identity_core.cli import main
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.dids.changes import AddService, Authorization, NewService, Update
+from identity_core.domain.dids.evolution import Rules
+from identity_core.domain.dids.log import verify
+from identity_core.domain.dids.log.chain import Chain, fold
+from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.ledger.history import LoggedHistory
+from identity_core.plugin import BuildContext
+from identity_core.settings import load
+from identity_core.use_cases.dids.rotate_log_key import Rotation
+from tests.attack.stranger import PREFIX, Holder, public, service
+from tests.fault.service_process import Running, eventually
+from tests.fault.service_process import service as running_service
+
+STOLEN = ed25519.generate(bytes(range(32)))
+FIRST = multikey.encode_public(multikey.ED25519, STOLEN.public)
+IDS = Chain("ids", Rules())
+
+
+async def make_the_key(folder: Path) -> None:
+    """The first log key is one of which somebody has a copy."""
+    custodian = build(SealedSettings(), BuildContext(SystemClock(), logging.getLogger("test"), folder, None))  # type: ignore[arg-type]
+    await custodian.import_key("log", multikey.ED25519, bytes(range(32)), did="-", purpose="log")
+    await custodian.close()
+
+
+async def rotated(folder: Path, **how: Any) -> Rotation:
+    """The command of the operator, which waits as long for what is on its way as a test has."""
+    settings = load(environment={}, overrides={"data_dir": str(folder)})
+    async with log_key_rotation(settings) as rotate:
+        return await replace(rotate, settle_seconds=1.0)(**how)
+
+
+async def appended(folder: Path, did: str, line: bytes) -> list[str]:
+    """Past the service, as anyone does who can write to the database. The transactions of the DID."""
+    settings = load(environment={}, overrides={"data_dir": str(folder)})
+    async with open_ledger(settings) as ledger:
+        await ledger.append(did, line, expected_version=1)
+        return [entry.receipt.transaction_hash for entry in await ledger.entries(did)]
+
+
+def forged(thief: Holder) -> bytes:
+    """The next entry of a DID of the thief's own, asked for by its controller and signed by the stolen key: by the log alone it is good."""
+    (state,) = fold(IDS.apply, thief.log().splitlines())
+    challenge = thief.challenge("update")
+    authorization = Authorization("DIDAuth", public(thief.key), challenge, thief.key.sign(challenge.encode()).signature)
+    change = Update((AddService(NewService("LinkedDomains", "https://thief.example/", "t")),), authorization)
+    draft = IDS.draft(state, change, datetime.now(UTC), signer=FIRST)
+    return draft.sealed(STOLEN.sign(draft.signing_input))
+
+
+def command(*words: object) -> tuple[int, str]:
+    result = CliRunner().invoke(main, ["ledger", *map(str, words)], prog_name="identity")
+    return result.exit_code, result.output
+
+
+def write_on(running: Running, holder: Holder, stop: threading.Event, statuses: list[int]) -> None:
+    """Creates and changes DIDs until it is told to stop."""
+    try:
+        count = 0
+        while not stop.is_set():
+            statuses.append(running.stranger.create({"method": "ids", "keyType": "Ed25519", "options": {}}).status)
+            statuses.append(holder.act("update", service(f"s{count}") if count == 0 else _moved(count)).status)
+            count += 1
+    finally:
+        running.wire.close()
+
+
+def _moved(count: int) -> dict[str, Any]:
+    one = {"id": "s0", "type": "LinkedDomains", "serviceEndpoint": f"https://hana.example/{count}"}
+    return {"operation": "updateService", "service": one}
+
+
+def test_a_stolen_log_key_is_replaced_in_the_middle_of_the_work_and_is_worth_nothing_then(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    asyncio.run(make_the_key(folder))
+    with running_service(folder, "--workers", "2", environment={"IDENTITY_DID_WRITES_PER_HOUR": "100000"}) as running:
+        thief, idle = running.stranger.holder(), running.stranger.holder()
+        holders = [running.stranger.holder() for _ in range(3)]
+        stop, statuses = threading.Event(), [list[int]() for _ in holders]
+        writers = [
+            threading.Thread(target=write_on, args=(running, holder, stop, said), daemon=True)
+            for holder, said in zip(holders, statuses, strict=True)
+        ]
+        for writer in writers:
+            writer.start()
+        try:
+            eventually(lambda: all(len(said) > 4 for said in statuses), "every writer writes")
+            done = asyncio.run(rotated(folder, compromised=True))
+            before = [len(said) for said in statuses]
+            eventually(
+                lambda: all(len(said) > old + 4 for said, old in zip(statuses, before, strict=True)), "they go on"
+            )
+        finally:
+            stop.set()
+            for writer in writers:
+                writer.join(60)
+        assert {status for said in statuses for status in said} == {200, 201}
+        assert (done.generation, done.retired, done.waiting) == (2, (FIRST,), 0)
+        for holder in holders:
+            assert [signer_of(line) for line in holder.log().splitlines()][-1] == done.multikey
+            assert not verify(holder.log()).deactivated
+
+        key = running.wire.call("GET", f"{PREFIX}/ledger/key").json
+        assert key["serviceDid"] == done.service_did
+        url, given = running.wire.url, ("--key", key["verifierKey"])
+        kept = tmp_path / "kept.json"
+        assert command("verify", idle.did, "--url", url, *given, "--save", kept)[0] == 0
+        assert json.loads(kept.read_bytes())["service"]["did"] == done.service_did
+
+        line = forged(thief)
+        assert verify(thief.log() + line).versions == 2, "no reader of the log alone can tell"
+        transactions = asyncio.run(appended(folder, thief.did, line))
+        eventually(lambda: _withheld(thief), "the service refuses the entry")
+        assert idle.act("update", service()).status == 200
+        code, said = command("verify", thief.did, "--url", url, *given)
+        # The history of a DID that is withheld is not served; the entry itself is, with its proof.
+        assert code != 0, said
+        code, said = command("audit", "--logs", "--no-index", "--json", "--url", url, *given)
+        findings = json.loads(said)["findings"]
+        assert (code, [one["where"] for one in findings]) == (1, [thief.did])
+        assert "retired key" in findings[0]["says"]
+        offline(tmp_path, running, thief.did, transactions, key, kept)
+    assert "retired key" in running.log.read_text()
+
+
+def _withheld(holder: Holder) -> bool:
+    return holder.act("update", service(f"n{os.urandom(4).hex()}")).outcome == (503, "DID_QUARANTINED")
+
+
+def offline(
+    folder: Path, running: Running, did: str, transactions: list[str], key: dict[str, Any], honest: Path
+) -> None:
+    """A file with everything in it that the thief's entry needs: proofs, checkpoint, and the service's own log."""
+    from identity_core.cli.ledger import _leaf, _recorded
+    from identity_core.client import Client
+    from identity_core.domain.ledger.note import Checkpoint, Note
+
+    note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body
+    size = Checkpoint.parse(Note.parse(note).text).size
+    with Client(running.wire.url) as http:
+        found = [_leaf(http, transaction) for transaction in transactions]
+        own = [one.leaf for one in LoggedHistory.parse(honest.read_bytes()).service]
+        service_log = tuple(_recorded(http, leaf, size) for leaf in own)
+        history = LoggedHistory(
+            did, note, tuple(_recorded(http, leaf, size) for leaf in found), key["serviceDid"], service_log
+        )
+    file, given = folder / "forged.json", ("--key", key["verifierKey"])
+    file.write_bytes(history.encode())
+    code, said = command("verify", "--history", file, *given)
+    assert code == 1, said
+    assert "retired key" in said
+    code, said = command("verify", "--history", file, *given, "--service-history", honest)
+    assert (code, "retired key" in said) == (1, True)
+    # Who leaves the service's log out is refused by anyone who knows which it is.
+    file.write_bytes(replace(history, service_did=None, service=()).encode())
+    assert command("verify", "--history", file, *given, "--service-did", key["serviceDid"])[0] == 1
+    # A service's log that was cut is good by itself, as every log is; who kept a later one does not take it.
+    for cut in (replace(history, service=service_log[:1]), replace(history, service_did=None, service=())):
+        file.write_bytes(cut.encode())
+        assert command("verify", "--history", file, *given)[0] == 0
+        code, said = command("verify", "--history", file, *given, "--service-history", honest)
+        assert (code, "retired key" in said) == (1, True)
+    again = ("--service-did", key["serviceDid"], "--service-history", honest)
+    assert command("verify", "--history", honest, *given, *again)[0] == 0
+    broken = LoggedHistory.parse(honest.read_bytes())
+    file.write_bytes(replace(broken, service=broken.service[1:]).encode())
+    assert command("verify", "--history", file, *given)[0] == 1
