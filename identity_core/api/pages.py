@@ -6,21 +6,27 @@ folder ``swagger_ui`` (``openapi/copy_swagger_ui.py`` says whence) under a conte
 Who issues tokens here (RFC 8414) and for what (RFC 9728) stands at the root, as the standards want it, and names the origin of the
 setting ``public_url``, never the Host header: anyone who could choose the issuer could choose the keys. Left out: ``resource_metadata`` in
 ``WWW-Authenticate``.
+
+``did.jsonl`` of a DID lies where its identifier says, for the methods that have such a place.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from importlib import resources
 from typing import Any, Final
 
 import orjson
 
+from identity_core.api.caching import HEAD_SECONDS, etag_matches
 from identity_core.api.contract import OpenApiDocument
-from identity_core.api.request import Answer, Handler, Headers, Request
+from identity_core.api.request import Answer, Handler, Headers, Parts, Request
+from identity_core.errors import NotFound
+from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.auth.tokens import GRANT
+from identity_core.use_cases.dids.read import GetDidLog
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -96,6 +102,30 @@ def _file(name: str) -> bytes:
 async def _vendored(name: str, media_type: str, request: Request) -> Answer:
     """A file of Swagger UI, read when somebody first asks for it."""
     return Answer(200, _file(name), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])
+
+
+# A reader in a browser is of another origin, and the log is for everyone.
+FOR_EVERYONE: Final = (("access-control-allow-origin", "*"), ("access-control-expose-headers", "etag"))
+
+
+def log_pages(methods: Iterable[DidMethod], log: GetDidLog) -> dict[str, Handler]:
+    """``did.jsonl`` of each method whose readers fetch the log of a DID from its own place (did:webvh 1.0, "Read (Resolve)")."""
+    publishing = [method for method in methods if isinstance(method, PublishingDidMethod)]
+    return {method.log_path: partial(_log, method, log) for method in publishing if method.log_path is not None}
+
+
+async def _log(method: PublishingDidMethod, log: GetDidLog, request: Request) -> Answer:
+    """The log as ``text/jsonl``, with an entity tag of its last line."""
+    request.answer_headers = (*request.answer_headers, *FOR_EVERYONE)
+    did = method.published(request.path["did"])
+    if did is None:
+        raise NotFound
+    found = await log(did)
+    tag = f'"{hashlib.sha256(await log.last(did, found)).hexdigest()[:32]}"'
+    headers = [*AS_DECLARED, ("etag", tag), ("cache-control", f"public, max-age={HEAD_SECONDS}")]
+    if etag_matches(request.header("if-none-match"), tag):
+        return Answer(304, headers=headers)
+    return Answer(200, Parts(found.octets, found.pages), "text/jsonl", headers)
 
 
 ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"

@@ -22,7 +22,7 @@ from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import AnchoringMetrics, IndexMetrics, Metrics, PluginMetrics, keep_copying
-from identity_core.api.pages import metadata_pages
+from identity_core.api.pages import log_pages, metadata_pages
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
@@ -212,8 +212,9 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     measured = open_metrics(opened, stack)
+    dids = did_handlers(opened)
     handlers = (
-        did_handlers(opened),
+        dids,
         auth_handlers(opened, token_keys, challenges),
         EventHandlers(ListEvents(store.documents)),
         ledger_handlers(opened),
@@ -231,7 +232,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings)),
+        pages=metadata_pages(origin_of(settings)) | log_pages(opened.reader.methods.values(), dids.log),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
     )

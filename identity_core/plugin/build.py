@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.domain.callers import Caller
@@ -55,7 +57,7 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
         raise offer.source.error(f"the {socket.kind} {provider.name}: {error}") from error
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} could not be built: {described(error)}") from error
-    protocol = next((one for one in socket.protocols if _has_all(thing, one)), socket.port)
+    protocol = _protocol(tuple(one for one in socket.protocols if _has_all(thing, one)) or (socket.port,))
     try:
         fault = misfit(thing, protocol)
         if fault is not None:
@@ -66,6 +68,16 @@ def build(offer: Offer, socket: Socket[Any], tables: PluginTables, context: Buil
     except BaseException as error:
         raise offer.source.error(f"the {socket.kind} {provider.name} cannot be read: {described(error)}") from error
     return Built(offer, thing, port, bulkhead)
+
+
+@cache
+def _protocol(forms: tuple[type[Any], ...]) -> type[Any]:
+    """All of the forms in one: one of them where it has the others, else one that is made of them."""
+    bases = [one for one in forms if not any(one in other.__mro__[1:] for other in forms)]
+    if len(bases) == 1:
+        return bases[0]
+    name = "".join(one.__name__ for one in bases)
+    return types.new_class(name, (*bases, Protocol))  # type: ignore[arg-type]
 
 
 def _has_all(thing: object, protocol: type[Any]) -> bool:

@@ -31,7 +31,7 @@ from identity_core.errors import (
 )
 from identity_core.plugin.border import Contract
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, ResolvingDidMethod
+from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend, NewestAnchoringLedger, NewestLedger
 from identity_core.ports.prover import Prover
@@ -44,8 +44,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Socket(Generic[T]):
-    """``hook`` hands over what fills it, ``setting`` names what is chosen. ``protocols`` are the forms of the port, the richest first;
-    the last is required. ``table`` is the settings' table that holds its deadline."""
+    """``hook`` hands over what fills it, ``setting`` names what is chosen. ``protocols`` are the forms of the port; the last is
+    required, and a plugin has all of the others whose members it has. ``table`` is the settings' table that holds its deadline."""
 
     hook: str
     kind: str
@@ -64,7 +64,7 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "identity_provide_did_method",
     "DID method",
     "did.method",
-    (ResolvingDidMethod, PreRotatingDidMethod, DidMethod),
+    (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod, DidMethod),
     Contract(
         (
             InvalidDid,

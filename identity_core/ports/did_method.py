@@ -111,6 +111,22 @@ class PreRotatingDidMethod(DidMethod, Protocol):
 
 
 @runtime_checkable
+class PublishingDidMethod(DidMethod, Protocol):
+    """A method whose readers fetch the log of a DID over HTTP, from a place that the identifier names. The service answers there, below
+    its own origin, with the log as ``text/jsonl``."""
+
+    @property
+    def log_path(self) -> str | None:
+        """Where, as ``/dids/{did}/did.jsonl``: one segment is ``{did}``, which stands for what ``published`` is asked. None where the
+        place does not tell which DID is meant; then others publish the logs."""
+        ...
+
+    def published(self, name: str) -> Did | None:
+        """The DID whose log lies there under ``name``, or None where there can be none."""
+        ...
+
+
+@runtime_checkable
 class ResolvingDidMethod(DidMethod, Protocol):
     """A method that also looks DIDs up elsewhere, over the network. Asked only for what is not recorded here, and only to resolve it:
     no one signs in with what it finds."""

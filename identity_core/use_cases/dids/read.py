@@ -214,10 +214,11 @@ ENTRIES_OF_A_PAGE: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class DidLog:
-    """A log as JSON lines, each closed by a newline: its length in octets, and its pages."""
+    """A log as JSON lines, each closed by a newline: its length in octets, its pages, and how many versions it has."""
 
     octets: int
     pages: AsyncIterator[bytes]
+    versions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,15 @@ class GetDidLog:
             raise DidNotFound(details={"did": str(did)})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
-        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries))
+        return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)
+
+    async def last(self, did: Did, log: DidLog) -> bytes:
+        """The last line of ``log``. Each line holds the hash of the one before it, so this one tells the log from every other. Raises
+        ``LedgerUnavailable``."""
+        lines = await self._page(str(did), log.versions - 1, 1)
+        if not lines:
+            raise LedgerUnavailable(details={"did": str(did)})
+        return lines[0]
 
     async def _pages(self, did: str, versions: int) -> AsyncIterator[bytes]:
         for after in range(0, versions, ENTRIES_OF_A_PAGE):

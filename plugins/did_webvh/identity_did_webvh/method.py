@@ -34,7 +34,7 @@ _PROOF_ROOM: Final = 640
 
 
 class DidWebvh:
-    """``DidMethod``: pure, deterministic. ``location`` is what follows the SCID in new DIDs; logs of other hosts and
+    """``PublishingDidMethod``: pure, deterministic. ``location`` is what follows the SCID in new DIDs; logs of other hosts and
     paths are read all the same, so that a change of settings orphans no DID."""
 
     name = "webvh"
@@ -49,6 +49,18 @@ class DidWebvh:
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` for what no did:webvh can be; one of another host is merely unknown."""
         webvh.parse_did(str(did))
+
+    @property
+    def log_path(self) -> str | None:
+        """Where readers fetch the logs of new DIDs. None where the path does not tell which DID is meant."""
+        path = self._unborn.identifier.split(":")[2:]
+        return (
+            "/" + "/".join([*path, "did.jsonl"]).replace(PLACEHOLDER, "{did}") if path.count(PLACEHOLDER) == 1 else None
+        )
+
+    def published(self, name: str) -> Did | None:
+        """The DID with this SCID, at the host and path of new ones."""
+        return webvh.parse_did(str(self._unborn).replace(PLACEHOLDER, name)) if entries.HASH.fullmatch(name) else None
 
     def expand(self, did: Did) -> DidState | None:
         """Nothing: without its log, this identifier is just a hash and a place."""

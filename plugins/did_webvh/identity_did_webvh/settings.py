@@ -32,6 +32,8 @@ class WebvhSettings:
     def __post_init__(self) -> None:
         if self.path and not all(_SEGMENT.fullmatch(segment) for segment in self.path.split("/")):
             raise ValueError(f"path must be segments of letters, digits, '.', '_' and '-', or {PLACEHOLDER}")
+        if self.path.partition("/")[0] == "api":
+            raise ValueError("path must not begin with api: the service's own paths are there")
         if self.host is None:
             return
         port = self.host.partition(":")[2]

@@ -1,0 +1,184 @@
+"""The service answers at the place that its DIDs name: a reader who was given nothing but the DID finds the log there over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from nacl.signing import SigningKey
+
+from identity_core.domain.dids.log import verify
+from tests.attack.stranger import Answer, Holder, Stranger, public, recovery_body, rotation, service, signing_key
+from tests.fault.service_process import API_KEY, Running
+from tests.fault.service_process import service as running_service
+
+if os.environ.get("CI"):
+    import did_webvh  # noqa: F401  (in CI a missing reader is a failure)
+
+HOST = "id.example:8443"
+OTHER_SCID = "Qm" + "a" * 44
+
+
+def holder(running: Running) -> Holder:
+    """A did:webvh whose keys the service made."""
+    asked = {"method": "webvh", "keyType": "Ed25519", "options": {"recoveryKey": True}}
+    answer = Stranger(running.wire, API_KEY).create(asked)
+    assert answer.status == 201, answer.body
+    made = answer.json
+    keys = {name: signing_key(key["privateKey"]) for name, key in made["keys"].items()}
+    return Holder(running.wire, made["did"], keys["authentication"], keys["recovery"], made)
+
+
+def lived(running: Running) -> Holder:
+    """One that was robbed of its key, and got back what it was."""
+    hana = holder(running)
+    theirs = SigningKey.generate()
+    assert hana.act("update", service("mine")).status == 200
+    assert hana.act("rotate", rotation(hana.key_id, public(theirs))).status == 200
+    assert hana.act("update", service("theirs", "https://thief.example/"), key=theirs).status == 200
+    answer = hana.act("recover", recovery_body(public(SigningKey.generate()), revoke=False, restoreVersion=2))
+    assert answer.status == 200, answer.body
+    return hana
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with running_service(
+        tmp_path_factory.mktemp("webvh") / "data", environment={"IDENTITY_PLUGINS_WEBVH_HOST": HOST}
+    ) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def hana(running: Running) -> Holder:
+    return lived(running)
+
+
+def place(did: str) -> str:
+    """The path by the rule of did:webvh 1.0: the segments behind the host, then the name of the file."""
+    return "/" + "/".join([*did.split(":")[4:], "did.jsonl"])
+
+
+def fetched(running: Running, path: str, **headers: str) -> Answer:
+    return running.wire.call("GET", path, None, headers)
+
+
+def test_the_log_lies_where_the_did_says(running: Running, hana: Holder) -> None:
+    assert hana.did.split(":")[3] == "id.example%3A8443"
+    answer = fetched(running, place(hana.did), origin="https://reader.example")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "text/jsonl"
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert answer.headers["access-control-expose-headers"] == "etag"
+    assert answer.headers["cache-control"] == "public, max-age=5"
+    assert answer.body == hana.log()
+    verified = verify(answer.body)
+    assert (verified.did, verified.versions) == (hana.did, 5)
+
+
+def test_the_entity_tag_changes_with_the_log_and_only_with_it(running: Running) -> None:
+    hana = holder(running)
+    first = fetched(running, place(hana.did))
+    tag = first.headers["etag"]
+    assert tag.startswith('"')
+    for sent in (tag, f"W/{tag}", f'"x", {tag}', "*"):
+        same = running.wire.call("GET", place(hana.did), None, {"If-None-Match": sent})
+        assert (same.status, same.body, same.headers["etag"]) == (304, b"", tag)
+        assert same.headers["access-control-allow-origin"] == "*"
+    assert hana.act("update", service()).status == 200
+    changed = running.wire.call("GET", place(hana.did), None, {"If-None-Match": tag})
+    assert changed.status == 200
+    assert changed.headers["etag"] != tag
+    assert changed.body.startswith(first.body)
+    head = running.wire.call("HEAD", place(hana.did))
+    assert (head.status, head.body, head.headers["etag"]) == (200, b"", changed.headers["etag"])
+    assert int(head.headers["content-length"]) == len(changed.body)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/dids/{OTHER_SCID}/did.jsonl", 404),
+        ("/dids/nobody/did.jsonl", 404),
+        ("/dids/%2e%2e/did.jsonl", 404),
+        ("/dids//did.jsonl", 404),
+        ("/dids/%00/did.jsonl", 400),
+        (f"/dids/{OTHER_SCID}%2Fdid.jsonl", 404),
+        (f"/dids/{OTHER_SCID}/did.jsonl/", 404),
+        ("/dids/did:webvh:x/did.jsonl", 404),
+    ],
+)
+def test_what_is_no_place_of_a_log_is_an_error_of_one_shape(running: Running, path: str, status: int) -> None:
+    answer = fetched(running, path)
+    assert answer.status == status
+    assert answer.code
+
+
+def test_only_reading_is_allowed_there(running: Running, hana: Holder) -> None:
+    for method in ("PUT", "DELETE", "POST"):
+        assert running.wire.call(method, place(hana.did), b"").status == 405
+    assert "access-control-allow-origin" not in running.wire.call("GET", "/health").headers
+
+
+def test_a_did_of_another_method_has_no_such_place(running: Running) -> None:
+    made = Stranger(running.wire, API_KEY).holder()
+    assert fetched(running, f"/dids/{made.did.split(':')[2]}/did.jsonl").status == 404
+
+
+def test_a_port_in_the_identifier_is_escaped_once_more_in_a_path(running: Running, hana: Holder) -> None:
+    """The path of an operation is decoded once (RFC 3986 §2.4), so the ``%3A`` of the identifier is sent as ``%253A``."""
+    answer = running.wire.call("GET", f"/api/v1/dids/{quote(hana.did, safe='')}")
+    assert answer.json["didDocument"]["id"] == hana.did
+
+
+def test_the_log_stays_when_the_did_has_ended(running: Running) -> None:
+    hana = holder(running)
+    assert hana.act("deactivate", {"confirm": True, "reason": "over"}).status == 200
+    assert verify(fetched(running, place(hana.did)).body).deactivated
+
+
+def read_over_http(running: Running, did: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the package ``did-webvh`` makes of the DID: its own way from the DID to an address, its own HTTP and its own checks; only
+    the host is here instead of there."""
+    history = pytest.importorskip("did_webvh.history", reason="pip install identity-did-webvh[test]")
+    resolver = pytest.importorskip("did_webvh.resolver")
+    fetch, asked = history.read_url, []
+
+    def here(url: str) -> Any:
+        asked.append(url)
+        assert url.startswith(f"https://{HOST}/")
+        return fetch(url.replace(f"https://{HOST}", running.wire.url))
+
+    monkeypatch.setattr(history, "read_url", here)
+    result = asyncio.run(resolver.resolve_did(did, add_implicit=False))
+    assert asked == [f"https://{HOST}{place(did)}"]
+    return result
+
+
+def test_an_unmodified_reader_finds_the_did_over_http(
+    running: Running, hana: Holder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = read_over_http(running, hana.did, monkeypatch)
+    assert result.document == hana.resolve().json["didDocument"], result.resolution_metadata
+    assert result.document_metadata["versionId"].startswith("5-")
+    assert "thief" not in json.dumps(result.document)
+
+
+@pytest.mark.parametrize(("path", "served"), [("", False), ("hana", False), ("a/{SCID}/b", True), ("{SCID}", True)])
+def test_the_place_follows_the_setting(tmp_path: Path, path: str, served: bool) -> None:
+    """Where the path does not tell which DID is meant, others publish the log."""
+    environment = {"IDENTITY_PLUGINS_WEBVH_HOST": "id.example", "IDENTITY_PLUGINS_WEBVH_PATH": path}
+    with running_service(tmp_path / "data", environment=environment) as started:
+        made = holder(started)
+        where = place(made.did) if path else "/.well-known/did.jsonl"
+        answer = fetched(started, where)
+        assert answer.status == (200 if served else 404), (where, answer.body)
+        assert not served or verify(answer.body).did == made.did
+        assert started.wire.call("GET", "/health").status == 200
+        assert started.wire.call("GET", "/nowhere").status == 404
