@@ -77,7 +77,7 @@ def _protocol(forms: tuple[type[Any], ...]) -> type[Any]:
     if len(bases) == 1:
         return bases[0]
     name = "".join(one.__name__ for one in bases)
-    return types.new_class(name, (*bases, Protocol))  # type: ignore[arg-type]
+    return types.new_class(name, (*bases, Protocol))
 
 
 def _has_all(thing: object, protocol: type[Any]) -> bool:

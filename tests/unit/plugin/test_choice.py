@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import identity_keys_env
 import pytest
 
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.state import DidState
 from identity_core.plugin.manager import PluginManager
+from identity_core.ports.did_method import PreRotatingDidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.settings import Settings, SettingsError, load
 from tests.unit.plugin.parts import GoodCustodian, GoodKeys, GoodLedger, GoodMethod, manager, source
 from tests.unit.plugin.test_manager import provides
@@ -104,3 +108,24 @@ def test_the_list_says_what_a_start_says_of_two_provers() -> None:
     rows = {row.name: row for row in manager(*SOURCES).installed() if row.hook == "identity_provide_prover"}
     assert {row.state for row in rows.values()} == {"available"}
     assert all("prover.backend" in row.reason for row in rows.values())
+
+
+def test_a_plugin_has_every_form_of_its_port_that_it_fits() -> None:
+    class Rich(GoodMethod):
+        pre_rotates = True
+        log_path = None
+
+        async def resolve(self, did: Did) -> DidState | None:
+            return None
+
+        def published(self, name: str) -> Did | None:
+            return None
+
+        def draft(self, state: Any, change: Any, at: Any, *, signer: str, next_keys: Any = None) -> Any:
+            return super().draft(state, change, at, signer=signer)
+
+    forms = (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod)
+    for method, fitting in ((Rich(), forms), (GoodMethod(), ())):
+        plugins = manager(source("did_toy", provides("identity_provide_did_method", "toy", method)))
+        guarded = plugins.did_methods()["toy"]
+        assert tuple(form for form in forms if isinstance(guarded, form)) == fitting
