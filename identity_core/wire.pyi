@@ -398,6 +398,9 @@ class GetLedgerBlockQuery(Struct, frozen=True, kw_only=True):
     after: int = 0
     limit: int = 100
 
+class GetLedgerCheckpointQuery(Struct, frozen=True, kw_only=True):
+    quorum: str | None = None
+
 class GetLedgerConsistencyProofQuery(Struct, frozen=True, kw_only=True):
     first: int
     second: int | None = None

@@ -135,7 +135,7 @@ async def tell() -> dict[str, Any]:
             made.get_ledger_block(Request(path={"blockNumber": "1"}, query=wire.GetLedgerBlockQuery()))
         ),
         "getLedgerKey": await _shown(made.get_ledger_key(Request())),
-        "getLedgerCheckpoint": await _shown(made.get_ledger_checkpoint(Request())),
+        "getLedgerCheckpoint": await _shown(made.get_ledger_checkpoint(Request(query=wire.GetLedgerCheckpointQuery()))),
         "getLedgerTile": await _shown(made.get_ledger_tile(bundle), "aBundleOfOneEntry"),
         "getLedgerInclusionProof": {
             "200 application/json": (

@@ -107,6 +107,11 @@ def fetches(world: World) -> None:
     world.call("getLedgerCheckpoint")
 
 
+@when("Vera fetches the checkpoint of now")
+def fetches_any(world: World) -> None:
+    world.call("getLedgerCheckpoint", quorum="any")
+
+
 @when("Vera reads the last tile and the last bundle")
 def reads_last(world: World) -> None:
     size = checkpoint_of(world).size

@@ -77,7 +77,8 @@ class LedgerHandlers:
         return Answer(200, await self.key(), headers=A_MINUTE)
 
     async def get_ledger_checkpoint(self, request: Request) -> Answer:
-        return Answer(200, await self.checkpoint(), media_type="text/plain; charset=utf-8", headers=A_SECOND)
+        note = await self.checkpoint(request.query)
+        return Answer(200, note, media_type="text/plain; charset=utf-8", headers=A_SECOND)
 
     async def get_ledger_tile(self, request: Request) -> Answer:
         try:

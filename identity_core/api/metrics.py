@@ -231,3 +231,32 @@ class AnchoringMetrics:
         self._stuck.set(bool(self._figures.trouble))
         for name, counter in self._counts.items():
             counter.follow(getattr(self._figures, name))
+
+
+class Lags(Protocol):
+    """What tells how far witnesses are behind the log."""
+
+    def lags(self) -> Mapping[str, float]:
+        """By witness, in seconds."""
+        ...
+
+    def quorum_lag(self) -> float:
+        """Of the last checkpoint that a quorum has cosigned, in seconds."""
+        ...
+
+
+class WitnessMetrics:
+    """Metrics of witnesses; of several processes the one that feeds them has the figures."""
+
+    def __init__(self, registry: CollectorRegistry, fed: Lags) -> None:
+        self._fed = fed
+        meaning = "How long there has been a checkpoint that the witness has not cosigned."
+        self._lag = _gauge("witness_lag_seconds", meaning, "livemax", registry, "witness")
+        meaning = "How long there has been a checkpoint, and no quorum has cosigned it or a later one."
+        self._quorum = _gauge("witness_quorum_lag_seconds", meaning, "livemax", registry)
+
+    def copy(self) -> None:
+        """Brings the metrics of this process up to date."""
+        for name, seconds in self._fed.lags().items():
+            self._lag.labels(name).set(seconds)
+        self._quorum.set(self._fed.quorum_lag())

@@ -21,7 +21,14 @@ from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, request_ids
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.metrics import AnchoringMetrics, IndexMetrics, Metrics, PluginMetrics, keep_copying
+from identity_core.api.metrics import (
+    AnchoringMetrics,
+    IndexMetrics,
+    Metrics,
+    PluginMetrics,
+    WitnessMetrics,
+    keep_copying,
+)
 from identity_core.api.pages import log_pages, metadata_pages
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import ServiceHandlers, bounded
@@ -126,6 +133,8 @@ def open_metrics(opened: Runtime, stack: AsyncExitStack) -> Metrics:
     ]
     if opened.anchorer is not None:
         copies.append(AnchoringMetrics(measured.registry, opened.anchorer.follow.figures).copy)
+    if opened.feeder is not None:
+        copies.append(WitnessMetrics(measured.registry, opened.feeder).copy)
     for copy in copies:
         measured.before_render(copy)
         if shared_metrics is not None:
@@ -184,6 +193,8 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
             return "mismatch"
         return "degraded" if opened.watch.unremembered or opened.watch.fault else "ok"
 
+    feeder = opened.feeder
+    witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}
     return {
         "ledger": ledger_answers,
         "store": store_answers,
@@ -194,6 +205,7 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         "plugins": plugins_work,
         "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
         "anchoring": _degraded_by(lambda: opened.anchorer is not None and opened.anchorer.fault),
+        **witnesses,
     }
 
 

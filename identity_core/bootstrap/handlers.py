@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 
 from identity_core.api.caching import AnswerCache
@@ -97,11 +98,16 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
         key=GetLedgerKey(signer.key, tree),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
-        checkpoint=GetLedgerCheckpoint(follower, signer),
+        checkpoint=GetLedgerCheckpoint(follower, signer, _cosigned_note(opened)),
         tile=GetLedgerTile(ledger, tree, follower, shows_deactivated(opened.settings)),
         inclusion=GetLedgerInclusionProof(tree, follower, signer, transaction),
         consistency=GetLedgerConsistencyProof(tree, follower),
     )
+
+
+def _cosigned_note(opened: Runtime) -> Callable[[], bytes | None]:
+    cosigned = None if opened.feeder is None else opened.feeder.cosigned
+    return lambda: None if cosigned is None or cosigned.last is None else cosigned.last.octets
 
 
 def delegation_handlers(opened: Runtime, autonomy: AutonomyTable) -> DelegationHandlers:

@@ -36,6 +36,7 @@ from identity_core.bootstrap.ports import (
 )
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
+from identity_core.bootstrap.witnesses import feed_witnesses
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
@@ -116,10 +117,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     plugins = load_plugins(settings, clock)
     stack.push_async_callback(plugins.close)
     provers, strangers = _start_provers(plugins, settings, stack)
-    methods = plugins.did_methods()
-    ledger = plugins.ledger(settings.ledger.backend)
-    key_stores = plugins.key_stores(settings.key_stores)
-    custodian = plugins.custodian(settings.custodian.backend)
+    methods, key_stores = plugins.did_methods(), plugins.key_stores(settings.key_stores)
+    ledger, custodian = plugins.ledger(settings.ledger.backend), plugins.custodian(settings.custodian.backend)
     await require_own_key(settings, custodian)
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
@@ -128,8 +127,9 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     await _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
     logged = await TransparencyLog.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
+    feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    watch.hold_up(repair, suspicions, anchorer)
+    watch.hold_up(repair, suspicions, anchorer, feeder)
     known_keys = ApiKeyCache(clock)
     keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
     return Runtime(
@@ -148,6 +148,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         fingerprint=fingerprint,
         logged=logged,
         watch=watch,
+        feeder=feeder,
         anchorer=anchorer,
         anchors=anchors,
         buckets=_open_buckets(settings, clock, stack),

@@ -22,6 +22,7 @@ from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.index_audit import RecordSuspicions
 from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.ledger.feed import WitnessFeeder
 from identity_core.use_cases.ledger.storage import WatchStorage
 
 
@@ -30,8 +31,8 @@ class Runtime:
     """The settings, and the ports that they chose.
 
     ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under;
-    ``challenge_secret``: what vouches for challenges; ``fingerprint`` makes that of the digest of an API key. ``anchorer`` and
-    ``anchors`` are None where the ledger records no digests.
+    ``challenge_secret``: what vouches for challenges; ``fingerprint`` makes that of the digest of an API key. ``feeder`` is
+    None without witnesses, ``anchorer`` and ``anchors`` are where the ledger records no digests.
     """
 
     settings: Settings
@@ -49,6 +50,7 @@ class Runtime:
     fingerprint: Callable[[str], str]
     logged: TransparencyLog
     watch: WatchStorage
+    feeder: WitnessFeeder | None
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
     buckets: TokenBucketStorage

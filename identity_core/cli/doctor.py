@@ -18,7 +18,7 @@ from typing import Final
 
 import click
 
-from identity_core.cli import doctor_database
+from identity_core.cli import doctor_database, doctor_witnesses
 from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show
@@ -199,6 +199,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], 
     ("plugins", _plugins, "uninstall it, put it right, or name it in plugins.disabled"),
     ("storage", doctor_database.storage, doctor_database.BEFORE),
     ("checkpoint", doctor_database.checkpoint, LATER),
+    ("witnesses", doctor_witnesses.witnesses, LATER),
     ("master key", _master_key, LATER),
     ("API keys", _api_keys, LATER),
 )

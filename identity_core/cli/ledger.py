@@ -101,7 +101,8 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
             elif given["log_file"] is not None:
                 kept = _in_checkpoint(_from_proofs(did, given["log_file"], given["proofs"]), key, given["checkpoint"])
             elif did is not None and http is not None:
-                kept = _fetched(http, did, key, given["checkpoint"], given["service_did"])
+                quorum = {} if given["cosignatures"] else {"quorum": "any"}
+                kept = _fetched(http, did, key, given["checkpoint"], given["service_did"], quorum)
             else:
                 raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
             source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
@@ -184,22 +185,28 @@ def _in_checkpoint(kept: LoggedHistory, key: VerifierKey, path: Path | None) -> 
     return dataclasses.replace(kept, checkpoint=note)
 
 
-def _fetched(http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None) -> LoggedHistory:
+def _fetched(
+    http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
+) -> LoggedHistory:
     """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
-    service."""
+    service: that of its quorum, or any."""
     service_did = service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
     transactions = _transactions(http, did)
     of_service = [] if service_did is None else _transactions(http, service_did)
-    note = http.octets("/ledger/checkpoint") if path is None else path.read_bytes()
+    note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
     size = opened_checkpoint(note, key, str(path or http.url)).checkpoint.size
     entries = []
     with progress(transactions, "entries") as bar:
         for transaction in bar:
             leaf = _leaf(http, transaction)
-            if path is not None and leaf.sequence > size:
+            if leaf.sequence > size:
                 says = f"version {leaf.version} is entry {leaf.sequence}, the checkpoint covers {size}"
-                fail(says, str(path), "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`")
+                fail(
+                    says,
+                    str(path or http.url),
+                    "have a newer one cosigned: `identity ledger checkpoint --witness … --save …`",
+                )
             entries.append(_recorded(http, leaf, size))
     # What the service said after a checkpoint that somebody kept is not in it.
     said = [leaf for transaction in of_service if (leaf := _leaf(http, transaction)).sequence <= size]

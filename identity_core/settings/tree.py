@@ -62,6 +62,9 @@ class LedgerChoice:
         "The file that tells a rollback, apart from data_dir; unset: beside the settings file, else beside data_dir.",
     )
     checkpoint_seconds: float = setting(10.0, "The least time between two notes in it.", least=1, most=3_600)
+    witnesses: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+        None, "A C2SP tlog-policy file: whose cosignatures each checkpoint needs; unset: nobody's."
+    )
 
 
 @dataclass(frozen=True, slots=True)

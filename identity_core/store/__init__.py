@@ -14,6 +14,7 @@ from identity_core.store import migrations
 from identity_core.store.activity import StoredActivity, StoredTimeline, StoredVerifications, StoredVerifierChallenges
 from identity_core.store.api_key_tags import ApiKeyTags
 from identity_core.store.audit import AuditLines
+from identity_core.store.cosigned import StoredCosignedCheckpoints
 from identity_core.store.credentials import StoredCredentials, StoredCredentialSchemas
 from identity_core.store.delegations import StoredDelegations
 from identity_core.store.documents import Documents
@@ -44,6 +45,7 @@ class Store:
         self.idempotency = StoredIdempotencyKeys(database)
         self.audit = AuditLines(database, secret)
         self.transparency = TransparencyTree(database)
+        self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
         self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)

@@ -41,6 +41,7 @@ _TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
 _CUT = (
     "DELETE FROM did_versions WHERE sequence > :sequence",
     "DELETE FROM projections WHERE name = 'documents' AND sequence > :sequence",
+    "DELETE FROM cosigned_checkpoints WHERE size > :sequence",
     "DELETE FROM transparency_tiles",
     "DELETE FROM transparency_places",
 )

@@ -95,3 +95,14 @@ class TransparencyPlace(StoreModel, table=True):
 
     prefix: int = Field(sa_type=BigInteger)
     sequence: int = Field(sa_type=BigInteger)
+
+
+class CosignedCheckpointRow(StoreModel, table=True):
+    """A checkpoint that a quorum of witnesses has cosigned, by its size: the newest, and one a minute of those before. ``note`` is the
+    signed note with its cosignatures; ``cosigned_at`` is when the quorum was there."""
+
+    __tablename__ = "cosigned_checkpoints"
+
+    size: int = Field(sa_type=BigInteger, primary_key=True, sa_column_kwargs={"autoincrement": False})
+    cosigned_at: int = Field(sa_type=BigInteger)
+    note: bytes = Field(sa_type=LargeBinary)

@@ -9,7 +9,7 @@ getLedgerCheckpoint and getLedgerKey: the log's signature over its tree, and the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from identity_core.codec import multikey
@@ -21,6 +21,7 @@ from identity_core.ports.anchoring import Growth, StoredTree
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.background import Repeating
+from identity_core.wire import GetLedgerCheckpointQuery
 
 
 def leaf_of(line: LedgerEntry) -> LogLeaf:
@@ -153,10 +154,13 @@ class CheckpointSigner:
 
 @dataclass(frozen=True, slots=True)
 class GetLedgerCheckpoint:
-    """The signed checkpoint over everything that the ledger holds now."""
+    """The last checkpoint that a quorum has cosigned (``cosigned``, None where there is none); else, and where any quorum will do, the
+    signed checkpoint over everything that the ledger holds now."""
 
     follower: LedgerFollower
     signer: CheckpointSigner
+    cosigned: Callable[[], bytes | None] = lambda: None
 
-    async def __call__(self) -> bytes:
-        return await self.signer.signed(await self.follower.now())
+    async def __call__(self, query: GetLedgerCheckpointQuery) -> bytes:
+        note = self.cosigned() if query.quorum is None else None
+        return await self.signer.signed(await self.follower.now()) if note is None else note

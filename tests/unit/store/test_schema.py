@@ -109,7 +109,10 @@ def test_a_start_needs_no_orm(tmp_path: Path) -> None:
 
 
 SINCE = (
-    *(f"DROP TABLE {name}" for name in ("gap_lists", "gap_handles", "gap_editions", "gap_shards")),
+    *(
+        f"DROP TABLE {name}"
+        for name in ("gap_lists", "gap_handles", "gap_editions", "gap_shards", "cosigned_checkpoints")
+    ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",
 )
 """Takes back what the numbered steps made that Alembic never did."""

@@ -35,7 +35,12 @@ from identity_core.use_cases.ledger.read import (
     GetLedgerTile,
     GetLedgerTransaction,
 )
-from identity_core.wire import GetLedgerBlockQuery, GetLedgerConsistencyProofQuery, GetLedgerInclusionProofQuery
+from identity_core.wire import (
+    GetLedgerBlockQuery,
+    GetLedgerCheckpointQuery,
+    GetLedgerConsistencyProofQuery,
+    GetLedgerInclusionProofQuery,
+)
 from tests.rooms import MovableClock
 from tests.stored import new_stored_database, postgres_server
 from tests.transparency import LoggedLedger, run
@@ -63,9 +68,9 @@ def test_the_tree_is_that_of_the_entries(logged: LoggedLedger) -> None:
         for count in (1, 2, 300, 250):
             await logged.append(count, f"did:{count}:")
             assert await logged.follower.now() == Frontier().appended(map(leaf_hash, await leaves_of(logged)))
-        octets = await GetLedgerCheckpoint(logged.follower, logged.signer)()
+        octets = await GetLedgerCheckpoint(logged.follower, logged.signer)(GetLedgerCheckpointQuery())
         assert open_checkpoint(octets, logged.key.verifier).checkpoint.size == 553
-        assert await GetLedgerCheckpoint(logged.follower, logged.signer)() is octets
+        assert await GetLedgerCheckpoint(logged.follower, logged.signer)(GetLedgerCheckpointQuery()) is octets
 
     run(scenario())
 
@@ -273,7 +278,7 @@ def test_a_contradiction_is_never_signed(tmp_path: Path, sql: str) -> None:
         again = LoggedLedger(tmp_path)
         await again.append(3, "did:new:")
         with pytest.raises(StorageMismatch, match="not the one that was logged"):
-            await GetLedgerCheckpoint(again.follower, again.signer)()
+            await GetLedgerCheckpoint(again.follower, again.signer)(GetLedgerCheckpointQuery())
         assert (await again.tree.frontier()).size == 30
         await again.close()
         await logged.store.close()
