@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -163,3 +164,13 @@ def test_who_listens_is_told_of_answers_and_refusals(other: Other) -> None:
 
 def test_the_key_is_a_real_one() -> None:
     assert keys.PublicKey.parse("Ed25519", PAIR.public).multibase == PAIR.public
+
+
+def test_only_a_client_of_https_reads_the_trust_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: Any, **__: Any) -> NoReturn:
+        raise RuntimeError("the trust store is read")
+
+    monkeypatch.setattr(ssl, "create_default_context", read)
+    Client("http://127.0.0.1:1").close()
+    with pytest.raises(RuntimeError, match="the trust store is read"):
+        Client("https://id.example")
