@@ -25,8 +25,11 @@ import identity_core.store
 from identity_core.conformance.prover_cases import SCHEMA
 from identity_core.database import Transaction
 from identity_core.domain.callers import ApiKey
+from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.errors import IdentityError, Overloaded
 from identity_core.ports.repositories import IndexedVersion
@@ -37,6 +40,7 @@ from tests.unit.store.test_documents import START, version
 FOLDER = Path(identity_core.store.__file__).parent
 HELPER = "Repository._change"
 CHALLENGE = "didauth:v1 https://id.example did:ids:hana - - AAAA 2026-01-01T00:00:00Z"
+EPOCH = StatusEpoch("did:ids:ivo", "did:ids:ivo#status", "A" * 22, 1, 86_400)
 MADE: dict[Any, Callable[[], Any]] = {
     str: lambda: CHALLENGE,
     int: lambda: 1,
@@ -48,6 +52,7 @@ MADE: dict[Any, Callable[[], Any]] = {
     Schema: lambda: SCHEMA,
     CredentialSchema: lambda: CredentialSchema(SCHEMA),
     IndexedVersion: lambda: version("hana", 1, 1),
+    Manifest: lambda: gap_shards.publish(EPOCH, 1, status_gaps.chain(()), [bytes(80)])[0],
 }
 
 
