@@ -74,6 +74,8 @@ def _text(done: dict[str, Any]) -> str:
         lines.append(f"{done['handed_on']} DIDs were handed on to it")
     if done["retired"]:
         lines.append(f"retired from {done['tree_size']} entries on: {', '.join(done['retired'])}")
+    if done["late"]:
+        lines.append(f"signed by it after that, and refused: {', '.join(done['late'])}")
     if done["waiting"]:
         lines.append(f"{done['waiting']} DIDs of before pre-rotation move with a change of their controllers")
     if done["waiting"] and not done["retired"]:

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from identity_core.codec import multikey
+from identity_core.crypto import ed25519
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.changes import Change, Create, RetireLogKey, RotateLogKey
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
+from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.log.service_log import LogKeyHistory
 from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest
 from identity_core.ports.anchoring import ServiceName
-from identity_core.ports.custodian import KeyNotHeld
 from identity_core.ports.did_method import PreRotatingDidMethod
 from identity_core.ports.repositories import IndexRows
 from identity_core.use_cases.dids.commit import TICK, DidWriter
@@ -33,6 +34,7 @@ from identity_core.use_cases.dids.log_keys import (
     FollowServiceLog,
     SignedEntry,
     name_of,
+    public_key,
 )
 
 SERVICE_METHOD: Final = "ids"
@@ -43,7 +45,8 @@ PAGE: Final = 500
 @dataclass(frozen=True, slots=True)
 class Rotation:
     """What was done. ``generation`` is the present one, from 1; ``handed_on`` DIDs were moved by themselves; ``retired`` are the multikeys
-    that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was not retired."""
+    that count no more from ``tree_size`` on; ``waiting`` DIDs of before pre-rotation can only go on under a key that was not retired;
+    ``late`` are DIDs of which such a key signed an entry that stands at or past that size, and that are refused for it."""
 
     service_did: str
     generation: int
@@ -53,6 +56,7 @@ class Rotation:
     waiting: int
     retired: tuple[str, ...]
     tree_size: int | None
+    late: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class RotateServiceKey:
         if compromised or not waiting:
             retired = await self._retire(did, compromised=compromised)
         sizes = [self._history.retired[key] for key in retired]
+        late = await self._late(min(sizes), retired) if sizes else ()
         return Rotation(
             str(did),
             len(self._history.generations),
@@ -100,7 +105,8 @@ class RotateServiceKey:
             handed_on,
             waiting,
             retired,
-            max(sizes, default=None),
+            min(sizes, default=None),
+            late,
         )
 
     async def _begin(self, did: Did, secret: bytes | None, next_hash: str | None) -> None:
@@ -132,17 +138,16 @@ class RotateServiceKey:
 
     async def _next_key(self, generation: int, secret: bytes | None) -> str:
         custodian, name = self.writer.signer.custodian, name_of(generation)
-        try:
-            if secret is not None:
-                public = await custodian.import_key(name, multikey.ED25519, secret, did="-", purpose=LOG_KEY)
-            else:
-                public = await custodian.public_key(name)
-        except KeyNotHeld as error:
-            raise InvalidRequest("Only the hash of the next key is known here: give the key itself.") from error
+        if secret is not None:
+            public = multikey.encode_public(multikey.ED25519, ed25519.generate(secret).public)
+        elif (held := await public_key(custodian, name)) is not None:
+            public = held
+        else:
+            raise InvalidRequest("Only the hash of the next key is known here: give the key itself.")
         if key_hash(public) not in self.writer.signer.next_key_hashes:
-            if secret is not None:
-                await custodian.destroy(name)
             raise InvalidRequest("This is not the key that the service log committed to.", details={"key": public})
+        if secret is not None:
+            await custodian.import_key(name, multikey.ED25519, secret, did="-", purpose=LOG_KEY)
         return public
 
     async def _made(self, generation: int) -> str:
@@ -184,6 +189,14 @@ class RotateServiceKey:
             return False
         return True
 
+    async def _late(self, size: int, retired: tuple[str, ...]) -> tuple[str, ...]:
+        """The DIDs of the entries of retired keys that came after all."""
+        found, ledger = set(), self.writer.ledger
+        while lines := await ledger.entries_after(size, PAGE):
+            found |= {line.did for line in lines if signer_of(line.entry) in retired}
+            size = lines[-1].receipt.sequence
+        return tuple(sorted(found))
+
     async def _retire(self, did: Did, *, compromised: bool) -> tuple[str, ...]:
         signer, custodian = self.writer.signer, self.writer.signer.custodian
         old = [key for key in self._history.generations[:-1] if key not in self._history.retired]
@@ -192,7 +205,7 @@ class RotateServiceKey:
                 await custodian.destroy(name_of(number))
         # What was signed before may still be on its way.
         await self.sleep(self.settle_seconds)
+        size = (await self.writer.ledger.head()).sequence
         for key in old:
-            size = (await self.writer.ledger.head()).sequence
             await self._append(did, RetireLogKey(key, size, compromised), signer.name)
         return tuple(old)

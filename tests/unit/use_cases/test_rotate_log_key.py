@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from identity_did_ids.method import DidIds, DidIdsSettings
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.changes import AddService, NewService
+from identity_core.domain.dids.changes import AddService, NewService, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import service_log, verify
 from identity_core.domain.dids.log.entry import signer_of
@@ -287,6 +288,38 @@ def test_requests_that_read_the_service_log_at_once_read_one(tmp_path: Path) -> 
     run(tmp_path, story)
 
 
+def test_what_an_old_key_signs_after_its_retirement_is_told(tmp_path: Path) -> None:
+    """A process that slept between the signature and the ledger for longer than a rotation waits."""
+
+    async def story(service: Service) -> None:
+        created = await service.rooms.new_did()
+        first, did = service.custodian.secrets["log"], created.version.state.did
+        authorization = await service.rooms.signed(did, secret_of(created), "update")
+        change = Update((AddService(NewService("A", "https://a.example/", "a")),), authorization)
+        state, now = created.version.state, service.rooms.clock.now() + timedelta(seconds=1)
+        draft = service.rooms.methods["ids"].draft(state, change, now, signer=public_of(first))
+        line = draft.sealed(ed25519.sign(first, draft.signing_input))
+        head = service.rooms.ledger.head
+
+        async def head_before_it_comes() -> Any:
+            found = await head()
+            await service.rooms.ledger.append(str(did), line, expected_version=1)
+            service.rooms.ledger.head = head
+            return found
+
+        async def asleep(seconds: float) -> None:
+            if seconds == 10.0:
+                service.rooms.ledger.head = head_before_it_comes
+
+        service._sleep = asleep  # type: ignore[method-assign]
+        done = await service.rotate(compromised=True)
+        assert done.late == (str(did),)
+        with pytest.raises(DidQuarantined):
+            await service.change(created, "b")
+
+    run(tmp_path, story)
+
+
 def test_a_did_that_is_withheld_stops_no_rotation(tmp_path: Path) -> None:
     async def story(service: Service) -> None:
         created, other = await service.rooms.new_did(), await service.rooms.new_did()
@@ -297,6 +330,18 @@ def test_a_did_that_is_withheld_stops_no_rotation(tmp_path: Path) -> None:
         assert (done.generation, done.handed_on) == (3, 1)
         await service.change(other, "a")
         assert (await service.signers(other))[-1] == done.multikey
+
+    run(tmp_path, story)
+
+
+def test_a_wrong_key_leaves_the_next_one_as_it_is(tmp_path: Path) -> None:
+    async def story(service: Service) -> None:
+        await service.rooms.new_did()
+        before = dict(service.custodian.secrets)
+        with pytest.raises(InvalidRequest, match="committed"):
+            await service.rotate(secret=os.urandom(32))
+        assert {name: service.custodian.secrets[name] for name in before} == before
+        assert (await service.rotate()).generation == 2
 
     run(tmp_path, story)
 
@@ -318,8 +363,6 @@ def test_an_entry_of_a_retired_key_is_refused_by_the_service(tmp_path: Path) -> 
         rooms, did = service.rooms, created.version.state.did
         state = (await rooms.reader.standing(did)).recorded.state
         authorization = await rooms.signed(did, secret_of(created), "update")
-        from identity_core.domain.dids.changes import Update
-
         change = Update((AddService(NewService("T", "https://thief.example/", "t")),), authorization)
         draft = rooms.methods["ids"].draft(state, change, rooms.clock.now(), signer=public_of(stolen))
         line = draft.sealed(ed25519.sign(stolen, draft.signing_input))

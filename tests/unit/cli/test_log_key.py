@@ -1,0 +1,82 @@
+"""``identity keys rotate log``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from identity_core.bootstrap import beside
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
+from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey
+from tests.unit.cli.conftest import Commands
+
+HASH = key_hash("z6Mk")
+
+
+@pytest.fixture
+def installed(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """An installation with an API key, and rotations that wait for no other process, as there is none."""
+    identity.ok("keys", "create", "--name", "ops", "--admin")
+
+    async def at_once(_: float) -> None:
+        return None
+
+    def impatient(*parts: object) -> RotateServiceKey:
+        return replace(RotateServiceKey(*parts), sleep=at_once)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(beside, "RotateServiceKey", impatient)
+    return identity
+
+
+def test_the_log_goes_on_from_key_to_key(installed: Commands, here: Path) -> None:
+    first = installed.json("keys", "rotate", "log")
+    assert (first["generation"], first["waiting"], len(first["retired"]), first["tree_size"]) == (2, 0, 1, 2)
+    secret = os.urandom(32)
+    public = multikey.encode_public(multikey.ED25519, ed25519.generate(secret).public)
+    second = installed.json("keys", "rotate", "log", "--compromised", "--next-hash", key_hash(public))
+    assert (second["generation"], second["retired"]) == (3, [first["multikey"]])
+    assert second["service_did"] == first["service_did"]
+    lines = installed.refused("keys", "rotate", "log")
+    assert "Only the hash of the next key is known here" in lines[0]
+    (here / "paper").write_text(multikey.encode_secret(multikey.ED25519, secret) + "\n")
+    said = installed.ok("keys", "rotate", "log", "--key-file", "paper")
+    assert f"the log goes on under key 4, {public}" in said
+    assert f"retired from 6 entries on: {second['multikey']}" in said
+
+
+def test_a_key_that_nothing_committed_to_is_refused(installed: Commands, here: Path) -> None:
+    (here / "other").write_text(multikey.encode_secret(multikey.ED25519, os.urandom(32)))
+    lines = installed.refused("keys", "rotate", "log", "--key-file", "other")
+    assert "INVALID_REQUEST" in lines[0]
+    assert installed.json("keys", "rotate", "log")["generation"] == 2
+
+
+def test_nothing_is_finished_that_was_not_begun(installed: Commands) -> None:
+    assert "never rotated" in installed.refused("keys", "rotate", "log", "--finish")[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("k_1", "--compromised"),
+        ("k_1", "--finish"),
+        ("k_1", "--next-hash", HASH),
+        ("log", "--finish", "--next-hash", HASH),
+        ("log", "--next-hash", "Qm"),
+        ("log", "--next-hash", HASH + "a"),
+        ("log", "--key-file", "text"),
+    ],
+)
+def test_options_that_do_not_go_together(installed: Commands, here: Path, words: tuple[str, ...]) -> None:
+    (here / "text").write_text("no key")
+    installed.refused("keys", "rotate", *words, status=2)
+
+
+def test_where_there_is_no_installation_none_is_made(identity: Commands, here: Path) -> None:
+    identity.refused("keys", "rotate", "log", "--data-dir", "elsewhere")
+    assert not (here / "elsewhere").exists()
