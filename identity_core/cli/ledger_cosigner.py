@@ -152,17 +152,17 @@ def open_cosigner(
             remedy = f"put {STATE} back; only a witness that never cosigned anything may begin with {{}} in it"
             fail("the witness does not know what it cosigned: its state is gone", str(state), remedy)
         write_state(state, {})
-    pair = ed25519.generate(_seed(folder / "witness.key"))
+    pair = ed25519.generate(own_seed(folder / "witness.key"))
     keys = [CosigningKey(VerifierKey(name, pair.public, WITNESS), pair)]
     if with_ml_dsa:
         if not mldsa.is_available():
             fail("cryptography has no ML-DSA-44 here", "--ml-dsa", "install a newer one: pip install -U cryptography")
-        other = mldsa.generate(_seed(folder / "witness.mldsa.key"))
+        other = mldsa.generate(own_seed(folder / "witness.mldsa.key"))
         keys.append(CosigningKey(VerifierKey(name, other.public, WITNESS_ML_DSA), other))
     return Cosigner(keys, logs, state), lock
 
 
-def _seed(path: Path) -> bytes:
+def own_seed(path: Path) -> bytes:
     """32 random octets of the witness's own, made at the first start."""
     if not path.exists():
         # A link fails where another process was first; then its key holds.

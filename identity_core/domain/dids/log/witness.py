@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from identity_core.codec import multikey, strict_json
+from identity_core.crypto.ed25519 import Ed25519KeyPair
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 
@@ -97,3 +100,20 @@ def _approvers(version_id: str, approvals: dict[str, list[dict[str, Any]]], ever
         except LogInvalid:
             continue
     return found
+
+
+def approve(witness_file: bytes | None, version_id: str, pair: Ed25519KeyPair, created: str) -> bytes:
+    """The did-witness.json with the approval of ``version_id`` by the key of ``pair``, in the place of those that this key gave before:
+    it covers them. ``created`` is an RFC 3339 time. Raises ``LogInvalid`` for a ``witness_file`` that is none."""
+    key = multikey.encode_public(multikey.ED25519, pair.public)
+    method = f"did:key:{key}#{key}"
+    approvals = {} if witness_file is None else _read_approvals(witness_file)
+    others = {
+        version: [proof for proof in proofs if proof.get("verificationMethod") != method]
+        for version, proofs in approvals.items()
+    }
+    config = entries.proof_config(key, created)
+    signature = pair.sign(entries.proof_input(config, {"versionId": version_id}))
+    others.setdefault(version_id, []).append(config | {"proofValue": entries.proof_value(signature)})
+    shown = [{"versionId": version, "proof": proofs} for version, proofs in others.items() if proofs]
+    return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n"

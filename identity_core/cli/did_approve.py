@@ -1,0 +1,86 @@
+"""``identity did log approve``: a witness of did:webvh 1.0 approves the newest version of a log, in its did-witness.json.
+
+What the witness has approved last it remembers in ``approved.json`` of its folder, durably before the approval is shown: of two logs that
+went apart it approves one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from identity_core.cli.ledger_cosigner import own_seed
+from identity_core.cli.options import FILE_THERE, input_argument, name_of
+from identity_core.cli.output import Command, fail, prints_json, show
+from identity_core.codec import multikey, times
+from identity_core.crypto import ed25519
+from identity_core.database.files import FileLock, durable_draft
+from identity_core.domain.dids.log import webvh
+from identity_core.domain.dids.log import witness as approvals
+from identity_core.domain.dids.state import LogInvalid
+
+STATE: Final = "approved.json"
+
+
+@click.command(name="approve", cls=Command)
+@input_argument
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Where the witness's key and state are kept.",
+)
+@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json with the approvals so far.")
+def approve(file: Any, folder: Path, witness_file: Path | None) -> None:
+    """Check the did:webvh log in FILE and print its did-witness.json with this witness's approval of the newest version.
+
+    Publish it before the log. The log must name the witness; what it approved before must be in the log.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Of two at once the second sees what the first has approved.
+    with contextlib.closing(FileLock(folder / "approved.lock")) as lock:
+        lock.acquire()
+        made = _made(file, folder, None if witness_file is None else witness_file.read_bytes())
+    if prints_json():
+        show(json.loads(made))
+    else:
+        click.echo(made, nl=False)
+
+
+def _made(file: Any, folder: Path, witness_file: bytes | None) -> bytes:
+    """The new did-witness.json; what it approves is remembered when this returns."""
+    pair, now = ed25519.generate(own_seed(folder / "did-witness.key")), datetime.now(UTC)
+    key = multikey.encode_public(multikey.ED25519, pair.public)
+    click.echo(f"witness did:key:{key}", err=True)
+    try:
+        lines = file.read().removesuffix(b"\n").split(b"\n")
+        states = webvh.verify_entries(lines, now=now, witness_file=None, approved=False)
+        head, before = states[-1], _approved(folder / STATE)
+        if not any(one.witnesses is not None and key in one.witnesses.keys for one in states[-2:]):
+            raise LogInvalid("The log does not name this witness.")
+        if before.get(head.scid, head.version_id) not in [one.version_id for one in states]:
+            raise LogInvalid("The log does not have the version that was approved before: it was cut, or it forked.")
+        made = approvals.approve(witness_file, head.version_id, pair, times.printed(now))
+    except LogInvalid as error:
+        fail(f"nothing is approved: {error}", f"{name_of(file)}, {json.dumps(error.details)}", "look at this log")
+    with durable_draft(folder / STATE, json.dumps(before | {head.scid: head.version_id}).encode()) as draft:
+        draft.replace(folder / STATE)
+    return made
+
+
+def _approved(path: Path) -> dict[str, str]:
+    """The version approved last, by the SCID of its log."""
+    try:
+        read = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise LogInvalid(f"The state of the witness cannot be read: {path}.") from error
+    if type(read) is not dict:
+        raise LogInvalid(f"The state of the witness cannot be read: {path}.")
+    return read
