@@ -1,16 +1,15 @@
 """An installation on SQLite files as one sealed file, made while the service runs, and what is looked at before a backup counts as one.
 
 The record of an installation is in its SQLite files and in the master key of its custodian, if that is a file. Everything is copied as it
-was at one moment (``database/snapshot.py``), and the copy is opened before it is sealed: its keys must open, its databases agree, and the
-checkpoint over its ledger is signed, by which a restore knows how far it reaches. Left out: what limits requests, and whatever else lies
-in the data directory.
+was at one moment (``database/snapshot.py``). The copy is looked at before it is sealed (``fsck``), and the checkpoint over its ledger is
+signed, by which a restore knows how far it reaches. Left out: what limits requests, and whatever else lies in the data directory.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,10 +19,12 @@ from identity_core import __version__
 from identity_core.backup.archive import Advance, described, read_archive, write_archive
 from identity_core.backup.manifest import Manifest
 from identity_core.backup.seal import BackupInvalid, OperatorKey
-from identity_core.bootstrap.look import compare_storage, looking_plugins, looking_store
-from identity_core.bootstrap.ports import SystemClock
+from identity_core.bootstrap.examiner import Finding
+from identity_core.bootstrap.fsck import examine
+from identity_core.bootstrap.look import looking_plugins, looking_store
+from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import checkpoint_key, told_at_start
-from identity_core.database import Transaction, faults_of, look_at
+from identity_core.database import Transaction, look_at
 from identity_core.database.files import locked_folder, new_draft, settle
 from identity_core.database.snapshot import copy_at_one_moment
 from identity_core.domain.ledger.note import VerifierKey
@@ -34,14 +35,24 @@ from identity_core.plugin.sockets import LEDGER
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store.audit import StoredAuditEnd
+from identity_core.store.checkpoint_file import CheckpointFile
 from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
 
 # What limits requests is of the moment.
 NOT_KEPT: Final = frozenset({"limits.sqlite"})
 STAGING: Final = ".backup-"
 PAGE: Final = 256
-OLDER = "make the backup with the version that wrote them, or start this version once and make it then"
+# With these a start is refused, or what it serves is not what was written.
+OBSTACLES: Final = frozenset({"file", "ledger", "log", "storage"})
 NO_BACKUP = "this is no backup that can be restored"
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """A backup by its manifest, and what is wrong with its content that is no obstacle to a start."""
+
+    manifest: Manifest
+    findings: Sequence[Finding]
 
 
 @contextmanager
@@ -56,14 +67,14 @@ def refused(where: Path) -> Iterator[None]:
 
 async def create_backup(
     settings: Settings, key: OperatorKey, target: Path, *, advance: Advance = lambda octets: None
-) -> Manifest:
+) -> LookedAt:
     """Writes a backup to ``target``, which must not exist: whole or not at all. A service may run. Raises ``StartError``,
     ``DatabaseUnavailable``, ``OSError``."""
     _require_absent(target)
     with staged(settings.data_dir, STAGING) as staging:
         _copy_installation(settings.data_dir, staging)
         copy = settings_over(settings, staging)
-        await examine(copy)
+        findings = await examine_copy(copy, deep=False)
         end = await end_of(copy)
         manifest = Manifest(
             created_at=SystemClock().now(),
@@ -79,18 +90,18 @@ async def create_backup(
             write_archive(file, key, manifest, staging, advance=advance)
             settle(file)
             draft.rename(target)
-    return manifest
+    return LookedAt(manifest, findings)
 
 
 async def verify_backup(
     settings: Settings, key: OperatorKey, source: Path, *, advance: Advance = lambda octets: None
-) -> Manifest:
+) -> LookedAt:
     """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
         staging = Path(folder)
         manifest = await unpack(settings, key, source, staging, advance=advance)
-        await examine(settings_over(settings, staging))
-    return manifest
+        findings = await examine_copy(settings_over(settings, staging), deep=True, remembered=manifest.remembered)
+    return LookedAt(manifest, findings)
 
 
 async def unpack(settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance) -> Manifest:
@@ -151,17 +162,20 @@ def _copy_installation(data_dir: Path, staging: Path) -> None:
         (staging / path.name).chmod(0o600)
 
 
-async def examine(copy: Settings) -> None:
-    """Whether the copy could be started from: whole files, of this version or an earlier, that agree. Raises ``StartError``."""
-    for path in sorted(copy.data_dir.glob("*.sqlite")):
-        for fault in faults_of(path):
-            raise StartError(f"{path.name} is damaged: {fault}", str(path), "see `identity doctor`")
-    with tempfile.TemporaryDirectory() as scratch:
-        found = await compare_storage(copy, Path(scratch))
-    if found.pending:
-        raise StartError(
-            f"the databases are of an older version: {'; '.join(found.pending)}", str(copy.data_dir), OLDER
-        )
+async def examine_copy(copy: Settings, *, deep: bool, remembered: Remembered | None = None) -> Sequence[Finding]:
+    """What is wrong with a copy and no obstacle to a start. ``remembered`` is what it is held against. Raises ``StartError`` for whatever
+    is wrong with files or ledger."""
+    if remembered is not None:
+        CheckpointFile(checkpoint_file_of(copy)).replace(remembered)
+    try:
+        findings = (await examine(copy, deep=deep)).findings
+    finally:
+        checkpoint_file_of(copy).unlink(missing_ok=True)
+    for one in findings:
+        if one.kind in OBSTACLES:
+            says = f"{one.where} is damaged: {one.says}" if one.kind == "file" else f"{one.where}: {one.says}"
+            raise StartError(says, str(copy.data_dir), "see `identity fsck --deep`")
+    return findings
 
 
 def _schema_of(folder: Path) -> dict[str, int]:

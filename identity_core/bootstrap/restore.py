@@ -16,7 +16,7 @@ from pathlib import Path
 from identity_core.backup.archive import Advance
 from identity_core.backup.manifest import Manifest
 from identity_core.backup.seal import OperatorKey
-from identity_core.bootstrap.backup import examine, settings_over, staged, unpack
+from identity_core.bootstrap.backup import examine_copy, settings_over, staged, unpack
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
@@ -75,7 +75,7 @@ async def restore_backup(
     with staged(data_dir.parent, f".{data_dir.name}.restore-") as staging:
         manifest = await unpack(settings, key, source, staging, advance=advance)
         copy = settings_over(settings, staging)
-        await examine(copy)
+        await examine_copy(copy, deep=True, remembered=manifest.remembered)
         notes = _believed(manifest.key, kept, known)
         with told_at_start(copy):
             restored, remembered = await _gone_on(copy, manifest, notes, known.new_origin)

@@ -29,6 +29,7 @@ GROUPS = {
     "audit": "Check and export the audit log.",
     "ledger": "Verify, audit, export and witness the transparency log.",
     "backup": "Back up an installation while it runs; check a backup; put one back.",
+    "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
     "doctor": "Look at this installation and say what is wrong.",
     "version": "Show what is installed here.",
 }

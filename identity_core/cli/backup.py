@@ -6,6 +6,7 @@ A database server is backed up by its own tools: `create` says how, and makes no
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,6 +24,7 @@ from identity_core.settings import Settings
 if TYPE_CHECKING:
     from identity_core.backup.manifest import Manifest
     from identity_core.backup.seal import OperatorKey
+    from identity_core.bootstrap.backup import LookedAt
 
 FETCH_SECONDS = 20.0
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,8 +82,8 @@ def create(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
 
     octets = sum(path.stat().st_size for path in settings.data_dir.glob("*.sqlite"))
     with progress(range(octets), "backup") as bar:
-        manifest = asyncio.run(create_backup(settings, key, file, advance=bar.update))
-    _show(file, manifest)
+        made = asyncio.run(create_backup(settings, key, file, advance=bar.update))
+    _show(file, made)
 
 
 @command.command(name="verify", cls=Command)
@@ -98,8 +100,8 @@ def verify(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     from identity_core.bootstrap.backup import verify_backup
 
     with progress(range(file.stat().st_size), "backup") as bar:
-        manifest = asyncio.run(verify_backup(settings, key, file, advance=bar.update))
-    _show(file, manifest)
+        made = asyncio.run(verify_backup(settings, key, file, advance=bar.update))
+    _show(file, made)
 
 
 @command.command(name="restore", cls=Command)
@@ -201,12 +203,18 @@ def _told(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _show(file: Path, manifest: Manifest) -> None:
-    body = {"backup": str(file), "octets": file.stat().st_size, **_told(manifest)}
-    show(
-        body,
-        text="{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}",
+def _show(file: Path, made: LookedAt) -> None:
+    findings = [dataclasses.asdict(one) for one in made.findings]
+    body = {"backup": str(file), "octets": file.stat().st_size, **_told(made.manifest), "findings": findings}
+    show(body, text=_made)
+
+
+def _made(body: dict[str, Any]) -> str:
+    head = (
+        "{backup}: {octets} octets, {entries} entries of {log}, {auditLines} lines of the audit log, made {createdAt}"
     )
+    lines = [f"{one['kind']} {one['where']}: {one['says']}\n  do: {one['remedy']}" for one in body["findings"]]
+    return "\n".join([head.format_map(body), *lines])
 
 
 def _say_how(settings: Settings) -> None:

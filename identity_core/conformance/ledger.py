@@ -24,10 +24,18 @@ from collections.abc import Callable
 
 import pytest
 
-from identity_core.conformance.ledger_examined import DID, ExaminedLedger, check_lines, check_receipt, whole
+from identity_core.conformance.ledger_examined import DID, ExaminedLedger, check_lines, check_receipt, examined, whole
 from identity_core.conformance.loops import close, in_own_loop, run
 from identity_core.errors import LedgerUnavailable, VersionConflict
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, LedgerHead, LogSize, NewestEntries, Receipt
+from identity_core.ports.ledger import (
+    ExaminableLedger,
+    LedgerBackend,
+    LedgerEntry,
+    LedgerHead,
+    LogSize,
+    NewestEntries,
+    Receipt,
+)
 
 __all__ = ["DID", "LedgerConformance", "check_lines", "check_receipt", "close", "run", "whole"]
 
@@ -267,3 +275,18 @@ class LedgerConformance(ExaminedLedger):
         recorded = {line.did for line in lines}
         for n, outcome in enumerate(outcomes):
             assert not isinstance(outcome, Receipt) or f"did:x:{n}" in recorded, "a receipt without its entry"
+
+    @in_own_loop
+    async def test_a_ledger_that_examines_itself_finds_what_it_wrote_whole(self, ledger: LedgerBackend) -> None:
+        """Page by page, entries and anchors of the same commits."""
+        if not isinstance(ledger, ExaminableLedger):
+            return
+        for turn in range(3):
+            await asyncio.gather(
+                *(ledger.append(f"did:x:{turn}.{n}", b"x", expected_version=0) for n in range(turn * 4)),
+                ledger.submit_anchor(os.urandom(32), 3),
+                *(ledger.append(f"did:y:{turn}.{n}", b"y", expected_version=0) for n in range(3)),
+                ledger.revoke_leaf(os.urandom(32)),
+            )
+        assert await examined(ledger, "entries") == 21
+        assert await examined(ledger, "anchors") == 6

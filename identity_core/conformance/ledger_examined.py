@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import pytest
 
-from identity_core.ports.ledger import LedgerBackend, LedgerEntry, Receipt
+from identity_core.ports.ledger import ExaminableLedger, LedgerBackend, LedgerEntry, Receipt
 
 DID = "did:ids:QmNrVDyZTYqSVSJwBKPLNk3Mt9NrKNQxJhAnfDpWmVxpJs"
 
@@ -55,6 +55,16 @@ def check_receipt(receipt: Receipt) -> None:
     assert receipt.block_number >= 1
     assert receipt.sequence >= 1
     assert receipt.recorded_at.utcoffset() == timedelta(0), "recorded_at is not an aware UTC time"
+
+
+async def examined(ledger: ExaminableLedger, kind: Literal["entries", "anchors"]) -> int:
+    """How many records a ledger has that finds nothing wrong with them, asked in pages."""
+    after = 0
+    while (found := await ledger.examine(kind, after, 4)).last != after:
+        assert found.last <= after + 4, "more was looked at than was asked for"
+        assert found.faults == ()
+        after = found.last
+    return after
 
 
 class ExaminedLedger:

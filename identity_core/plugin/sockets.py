@@ -33,7 +33,13 @@ from identity_core.plugin.border import Contract
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
-from identity_core.ports.ledger import AnchoringLedger, LedgerBackend, NewestAnchoringLedger, NewestLedger
+from identity_core.ports.ledger import (
+    AnchoringLedger,
+    ExaminableLedger,
+    LedgerBackend,
+    NewestAnchoringLedger,
+    NewestLedger,
+)
 from identity_core.ports.prover import Prover
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
@@ -83,7 +89,7 @@ LEDGER: Socket[LedgerBackend] = Socket(
     "identity_provide_ledger_backend",
     "ledger",
     "ledger.backend",
-    (NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
+    (ExaminableLedger, NewestAnchoringLedger, AnchoringLedger, NewestLedger, LedgerBackend),
     # The address of a node or of a server is often a credential, and exceptions of their clients repeat it.
     Contract(
         (VersionConflict, LedgerUnavailable, StorageMismatch, *_AWAY), otherwise=LedgerUnavailable, secretive=True

@@ -158,3 +158,22 @@ class AnchoringLedger(LedgerBackend, Protocol):
 @runtime_checkable
 class NewestAnchoringLedger(NewestEntries, AnchoringLedger, Protocol):
     """A ledger that records digests and says where a log ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Of a part of a ledger's own records: ``last`` is the place of the last that was looked at, that of the call where none is left;
+    ``faults`` say what is wrong with which."""
+
+    last: int
+    faults: tuple[str, ...]
+
+
+@runtime_checkable
+class ExaminableLedger(NewestAnchoringLedger, Protocol):
+    """A ledger that also holds its records against the chains that it keeps over them."""
+
+    async def examine(self, kind: Literal["entries", "anchors"], after: int, limit: int) -> Examination:
+        """Looks at no more than ``limit`` records behind the place ``after``, the first of them against the one before it. Changes
+        nothing."""
+        ...

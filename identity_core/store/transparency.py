@@ -10,9 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 import orjson
 
-from identity_core.database import Database, Transaction
+from identity_core.database import Database, DatabaseMismatch, Transaction
 from identity_core.domain.ledger.tiles import TileKey, edge_of, grown
-from identity_core.domain.ledger.tree import Frontier
+from identity_core.domain.ledger.tree import Frontier, Malformed
 from identity_core.ports.anchoring import Growth
 from identity_core.store.records import Repository
 
@@ -120,7 +120,10 @@ def _named(transaction: Transaction, origin: str) -> str:
 
 def _frontier(transaction: Transaction, sql: str) -> Frontier:
     size, peaks = transaction.execute(sql).fetchone()
-    return Frontier.decode(size, bytes(peaks))
+    try:
+        return Frontier.decode(size, bytes(peaks))
+    except Malformed as error:
+        raise DatabaseMismatch(f"the head of the tree was changed: {error}") from error
 
 
 def _tiles(transaction: Transaction, wanted: Collection[TileKey]) -> dict[TileKey, bytes]:

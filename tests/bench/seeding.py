@@ -106,8 +106,9 @@ async def _store(ledger: SqlLedger, store: Store, lines: list[Line]) -> None:
     )
 
 
-async def _fill(folder: Path, count: int, versions: int) -> list[str]:
-    clock, seed = SystemClock(), os.urandom(32)
+async def _opened(folder: Path, seed: bytes) -> tuple[SqlLedger, Store]:
+    """Ledger and store of a new installation whose log key has this seed."""
+    clock = SystemClock()
     quiet = logging.getLogger("bench")
     quiet.setLevel(logging.ERROR)
     custodian = build(SealedSettings(), BuildContext(clock, quiet, folder, None))
@@ -117,6 +118,23 @@ async def _fill(folder: Path, count: int, versions: int) -> list[str]:
     await custodian.close()
     ledger, store = SqlLedger.open(folder, None, clock=clock, processes=1), Store.open(folder, secret=secret)
     await store.audit.key_from_here()
+    return ledger, store
+
+
+async def fill_here(folder: Path, count: int, versions: int) -> None:
+    """Seeds the empty directory ``folder`` with a few DIDs, in this process."""
+    seed = os.urandom(32)
+    ledger, store = await _opened(folder, seed)
+    try:
+        await _store(ledger, store, lines_of(0, count, versions, seed, SystemClock().now()))
+    finally:
+        await store.close()
+        await ledger.close()
+
+
+async def _fill(folder: Path, count: int, versions: int) -> list[str]:
+    clock, seed = SystemClock(), os.urandom(32)
+    ledger, store = await _opened(folder, seed)
     now, step = clock.now(), max(1, AT_ONCE // versions)
     dids: list[str] = []
     told = 0

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from identity_core.database import (
     Database,
@@ -27,8 +27,8 @@ from identity_core.database import (
 )
 from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, StorageMismatch, VersionConflict
 from identity_core.ports.clock import Clock
-from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
-from identity_ledger_sql import anchors, chain
+from identity_core.ports.ledger import AnchorTransaction, Examination, LedgerEntry, LedgerHead, LogSize, Receipt
+from identity_ledger_sql import anchors, chain, examination
 
 T = TypeVar("T")
 
@@ -72,7 +72,7 @@ class Tip:
 
 
 class SqlLedger:
-    """See ``NewestAnchoringLedger``. ``database`` is closed with the ledger."""
+    """See ``ExaminableLedger``. ``database`` is closed with the ledger."""
 
     anchor_ledger_name = "sql"
 
@@ -235,6 +235,11 @@ class SqlLedger:
             raise
         except DatabaseError as error:
             raise LedgerUnavailable from error
+
+    async def examine(self, kind: Literal["entries", "anchors"], after: int, limit: int) -> Examination:
+        """See ``ExaminableLedger.examine``: places without gap, hashes, links, times and blocks in order."""
+        look = examination.entries if kind == "entries" else examination.anchored
+        return await self._read(lambda transaction: look(transaction, after, limit))
 
     async def close(self) -> None:
         """Finishes the appends that wait and closes the database. A second time is no error."""
