@@ -417,6 +417,26 @@ def test_same_within_the_lead_keeps_it_a_proof_of_the_draft():
     assert unequal.verdict(forge(unequal)) == MISMATCH
 
 
+def test_equal_numbers_that_are_the_same():
+    """Each equality of a class is looked at, also where they contradict each other."""
+    same = (((0, "balance"), (1, "balance")),)
+    held = [CREDENTIAL, HANA_HOLDS.obtain(IVO, handle=HANDLE + 1)]
+    right, wrong = HANA["balance"], HANA["balance"] + 1
+
+    def asked(*values):
+        parts = [(HEADER, *([("balance", "eq", value)] if value is not None else [])) for value in values]
+        return Scene(ask(*parts, same=same, holder=PLAIN), tuple(held))
+
+    for values in ((right, right), (right, None), (None, right)):
+        fine = asked(*values)
+        assert fine.verdict(fine.prove()) is True
+    for values in ((right, wrong), (wrong, right), (wrong, None), (None, wrong)):
+        false = asked(*values)
+        with pytest.raises(PredicateNotSatisfied):
+            false.prove()
+        assert false.verdict(forge(false)) == MISMATCH
+
+
 # What goes from one proof to another.
 
 

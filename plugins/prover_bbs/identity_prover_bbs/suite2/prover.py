@@ -268,12 +268,13 @@ def _masks(relation: PresentationRelation, hedged: HedgedScalars) -> tuple[dict[
     """One mask for each class of hidden messages, 1 for an equality; and the draft's random scalars of each part."""
     masks: dict[Slot, int] = {}
     randoms: list[RandomScalars] = []
+    public = {relation.owner.get(slot, slot) for slot in relation.equal}
     for number_, part in enumerate(relation.parts):
         slots = [Slot(number_, slot) for slot in part.hidden]
         r1, r2, e_tilde, r1_tilde, r3_tilde = hedged.scalars(_HIDDEN_SCALARS)
         for slot, mask in zip(slots, hedged.scalars(len(slots)), strict=True):
             owner = relation.owner.get(slot, slot)
-            masks[slot] = masks.get(owner, 1 if owner in relation.equal else mask)
+            masks[slot] = masks.get(owner, 1 if owner in public else mask)
         randoms.append(RandomScalars(r1, r2, e_tilde, r1_tilde, r3_tilde, tuple(masks[slot] for slot in slots)))
     return masks, randoms
 

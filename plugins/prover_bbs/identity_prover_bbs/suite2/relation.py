@@ -102,7 +102,6 @@ class PresentationRelation:
             if isinstance(goal, MemberOf)
         )
         parts, owner = _parts(statement, shown), _owners(statement, form)
-        equal = {owner.get(slot, slot): message for slot, message in equal.items()}
         unequal = [Unequal(each.slot, _scalar(each.message)) for each in form.inequalities]
         layout = VectorLayout.of(_intervals(statement, form), unequal)
         octets = _statement_octets(statement, form, parts, layout)
