@@ -17,6 +17,7 @@ import orjson
 
 from identity_core.api.request import Handler
 from identity_core.api.transport import READ
+from identity_core.codec.structs import python_name
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
@@ -51,11 +52,6 @@ def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
                 yield path, method, item[method]
 
 
-def handler_name(operation_id: str) -> str:
-    """``rotateDidKey`` → ``rotate_did_key``."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", operation_id).lower()
-
-
 def dereference(document: Mapping[str, Any], part: Any) -> Any:
     """``part``, or what its ``$ref`` names inside the document."""
     while isinstance(part, Mapping) and "$ref" in part:
@@ -87,12 +83,12 @@ def bind(document: Mapping[str, Any], handlers: Sequence[object], schemes: Mappi
             raise ContractError(f"{where} has no operationId")
         if operation_id in bound:
             raise ContractError(f"{where}: the operationId {operation_id} is taken")
-        handler = found.get(handler_name(operation_id))
+        handler = found.get(python_name(operation_id))
         if handler is None:
-            raise ContractError(f"{where}: no handler is called {handler_name(operation_id)}")
+            raise ContractError(f"{where}: no handler is called {python_name(operation_id)}")
         bound[operation_id] = handler
         _check_operation(document, where, path, operation, schemes)
-    idle = sorted(set(found) - {handler_name(operation_id) for operation_id in bound})
+    idle = sorted(set(found) - {python_name(operation_id) for operation_id in bound})
     if idle:
         raise ContractError(f"no operation of the document belongs to the handler {idle[0]}")
     return bound

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from identity_core.api.contract import dereference, handler_name, load_document, operations
+from identity_core.api.contract import dereference, load_document, operations
+from identity_core.codec.structs import python_name
 from openapi.clients import PACKAGE
 
 DOCUMENT = load_document().value
@@ -45,7 +46,7 @@ def said(parsed: Any) -> Any:
 
 def function(operation: dict[str, Any]) -> Any:
     (tag,) = operation["tags"]
-    return importlib.import_module(f"{PACKAGE}.api.{tag}.{handler_name(operation['operationId'])}")
+    return importlib.import_module(f"{PACKAGE}.api.{tag}.{python_name(operation['operationId'])}")
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def test_every_operation_is_a_module_of_its_tag(operation: dict[str, Any]) -> No
 
 def test_there_is_nothing_else(python_client: Path) -> None:
     modules = {path.stem for path in (python_client / PACKAGE / "api").glob("*/*.py")} - {"__init__"}
-    assert modules == {handler_name(operation["operationId"]) for _, _, operation in operations(DOCUMENT)}
+    assert modules == {python_name(operation["operationId"]) for _, _, operation in operations(DOCUMENT)}
 
 
 @pytest.mark.parametrize(("operation", "status", "schema", "value"), list(shown("request")))
@@ -100,7 +101,7 @@ def _arguments(operation: dict[str, Any]) -> dict[str, Any]:
     for reference in operation.get("parameters", []):
         parameter = dereference(DOCUMENT, reference)
         if parameter.get("required"):
-            arguments[handler_name(parameter["name"])] = "did:web:host%3A3000"
+            arguments[python_name(parameter["name"])] = "did:web:host%3A3000"
     if "requestBody" in operation:
         content = operation["requestBody"]["content"]["application/json"]
         example = next(iter(content["examples"].values()))["value"]

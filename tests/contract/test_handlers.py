@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from identity_core.api.app import ALWAYS_ANSWERED
-from identity_core.api.contract import bind, handler_name, load_document, operations
+from identity_core.api.contract import bind, load_document, operations
 from identity_core.api.dispatch import ROOT_ALIASES
 from identity_core.api.security import DOCUMENT_SCHEMES
+from identity_core.codec.structs import python_name
 
 DOCUMENT = load_document().value
 TAGS = sorted({operation["tags"][0] for _, _, operation in operations(DOCUMENT)})
@@ -38,7 +39,7 @@ def test_document_and_handlers_fit() -> None:
 
 @pytest.mark.parametrize("tag", TAGS)
 def test_the_file_of_a_tag_holds_its_handlers(tag: str) -> None:
-    declared = {handler_name(each["operationId"]) for _, _, each in operations(DOCUMENT) if each["tags"] == [tag]}
+    declared = {python_name(each["operationId"]) for _, _, each in operations(DOCUMENT) if each["tags"] == [tag]}
     written = {
         name
         for each in handler_classes(tag)

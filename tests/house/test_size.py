@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (362, 5),
-    "api": (2_665, 34),
+    "api": (2_660, 34),
     "bootstrap": (905, 9),
     "cli": (4_260, 46),
     "client": (260, 5),
@@ -27,7 +27,7 @@ LIMITS = {
     "throttle": (630, 8),
     "use_cases": (4_000, 51),
 }
-ALL = (27_600, 330)
+ALL = (27_500, 330)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -1,9 +1,9 @@
 """The administration of API keys. Every change leaves an audit line, whoever asked for it: an admin key over HTTP, or the operator
 at the command line.
 
-The text of a new key is shown once and stored nowhere. Two keys of which one replaces the other are one
-caller: they share what the old one created, its bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in
-this process, within two seconds in the others, and for good.
+The text of a new key is shown once and stored nowhere. Two keys of which one replaces the other are one caller: they share what the old
+one created, its bucket and its audit trail (``ApiKey.lineage``). A revoked key stops working at once in this process, within two seconds
+in the others, and for good.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@ from typing import Any
 
 import pytest
 
-from identity_core.api.contract import ContractError, bind, dereference, handler_name, operations
+from identity_core.api.contract import ContractError, bind, dereference, operations
 from identity_core.api.request import Answer, Request
+from identity_core.codec.structs import python_name
 from tests.toy import DOCUMENT, SCHEMES, ToyHandlers, build_toy
 
 
@@ -18,7 +19,7 @@ from tests.toy import DOCUMENT, SCHEMES, ToyHandlers, build_toy
     ],
 )
 def test_names(operation_id: str, name: str) -> None:
-    assert handler_name(operation_id) == name
+    assert python_name(operation_id) == name
 
 
 def test_the_toy_fits() -> None:
