@@ -106,25 +106,25 @@ async def _store(ledger: SqlLedger, store: Store, lines: list[Line]) -> None:
     )
 
 
-async def _opened(folder: Path, seed: bytes) -> tuple[SqlLedger, Store]:
+async def _opened(folder: Path, seed: bytes, url: str | None = None) -> tuple[SqlLedger, Store]:
     """Ledger and store of a new installation whose log key has this seed."""
     clock = SystemClock()
     quiet = logging.getLogger("bench")
     quiet.setLevel(logging.ERROR)
-    custodian = build(SealedSettings(), BuildContext(clock, quiet, folder, None))
+    custodian = build(SealedSettings(), BuildContext(clock, quiet, folder, url))
     await custodian.import_key(LOG_KEY, multikey.ED25519, seed, did="-", purpose=LOG_KEY)
     await make_rows_key(custodian)
     secret = await rows_secret(custodian)
     await custodian.close()
-    ledger, store = SqlLedger.open(folder, None, clock=clock, processes=1), Store.open(folder, secret=secret)
+    ledger, store = SqlLedger.open(folder, url, clock=clock, processes=1), Store.open(folder, url, secret=secret)
     await store.audit.key_from_here()
     return ledger, store
 
 
-async def fill_here(folder: Path, count: int, versions: int) -> None:
-    """Seeds the empty directory ``folder`` with a few DIDs, in this process."""
+async def fill_here(folder: Path, count: int, versions: int, *, url: str | None = None) -> None:
+    """Seeds the empty directory ``folder``, or the database at ``url``, with a few DIDs, in this process."""
     seed = os.urandom(32)
-    ledger, store = await _opened(folder, seed)
+    ledger, store = await _opened(folder, seed, url)
     try:
         await _store(ledger, store, lines_of(0, count, versions, seed, SystemClock().now()))
     finally:

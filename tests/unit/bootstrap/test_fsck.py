@@ -10,6 +10,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from identity_ledger_sql import SqlLedger
 
@@ -19,8 +20,11 @@ from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.settings import Settings, load
 from identity_core.use_cases.api_keys.manage import NewApiKey
 from tests.bench.seeding import fill_here
+from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
 from tests.unit.cli.test_doctor_storage import scribbled, sums
+
+__all__ = ["postgres_server", "postgres_url"]
 
 # More than one tile of 256.
 DIDS = 262
@@ -296,3 +300,26 @@ def test_what_is_wrong_with_the_ledger_is_not_repaired_from_it(data: Path) -> No
     assert result.exit_code == 1
     assert json.loads(result.stdout)["repaired"]["tree"] is False
     assert (data / "ledger.sqlite").read_bytes() == before
+
+
+async def made_on_a_server(data: Path, url: str) -> Settings:
+    data.mkdir(mode=0o700)
+    await fill_here(data, 3, 2, url=url)
+    settings = load(environment={}, overrides={"data_dir": data, "database_url": url})
+    async with open_installation(settings) as house:
+        await house.keys.create(NewApiKey("key", None), RequestContext("createApiKey", SERVICE))
+    return settings
+
+
+def test_a_server_is_looked_at_as_well(postgres_url: str, tmp_path: Path) -> None:
+    settings = asyncio.run(made_on_a_server(tmp_path / "data", postgres_url))
+    examined = asyncio.run(examine(settings, deep=True))
+    assert (examined.entries, examined.findings) == (6, [])
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("UPDATE did_versions SET owner = 'key:thief' WHERE sequence = 2")
+        connection.execute("INSERT INTO delegation_thresholds VALUES ('d1', '\\x00')")
+        connection.execute("DELETE FROM transparency_places WHERE sequence = 3")
+        connection.execute("ALTER TABLE ledger_entries DISABLE TRIGGER ALL")
+        connection.execute("UPDATE ledger_entries SET link = '\\x00' WHERE sequence = 4")
+    kinds = {one.kind for one in asyncio.run(examine(settings, deep=True)).findings}
+    assert kinds == {"index", "orphan", "tile", "ledger"}
