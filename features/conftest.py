@@ -23,6 +23,7 @@ pytest_plugins = [
     "features.steps.anchors",
     "features.steps.answers",
     "features.steps.api_keys",
+    "features.steps.backups",
     "features.steps.credentials",
     "features.steps.delegated_proofs",
     "features.steps.delegation_life",
