@@ -315,6 +315,7 @@ class DidDocumentMetadata(Struct, frozen=True, kw_only=True):
     deactivated: bool
     next_update: str | UnsetType = UNSET
     next_version_id: int | UnsetType = UNSET
+    ledger: LedgerPosition | UnsetType = UNSET
 
 class DidHistory(Struct, frozen=True, kw_only=True):
     did: str
@@ -526,6 +527,11 @@ class LedgerKey(Struct, frozen=True, kw_only=True):
     verifier_key: str
     public_key_multibase: str
     service_did: str | None | UnsetType = UNSET
+
+class LedgerPosition(Struct, frozen=True, kw_only=True):
+    index: int
+    tree_size: int
+    cosigned_at: str | UnsetType = UNSET
 
 class LedgerTransaction(Struct, frozen=True, kw_only=True):
     transaction_hash: str
@@ -925,6 +931,7 @@ class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):
     version_id: str
     next_update: str | UnsetType = UNSET
     next_version_id: str | UnsetType = UNSET
+    ledger: LedgerPosition | UnsetType = UNSET
 
 class W3cDidResolution(Struct, frozen=True, kw_only=True):
     did_document: dict[str, Any]

@@ -22,7 +22,7 @@ def resolutions(current: IndexedVersion, before: IndexedVersion, stale_at: datet
     """In each media type, now and for an earlier version; ``stale_at`` is when a grace period of the current one ends."""
     newest = current.state.version_id
     now = Resolution(current, False, None, newest, None, stale_at)
-    old = Resolution(before, False, None, newest, current, None)
+    old = Resolution(before, False, None, newest, current, None, cosigned=(12, current.state.updated_at))
 
     def body(result: Resolution, media: str) -> Any:
         octets = caching.resolution(result, media, 1, ResolveDidQuery(), current.state.updated_at).answer.body

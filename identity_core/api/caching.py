@@ -4,13 +4,14 @@ the version in force is the one they were made from."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from identity_core.api.request import Answer, Request
 from identity_core.cache import BoundedCache
-from identity_core.codec.structs import UNSET, encode, plain, raw
+from identity_core.codec.structs import UNSET, UnsetType, encode, plain, raw
 from identity_core.codec.times import printed, printed_or_none
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
@@ -22,6 +23,7 @@ from identity_core.wire import (
     DidResolution,
     DidResolutionMetadata,
     ErrorBody,
+    LedgerPosition,
     ResolveDidQuery,
     W3cDidDocumentMetadata,
     W3cDidResolution,
@@ -49,15 +51,17 @@ class CachedAnswer:
     answer: Answer
     not_modified: Answer
     stale_at: datetime | None
+    awaits: int | None = None
 
 
 @dataclass(slots=True)
 class AnswerCache:
     """The newest answers by (DID, media type); the oldest leave first. An entry counts only while the index says, cheaply, that
-    its version is still the newest."""
+    its version is still the newest, and until so many entries of the log are cosigned as it awaits."""
 
     index: DocumentIndex
     clock: Clock
+    cosigned_size: Callable[[], int] = lambda: 0
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
@@ -66,6 +70,8 @@ class AnswerCache:
         if cached is None or self.index.generation(did) != cached.version_id:
             return None
         if cached.stale_at is not None and self.clock.now() >= cached.stale_at:
+            return None
+        if cached.awaits is not None and self.cosigned_size() >= cached.awaits:
             return None
         return cached
 
@@ -112,7 +118,8 @@ def resolution(result: Resolution, media: str, duration: int, query: ResolveDidQ
         )
     # A document from elsewhere has no versions to tell apart: its hash does.
     mark = version.state.entry_hash if version.receipt is None else ""
-    tag = f'"{mark or version.state.version_id}.{media.removeprefix("application/")}"'
+    cosigned = "+cosigned" if result.cosigned is not None and media != BARE else ""
+    tag = f'"{mark or version.state.version_id}.{media.removeprefix("application/")}{cosigned}"'
     headers = [("ETag", tag), ("Vary", "Accept"), ("Cache-Control", _cache_control(result, query, now))]
     return CachedAnswer(
         version_id=result.head_version_id if version.receipt is not None else -1,
@@ -120,6 +127,7 @@ def resolution(result: Resolution, media: str, duration: int, query: ResolveDidQ
         answer=Answer(200, encode(body), media_type=media, headers=headers),
         not_modified=Answer(304, b"", media_type=media, headers=headers),
         stale_at=result.stale_at,
+        awaits=version.receipt.sequence if result.awaits and version.receipt is not None and media != BARE else None,
     )
 
 
@@ -158,6 +166,7 @@ def _metadata(result: Resolution) -> DidDocumentMetadata:
         deactivated=state.deactivated,
         next_update=UNSET if following is None else printed(following.state.updated_at),
         next_version_id=UNSET if following is None else following.state.version_id,
+        ledger=_position(result),
     )
 
 
@@ -170,11 +179,23 @@ def _w3c_metadata(result: Resolution) -> W3cDidDocumentMetadata:
         version_id=str(state.version_id),
         next_update=UNSET if following is None else printed(following.state.updated_at),
         next_version_id=UNSET if following is None else str(following.state.version_id),
+        ledger=_position(result),
     )
 
 
+def _position(result: Resolution) -> LedgerPosition | UnsetType:
+    """Where the version stands in the log."""
+    receipt = result.version.receipt
+    if receipt is None:
+        return UNSET
+    if result.cosigned is None:
+        return LedgerPosition(index=receipt.sequence - 1, tree_size=receipt.sequence)
+    size, at = result.cosigned
+    return LedgerPosition(index=receipt.sequence - 1, tree_size=size, cosigned_at=printed(at))
+
+
 def _cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
-    if query.version_id is not None:
+    if query.version_id is not None and not result.awaits:
         return "public, max-age=31536000, immutable"
     seconds = HEAD_SECONDS
     if result.stale_at is not None:

@@ -74,10 +74,11 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), opened.signer, clock, hourly)
     visible = shows_deactivated(opened.settings)
+    cosigned = None if opened.feeder is None else opened.feeder.cosigned
     return DidHandlers(
         reader=reader,
         create=CreateDid(methods, writer, custodian, clock, random),
-        resolve=ResolveDid(reader),
+        resolve=ResolveDid(reader, None if cosigned is None else cosigned.place),
         update=UpdateDid(writer),
         deactivate=DeactivateDid(writer),
         rotate=RotateDidKey(writer, custodian, random),
@@ -85,7 +86,7 @@ def did_handlers(opened: Runtime) -> DidHandlers:
         history=ListDidHistory(reader, visible),
         log=GetDidLog(reader, ledger, visible),
         owned=ListDids(store.documents),
-        cache=AnswerCache(store.documents, clock),
+        cache=AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size),
     )
 
 

@@ -125,6 +125,26 @@ def test_the_last_quorate_checkpoint_is_served_and_the_raw_one_to_who_wants_it(a
     assert json.loads(checked.stdout)["did"] == made["did"]
 
 
+def test_a_resolution_tells_where_the_version_stands_and_when_witnesses_saw_it(asked: Asked) -> None:
+    did = asked.create()["did"]
+
+    def resolved(**query: Any) -> tuple[Any, httpx.Headers]:
+        answer = asked.http.get(f"/dids/{did}", params=query, headers={"Accept": "application/did-resolution"})
+        return answer.json()["didDocumentMetadata"]["ledger"], answer.headers
+
+    first, before = resolved()
+    assert first["treeSize"] > first["index"]
+    place, headers = asked.until(lambda: (found := resolved()) and "cosignedAt" in found[0] and found, "not cosigned")
+    assert place["index"] == first["index"] < place["treeSize"]
+    # Who has the answer of before is not told that nothing changed.
+    assert ("cosignedAt" in first) or before["etag"] != headers["etag"]
+    assert resolved(versionId=1)[0] == place
+    assert "immutable" in resolved(versionId=1)[1]["cache-control"]
+    transaction = asked.http.get(f"/dids/{did}/history").json()["items"][0]["transactionHash"]
+    query = {"transaction": transaction, "size": place["treeSize"]}
+    assert asked.http.get("/ledger/proof/inclusion", params=query).json()["leafIndex"] == place["index"]
+
+
 def test_lags_are_told(asked: Asked) -> None:
     asked.create()
 

@@ -12,7 +12,7 @@ before it. What is appended meanwhile is not of this answer.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -34,7 +34,8 @@ class Resolution:
     """One version of a DID, and what its metadata needs.
 
     ``deactivated`` is the DID's state now, whatever version was asked for. ``following`` is the version after this one.
-    ``stale_at`` is when the answer may change by itself (a grace period ends), or None.
+    ``stale_at`` is when the answer may change by itself (a grace period ends), or None. ``cosigned`` is the earliest cosigned checkpoint
+    that is kept and covers the version, as (entries, when); ``awaits`` is whether witnesses have yet to cosign one.
     """
 
     version: IndexedVersion
@@ -43,15 +44,20 @@ class Resolution:
     head_version_id: int
     following: IndexedVersion | None
     stale_at: datetime | None
+    cosigned: tuple[int, datetime] | None = None
+    awaits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ResolveDid:
     """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
     deactivated DID, ``InvalidRequest`` for a query that says both or a time that is none; ``PluginUnavailable`` and ``NotAcceptable`` as
-    ``DidReader.elsewhere`` does."""
+    ``DidReader.elsewhere`` does.
+
+    ``cosigned`` tells of the index of a leaf which cosigned checkpoint covers it; None without witnesses."""
 
     reader: DidReader
+    cosigned: Callable[[int], Awaitable[tuple[int, datetime] | None]] | None = None
 
     async def __call__(self, did: Did, query: ResolveDidQuery) -> Resolution:
         version_id = query.version_id
@@ -72,6 +78,9 @@ class ResolveDid:
         following = None
         if version.state.version_id < head.state.version_id:
             following = await self._by_id(did, standing, version.state.version_id + 1)
+        cosigned = None
+        if self.cosigned is not None and version.receipt is not None:
+            cosigned = await self.cosigned(version.receipt.sequence - 1)
         return Resolution(
             version=version,
             deactivated=head.state.deactivated,
@@ -79,6 +88,8 @@ class ResolveDid:
             head_version_id=head.state.version_id,
             following=following,
             stale_at=history.due(head.state),
+            cosigned=cosigned,
+            awaits=self.cosigned is not None and version.receipt is not None and cosigned is None,
         )
 
     async def _wanted(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final
 
+from identity_core.cache import BoundedCache
 from identity_core.domain.ledger.note import (
     Checkpoint,
     Note,
@@ -51,6 +52,7 @@ class CosignedLog:
     key: VerifierKey
     kept: CosignedCheckpoints
     last: SignedCheckpoint | None = field(default=None, init=False)
+    _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256), init=False)
 
     async def refresh(self) -> None:
         """Reads the newest, which another process may have kept."""
@@ -65,12 +67,27 @@ class CosignedLog:
         note = await self.kept.covering(index)
         return None if note is None else self._opened(note)
 
+    async def place(self, index: int) -> tuple[int, datetime] | None:
+        """How many entries the earliest checkpoint has that is kept and covers the leaf ``index``, and when a quorum had cosigned it."""
+        found = await self.covering(index)
+        at = None if found is None else self.policy.met_at(found.cosigned)
+        return None if found is None or at is None else (found.checkpoint.size, at)
+
+    @property
+    def size(self) -> int:
+        """How many entries are cosigned, as far as this process knows."""
+        return 0 if self.last is None else self.last.checkpoint.size
+
     def _opened(self, note: bytes) -> SignedCheckpoint | None:
         """None for what another policy or another key of the log has left behind."""
-        try:
-            return self.policy.open(note, logs=[self.key])
-        except (Malformed, Refuted):
-            return None
+        known = self._verified.get(note)
+        if known is None:
+            try:
+                known = self.policy.open(note, logs=[self.key])
+            except (Malformed, Refuted):
+                return None
+            self._verified.put(note, known)
+        return known
 
 
 @dataclass(slots=True)
