@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -66,6 +68,14 @@ def test_a_process_serves_both_prefixes_and_goes_on_after_a_restart(here: Path, 
     assert (here / "w" / "witness.key").stat().st_mode & 0o777 == 0o600
 
 
+def raw_status(url: str, head: bytes) -> bytes:
+    """The status of the answer to a submission with this header, octet by octet."""
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as raw:
+        raw.sendall(b"POST /add-checkpoint HTTP/1.1\r\nHost: w\r\n" + head + b"\r\n\r\n")
+        return raw.makefile("rb").readline().split(b" ")[1]
+
+
 def test_a_fork_and_a_rollback_are_refused_also_after_a_restart(here: Path) -> None:
     def submit(url: str, old: int, note: bytes, proof: str = "") -> httpx.Response:
         body = f"old {old}\n{proof}\n".encode() + note
@@ -91,6 +101,12 @@ def test_a_fork_and_a_rollback_are_refused_also_after_a_restart(here: Path) -> N
             assert submit(url, 0, b"junk").status_code == 400
             assert httpx.post(f"{url}/else", content=b"", trust_env=False, timeout=60).status_code == 404
             assert httpx.get(f"{url}/{'0' * 64}/checkpoint", trust_env=False, timeout=60).status_code == 404
+            assert (
+                httpx.post(f"{url}/add-checkpoint", content=b"x" * 200_000, trust_env=False, timeout=60).status_code
+                == 413
+            )
+            for head in (b"Content-Length: " + b"1" * 5000, b"Content-Length: \xb2", b"X: " + b"x" * 100_000):
+                assert raw_status(url, head) in (b"400", b"431")
 
 
 def answered(
