@@ -17,6 +17,7 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.row_mac import RowMac
 
 _IN_SPAN: Final = f"{SELECT} WHERE sequence > :after AND sequence <= :last ORDER BY sequence"
+_NEWEST: Final = "SELECT max(sequence) FROM did_versions"
 _BEHIND: Final = (
     "SELECT did, version_id FROM did_versions WHERE sequence > :last OR sequence < 1 ORDER BY sequence LIMIT :limit"
 )
@@ -125,6 +126,10 @@ class StoreExamination:
         if self._is_keyed and not is_ours(self._mac, row):
             return "has a tag that is not ours: it was changed past the service"
         return None
+
+    async def newest(self) -> int:
+        """The last entry that the index has a row for, 0 where it has none."""
+        return int(await self._database.read(lambda reading: reading.execute(_NEWEST).fetchone()[0]) or 0)
 
     async def behind(self, last: int) -> list[RowFault]:
         """Rows of the index for entries that the ledger does not have."""

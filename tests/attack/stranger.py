@@ -249,7 +249,8 @@ class Stranger:
         return self.wire.call("POST", f"{PREFIX}/dids", body, {"X-API-Key": self.api_key})
 
     def holder(self, **options: Any) -> Holder:
-        """A new DID with a recovery key, and with whatever else ``options`` asks for."""
+        """A new DID with a recovery key, and with whatever else ``options`` asks for. Tests that sign challenges which are not bound to
+        their change ask for ``strictEvidence=False``, else they would be refused for that alone."""
         body = {"method": "ids", "keyType": "Ed25519", "options": {"recoveryKey": True} | options}
         answer = self.create(body)
         if answer.status != 201:

@@ -74,7 +74,7 @@ def test_a_key_is_nothing_after_its_grace_though_nobody_wrote_that_down(tmp_path
 
 
 def outlived(turned: Turned) -> None:
-    hana = turned.running.stranger.holder()
+    hana = turned.running.stranger.holder(strictEvidence=False)
     old = rotated(hana, minutes=2)
     early = header(hana.did, old.sign(hana.challenge().encode()).signature)
     assert hana.act("update", service(), key=old).status == 200
@@ -88,7 +88,7 @@ def outlived(turned: Turned) -> None:
 
 
 def test_a_key_that_was_rotated_at_once_or_removed_is_nothing(target: Target) -> None:
-    hana = target.stranger.holder()
+    hana = target.stranger.holder(strictEvidence=False)
     early = hana.challenge()
     old = rotated(hana)
     assert hana.send("update", service(), header(hana.did, old.sign(early.encode()).signature)).outcome == FAILED
@@ -153,7 +153,7 @@ def test_no_key_works_under_the_other_scheme(target: Target) -> None:
 
 
 def test_a_recovery_key_serves_once(target: Target) -> None:
-    hana = target.stranger.holder()
+    hana = target.stranger.holder(strictEvidence=False)
     spent = hana.recovery
     second_challenge = hana.challenge()
     answer = hana.act("recover", recovery_body(public(SigningKey.generate())))
@@ -187,7 +187,7 @@ def test_recovery_ends_every_grace(target: Target) -> None:
 
 
 def test_nothing_revives_what_is_deactivated(target: Target) -> None:
-    hana = target.stranger.holder()
+    hana = target.stranger.holder(strictEvidence=False)
     recovery = hana.recovery
     assert recovery is not None
     left = [header(hana.did, hana.key.sign(hana.challenge().encode()).signature) for _ in range(2)]
@@ -202,7 +202,7 @@ def test_nothing_revives_what_is_deactivated(target: Target) -> None:
 
 @pytest.mark.parametrize("confirm", [False, None, "true", 1, 0, "yes", [True]])
 def test_only_true_confirms(target: Target, confirm: Any) -> None:
-    hana = target.stranger.holder()
+    hana = target.stranger.holder(strictEvidence=False)
     body = {"confirm": confirm}
     # A challenge that is not bound to the body: the number among these bodies is none of the tests' own JCS.
     value = header(hana.did, hana.key.sign(hana.challenge().encode()).signature)

@@ -155,6 +155,13 @@ def test_damage_of_the_index_is_found_and_put_right(data: Path, damage: str) -> 
     assert found(data) == []
 
 
+def test_what_a_crash_leaves_to_the_next_start_is_no_damage(data: Path) -> None:
+    sql(data, "identity.sqlite", f"DELETE FROM did_versions WHERE sequence > {DIDS - 3}")
+    assert found(data) == []
+    sql(data, "identity.sqlite", "DELETE FROM did_versions")
+    assert len([kind for kind, _, _ in found(data) if kind == "index"]) == DIDS
+
+
 def test_a_row_of_the_index_that_the_ledger_does_not_have(data: Path) -> None:
     columns = "version_id, printed_second, block_number, recorded_at, transaction_hash, state, document, changes, key_id, owner, mac"
     sql(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,11 +14,13 @@ from typing import Any
 
 import pytest
 
+from identity_core.cli import status
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode
 from identity_core.crypto.bbs import interface
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import keys, select
+from identity_core.database.files import FileLock
 from identity_core.domain.credentials import status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
 from tests.unit.cli.conftest import Commands
@@ -134,20 +134,26 @@ def test_the_current_epoch_is_the_default(identity: Commands, published: Publish
     assert identity.json(*fetch(identity, mirror, 5, "--epoch", str(made["epoch"])))["high"] == 1_000
 
 
-def publish_in_process(folder: Path, *words: str | Path) -> Any:
-    """``identity status publish --json`` by another process."""
-    command = [sys.executable, "-m", "identity_core", "status", "publish", "--json", *map(str, words)]
-    return json.loads(subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=120).stdout)
+def test_nobody_else_publishes_from_the_look_at_the_last_edition_to_the_new_one(
+    published: Publish, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two who publish at once would make two lists of one edition."""
+    free: list[bool] = []
 
+    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
+        def watch(*arguments: Any) -> Any:
+            with contextlib.closing(FileLock(here / "lists" / "status-gaps" / LIST / ".lock")) as other:
+                free.append(other.try_acquire())
+            return function(*arguments)
 
-def test_two_who_publish_at_once_make_one_list_after_the_other(published: Publish, issuer: Path, here: Path) -> None:
+        return watch
+
+    for name in ("_before", "_put"):
+        monkeypatch.setattr(status, name, watched(getattr(status, name)))
     published("1000\n")
-    for name, handle in (("one", 5), ("two", 7)):
-        (here / name).write_text(f"{handle}\n")
-    words = ("--keys", issuer, "--list", LIST, "--folder", "lists", "--epoch", str(EPOCH), "--handles")
-    with ThreadPoolExecutor() as both:
-        done = list(both.map(lambda name: publish_in_process(here, *words, name), ("one", "two")))
-    assert sorted(one["edition"] for one in done) == [2, 3]
+    assert free == [False] * 3
+    monkeypatch.undo()
+    assert published("1000\n5\n")["edition"] == 2, "the lock is given back"
 
 
 def test_the_next_epoch_is_made_before_it_begins(
