@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from identity_core.backup.manifest import MOST_BYTES, BackedUpFile, Manifest
+from identity_core.backup.manifest import MOST_BYTES, BackedUpFile, BackupManifest
 from identity_core.backup.seal import BackupInvalid, OperatorKey, SealedReader, SealedWriter
 from identity_core.database.files import settle
 
@@ -27,7 +27,12 @@ def described(path: Path) -> BackedUpFile:
 
 
 def write_archive(
-    target: BinaryIO, key: OperatorKey, manifest: Manifest, folder: Path, *, advance: Advance = lambda octets: None
+    target: BinaryIO,
+    key: OperatorKey,
+    manifest: BackupManifest,
+    folder: Path,
+    *,
+    advance: Advance = lambda octets: None,
 ) -> None:
     """Seals the manifest and its files, which lie in ``folder``. Raises ``OSError``."""
     writer = SealedWriter(target, key, random=os.urandom)
@@ -43,14 +48,14 @@ def write_archive(
 
 def read_archive(
     source: BinaryIO, key: OperatorKey, folder: Path | None, *, advance: Advance = lambda octets: None
-) -> Manifest:
+) -> BackupManifest:
     """Opens the seal, compares every file with its hash, and writes them (mode 0600, on the disk on return) to the empty ``folder``, if
     one is given. Raises ``BackupInvalid``, ``OSError``; what was written until then is the caller's to remove."""
     reader = SealedReader(source, key)
     length = int.from_bytes(reader.read(_LENGTH), "big")
     if length > MOST_BYTES:
         raise BackupInvalid("its manifest is too long")
-    manifest = Manifest.parse(reader.read(length))
+    manifest = BackupManifest.parse(reader.read(length))
     for one in manifest.files:
         with _opened(folder, one.name) as file:
             _copy(reader, one, file, advance)

@@ -34,7 +34,7 @@ class BackedUpFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class BackupManifest:
     """``version`` is that of identity-service which made it, ``ledger`` and ``custodian`` the names of the plugins. ``schema`` has for each
     table of migrations the number of its last step. ``remembered`` is the end of log and audit log, its checkpoint signed by ``key``,
     which also has the name of the log."""
@@ -68,7 +68,7 @@ class Manifest:
         )
 
     @classmethod
-    def parse(cls, octets: bytes) -> Manifest:
+    def parse(cls, octets: bytes) -> BackupManifest:
         """Raises ``BackupInvalid``."""
         try:
             read = strict_json.loads(octets)
@@ -86,14 +86,14 @@ class Manifest:
         return manifest
 
 
-def _manifest(read: dict[str, Any]) -> Manifest:
+def _manifest(read: dict[str, Any]) -> BackupManifest:
     schema = read["schema"]
     if not all(type(number) is int for number in schema.values()):
         raise ValueError("a step has a number")
     link = bytes.fromhex(read["auditLink"])
     # It goes through the form in which it is remembered, which checks it.
     remembered = Remembered.parse(Remembered(read["checkpoint"].encode(), read["auditLines"], link).encode())
-    return Manifest(
+    return BackupManifest(
         created_at=parse(read["createdAt"]),
         version=_text(read["version"]),
         ledger=_text(read["ledger"]),

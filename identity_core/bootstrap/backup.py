@@ -17,7 +17,7 @@ from typing import Final
 
 from identity_core import __version__
 from identity_core.backup.archive import Advance, described, read_archive, write_archive
-from identity_core.backup.manifest import Manifest
+from identity_core.backup.manifest import BackupManifest
 from identity_core.backup.seal import BackupInvalid, OperatorKey
 from identity_core.bootstrap.examiner import Finding
 from identity_core.bootstrap.fsck import examine
@@ -51,7 +51,7 @@ NO_BACKUP = "this is no backup that can be restored"
 class LookedAt:
     """A backup by its manifest, and what is wrong with its content that is no obstacle to a start."""
 
-    manifest: Manifest
+    manifest: BackupManifest
     findings: Sequence[Finding]
 
 
@@ -76,7 +76,7 @@ async def create_backup(
         copy = settings_over(settings, staging)
         findings = await examine_copy(copy, deep=False)
         end = await end_of(copy)
-        manifest = Manifest(
+        manifest = BackupManifest(
             created_at=SystemClock().now(),
             version=__version__,
             ledger=settings.ledger.backend,
@@ -104,7 +104,9 @@ async def verify_backup(
     return LookedAt(manifest, findings)
 
 
-async def unpack(settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance) -> Manifest:
+async def unpack(
+    settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance
+) -> BackupManifest:
     """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
     describe. Raises ``StartError``, ``OSError``."""
     with refused(source), source.open("rb") as file:

@@ -191,8 +191,8 @@ class Examiner:
             self.found("tile", "transparency_places", f"there are {count} places of {size} transactions")
 
     async def _differing(self, lines: Sequence[LedgerEntry]) -> list[LedgerEntry]:
-        """Those of ``lines`` of which the index says something else, or nothing. Of the newest it may have no row yet: a crash leaves it so,
-        and a copy that was made between entry and row; a start brings it up."""
+        """Those of ``lines`` of which the index says something else, or nothing. Of the newest it may have no row yet: a crash leaves it
+        so, and a copy that was made between entry and row; a start brings it up."""
         faults = await self.examination.index(lines, self._unread(lines))
         if not faults:
             return []

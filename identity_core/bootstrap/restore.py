@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from identity_core.backup.archive import Advance
-from identity_core.backup.manifest import Manifest
+from identity_core.backup.manifest import BackupManifest
 from identity_core.backup.seal import OperatorKey
 from identity_core.bootstrap.backup import examine_copy, settings_over, staged, unpack
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
@@ -49,7 +49,7 @@ class Restored:
     """``entries`` and ``audit_lines`` are there, ``known_entries`` and ``known_audit_lines`` were there as far as anything tells.
     ``serves``: the next start is not refused for what is missing."""
 
-    manifest: Manifest
+    manifest: BackupManifest
     origin: str
     entries: int
     known_entries: int
@@ -126,7 +126,7 @@ def _believed(key: VerifierKey, kept: Remembered | None, known: Known) -> list[R
 
 
 async def _gone_on(
-    copy: Settings, manifest: Manifest, notes: Sequence[Remembered], new_origin: str | None
+    copy: Settings, manifest: BackupManifest, notes: Sequence[Remembered], new_origin: str | None
 ) -> tuple[Restored, Remembered]:
     """What is told of the restore, and what is to be remembered after it."""
     if new_origin is not None:
@@ -156,7 +156,9 @@ async def _gone_on(
         return told, remembered
 
 
-async def _record(store: Store, manifest: Manifest, entries: int, known_entries: int, new_origin: str | None) -> None:
+async def _record(
+    store: Store, manifest: BackupManifest, entries: int, known_entries: int, new_origin: str | None
+) -> None:
     event = Event(
         details={
             "madeAt": printed(manifest.created_at),

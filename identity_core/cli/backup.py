@@ -22,7 +22,7 @@ from identity_core.domain.ledger.note import MAX_NOTE
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
-    from identity_core.backup.manifest import Manifest
+    from identity_core.backup.manifest import BackupManifest
     from identity_core.backup.seal import OperatorKey
     from identity_core.bootstrap.backup import LookedAt
 
@@ -188,7 +188,7 @@ def _checkpoint(place: str) -> bytes:
     return octets
 
 
-def _told(manifest: Manifest) -> dict[str, Any]:
+def _told(manifest: BackupManifest) -> dict[str, Any]:
     checkpoint = manifest.remembered.checkpoint
     return {
         "createdAt": printed(manifest.created_at),

@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from identity_core.cli.log_key import LOG, log_key_options, rotate_log_key
-from identity_core.cli.options import NONE, Number, OrNone, of_installation, opened_part, refuse_absent, several
+from identity_core.cli.options import (
+    NONE,
+    Number,
+    OrNone,
+    comma_separated,
+    of_installation,
+    opened_part,
+    or_null,
+    refuse_absent,
+    several,
+)
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.codec.structs import UNSET, UnsetType, member_names
+from identity_core.codec.structs import UNSET, member_names
 from identity_core.codec.times import printed, printed_exactly
 from identity_core.domain.callers import KNOWN, ApiKey, require_known, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
@@ -109,18 +119,8 @@ def _end(days: float | None) -> str | None:
     return None if days is None else printed_exactly(datetime.now(UTC) + timedelta(days=days))
 
 
-def _or_null(value: T | None) -> T | UnsetType | None:
-    """The value of an option as a member of a request: missing, or null for ``none``."""
-    return UNSET if value is None else None if value in (NONE, (NONE,)) else value
-
-
-def _listed(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    """The parts between commas."""
-    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
-
-
 def _scopes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    scopes = _listed(context, option, text)
+    scopes = comma_separated(context, option, text)
     try:
         require_known(scopes or ())
     except InvalidRequest as error:
@@ -213,7 +213,7 @@ def show_key(settings: Settings, key_id: str) -> None:
 @click.option("--name", help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything from now on.")
 @click.option("--scopes", callback=_scopes, help="Comma-separated; in place of what it may do now.")
-@click.option("--allowed-targets", callback=_listed, help="Comma-separated DIDs, or none for every DID.")
+@click.option("--allowed-targets", callback=comma_separated, help="Comma-separated DIDs, or none for every DID.")
 @click.option(
     "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Its rate, or none for the setting's."
 )
@@ -241,10 +241,10 @@ def update(
         name=UNSET if name is None else name,
         admin=admin or UNSET,
         scopes=UNSET if scopes is None else scopes,
-        allowed_targets=_or_null(allowed_targets),
-        requests_per_second=_or_null(requests_per_second),
-        burst=_or_null(burst),
-        expires_at=_or_null(days if days == NONE else _end(days)),
+        allowed_targets=or_null(allowed_targets),
+        requests_per_second=or_null(requests_per_second),
+        burst=or_null(burst),
+        expires_at=or_null(days if days == NONE else _end(days)),
     )
     if not member_names(said):
         misused("there is nothing to change", "name at least one option, see --help")

@@ -18,6 +18,7 @@ import orjson
 
 from identity_core.cli.output import fail, failing
 from identity_core.codec import strict_json
+from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.errors import JsonValue
 from identity_core.settings import Settings, load, shown_hosts
 
@@ -198,3 +199,13 @@ def read_json(file: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         fail("the file holds no JSON object", name_of(file), "see the help of this command", status=2)
     return value
+
+
+def comma_separated(_: click.Context, __: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """The parts between commas."""
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def or_null(value: T | None) -> T | UnsetType | None:
+    """The value of an option as a member of a request: missing, or null for ``none``."""
+    return UNSET if value is None else None if value in (NONE, (NONE,)) else value

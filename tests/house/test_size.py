@@ -11,23 +11,24 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (362, 5),
-    "api": (2_660, 34),
-    "bootstrap": (905, 9),
-    "cli": (4_260, 46),
-    "client": (260, 5),
+    "api": (2_730, 34),
+    "backup": (265, 4),
+    "bootstrap": (1_580, 14),
+    "cli": (5_120, 55),
+    "client": (345, 7),
     "codec": (410, 7),
-    "conformance": (1_845, 18),
-    "crypto": (990, 18),
-    "database": (890, 10),
-    "domain": (4_805, 49),
-    "plugin": (1_770, 19),
-    "ports": (645, 16),
+    "conformance": (1_890, 18),
+    "crypto": (1_305, 25),
+    "database": (980, 11),
+    "domain": (6_280, 61),
+    "plugin": (1_785, 19),
+    "ports": (720, 18),
     "settings": (750, 7),
-    "store": (2_400, 28),
+    "store": (2_740, 31),
     "throttle": (630, 8),
-    "use_cases": (4_000, 51),
+    "use_cases": (4_590, 55),
 }
-ALL = (27_500, 330)
+ALL = (32_450, 380)
 
 
 def test_no_room_outgrows_its_limit() -> None:

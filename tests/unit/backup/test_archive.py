@@ -15,7 +15,7 @@ import pytest
 
 from identity_core.backup import seal
 from identity_core.backup.archive import described, read_archive, write_archive
-from identity_core.backup.manifest import BackedUpFile, Manifest
+from identity_core.backup.manifest import BackedUpFile, BackupManifest
 from identity_core.backup.seal import CHUNK, MAGIC, BackupInvalid, OperatorKey, SealedReader, SealedWriter
 from identity_core.crypto import ed25519, sealing
 from identity_core.domain.ledger.note import Checkpoint, VerifierKey, base64_encode, sign_checkpoint
@@ -182,7 +182,7 @@ def test_a_weak_key_is_refused(secret: bytes, is_passphrase: bool) -> None:
         OperatorKey(secret, is_passphrase)
 
 
-# Manifest and files
+# BackupManifest and files
 
 
 def note(key: VerifierKey = LOG) -> bytes:
@@ -190,9 +190,9 @@ def note(key: VerifierKey = LOG) -> bytes:
     return sign_checkpoint(checkpoint, key, PAIR.sign(checkpoint.text.encode()))
 
 
-def manifest(*files: BackedUpFile) -> Manifest:
+def manifest(*files: BackedUpFile) -> BackupManifest:
     end = Remembered(note(), 3, bytes(32))
-    return Manifest(
+    return BackupManifest(
         datetime(2026, 1, 2, tzinfo=UTC), "1.0.0", "sql", "sealed", {"store_migrations": 13}, LOG, end, files
     )
 
