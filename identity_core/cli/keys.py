@@ -14,6 +14,7 @@ from identity_core.cli.options import (
     Number,
     OrNone,
     comma_separated,
+    known_scopes,
     of_installation,
     opened_part,
     or_null,
@@ -24,7 +25,7 @@ from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.codec.structs import UNSET, member_names
 from identity_core.codec.times import printed, printed_exactly
-from identity_core.domain.callers import KNOWN, ApiKey, require_known, require_targets
+from identity_core.domain.callers import ApiKey, require_targets
 from identity_core.errors import IdentityError, InvalidRequest
 from identity_core.settings import Settings, StartError
 
@@ -119,15 +120,6 @@ def _end(days: float | None) -> str | None:
     return None if days is None else printed_exactly(datetime.now(UTC) + timedelta(days=days))
 
 
-def _scopes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
-    scopes = comma_separated(context, option, text)
-    try:
-        require_known(scopes or ())
-    except InvalidRequest as error:
-        raise click.BadParameter(f"{error} Choose of {', '.join(sorted(KNOWN))}.") from error
-    return scopes
-
-
 def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, any_target: bool) -> None:
     """Ends the command where a new key may act for DIDs and nothing says for which."""
     if any_target and targets:
@@ -144,7 +136,9 @@ def _check_targets(scopes: tuple[str, ...] | None, targets: tuple[str, ...], *, 
 @click.option("--name", required=True, help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything.")
 @click.option(
-    "--scopes", callback=_scopes, help="Comma-separated, such as dids:create,zkp:prove; the document lists them all."
+    "--scopes",
+    callback=known_scopes,
+    help="Comma-separated, such as dids:create,zkp:prove; the document lists them all.",
 )
 @several("--allowed-target", "DID", "DID that it may act for; may be repeated.", into="targets")
 @click.option("--any-target", is_flag=True, help="It may act for every DID.")
@@ -212,7 +206,7 @@ def show_key(settings: Settings, key_id: str) -> None:
 @click.argument("key_id")
 @click.option("--name", help="What people call it.")
 @click.option("--admin", is_flag=True, help="May do everything from now on.")
-@click.option("--scopes", callback=_scopes, help="Comma-separated; in place of what it may do now.")
+@click.option("--scopes", callback=known_scopes, help="Comma-separated; in place of what it may do now.")
 @click.option("--allowed-targets", callback=comma_separated, help="Comma-separated DIDs, or none for every DID.")
 @click.option(
     "--requests-per-second", type=OrNone(Number(0, MOST, min_open=True)), help="Its rate, or none for the setting's."

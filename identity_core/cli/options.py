@@ -19,7 +19,8 @@ import orjson
 from identity_core.cli.output import fail, failing
 from identity_core.codec import strict_json
 from identity_core.codec.structs import UNSET, UnsetType
-from identity_core.errors import JsonValue
+from identity_core.domain.callers import KNOWN, require_known
+from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.settings import Settings, load, shown_hosts
 
 if TYPE_CHECKING:
@@ -209,3 +210,13 @@ def comma_separated(_: click.Context, __: click.Parameter, text: str | None) -> 
 def or_null(value: T | None) -> T | UnsetType | None:
     """The value of an option as a member of a request: missing, or null for ``none``."""
     return UNSET if value is None else None if value in (NONE, (NONE,)) else value
+
+
+def known_scopes(context: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """The same, of scopes that there are."""
+    scopes = comma_separated(context, option, text)
+    try:
+        require_known(scopes or ())
+    except InvalidRequest as error:
+        raise click.BadParameter(f"{error} Choose of {', '.join(sorted(KNOWN))}.") from error
+    return scopes

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from identity_core.cli.demo.participants import SHOP, Participants, Person, anchor_text
 from identity_core.cli.demo.story import Story, attempted, refusal_text
 from identity_core.cli.wallet import make_key, public_half
-from identity_core.client import Client, Signer, ibct
+from identity_core.client import Client, Signer, hash_body, ibct
 from identity_core.codec.times import printed
 from identity_core.errors import JsonValue
 
@@ -28,7 +28,7 @@ _THREE: Final = (_ISSUER, {"method": "ids"}, {"method": "ids"})
 _STOLEN: Final = {"confirm": True, "reason": "stolen"}
 _FILES: Final = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
 _ADDED: Final = {"operation": "addService", "service": _FILES}
-_REMOVED: Final = {"operation": "removeService", "serviceId": "files"}
+_REMOVED: Final[dict[str, JsonValue]] = {"operation": "removeService", "serviceId": "files"}
 ADULT: Final[dict[str, JsonValue]] = {"attributeName": "age", "type": "gte", "value": 18}
 ADULT_ONLY: Final = ibct.action_text("age", "gte", pin=18)
 COUNTRY: Final = ibct.action_text("country", "set_member")
@@ -71,11 +71,19 @@ def _change_and_replay(story: Story, session: Client, hana: Signer) -> None:
     title = "Hana adds a service; her signature is bound to exactly this body"
     said = "version {versionId}, transaction {transactionHash:.16}…"
     story.tell(title, said, session.update, hana.did, _ADDED, hana)
-    # A challenge that is bound to nothing is the worst case: anyone who sees the header could use it for any change.
-    header = {"Authorization": hana.header(session.challenge(hana.did)["challenge"])}
-    remove = partial(session.call, "PATCH", f"/dids/{quote(hana.did, safe='')}", body=_REMOVED, headers=header)
-    story.tell("She removes it again, with a challenge that is bound to nothing", "version {versionId}", remove)
-    story.refused("Mallory replays her header", "AUTH_FAILED", remove)
+    # Whoever sees this header has all that there is to steal: it is good for this change, once.
+    digest = hash_body(_REMOVED)
+    challenge = session.challenge(hana.did, purpose="update", digest=digest)["challenge"]
+    header = {"Authorization": hana.header(challenge, purpose="update", digest=digest, origin=session.origin)}
+    change = partial(session.call, "PATCH", f"/dids/{quote(hana.did, safe='')}", headers=header)
+    story.tell("She removes it again", "version {versionId}", partial(change, body=_REMOVED))
+    story.refused("Mallory replays her header", "AUTH_FAILED", partial(change, body=_REMOVED))
+    unbound = {"Authorization": hana.header(session.challenge(hana.did)["challenge"])}
+    story.refused(
+        "A signature over a challenge that is bound to nothing changes nothing",
+        "AUTH_FAILED",
+        partial(change, body=_ADDED, headers=unbound),
+    )
 
 
 def a_credential(story: Story, people: Participants) -> None:
