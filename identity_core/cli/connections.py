@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from identity_core.api.errors import error_answer
 from identity_core.api.guard import request_ids
+from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError, Overloaded, RateLimited
 from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
@@ -29,7 +29,7 @@ def refusal_octets(refusal: IdentityError, default_headers: Sequence[tuple[bytes
     """A whole response that ends the connection, with a request id of its own."""
     request_id = _identify()
     answer = error_answer(refusal, request_id)
-    body = orjson.dumps(answer.body)
+    body = encode(answer.body)
     headers = [
         *default_headers,
         *answer.encoded_headers(),

@@ -16,6 +16,7 @@ from identity_core.domain.dids.changes import Authorization, Change, Create, Ope
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.state import DidState
+from identity_core.errors import JsonValue
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 
 ORIGIN: Final = "https://id.example"
@@ -90,18 +91,20 @@ class Controller:
         *,
         scheme: str = evidence.DID_AUTH,
         purpose: str | None = None,
+        body: JsonValue = None,
         lifetime: timedelta = timedelta(minutes=5),
     ) -> Authorization:
-        """A signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds."""
+        """A signed challenge for ``did`` that expires ``lifetime`` after ``at``, cut to whole seconds, and names ``purpose`` and the hash
+        of ``body`` where they are given."""
         text = challenge.build(
             origin=ORIGIN,
             did=did,
             purpose=purpose,
-            body_hash=None,
+            body_hash=None if body is None else challenge.hash_body(body),
             nonce=self._random(challenge.NONCE_BYTES),
             expires_at=at.replace(microsecond=0) + lifetime,
         )
-        return Authorization(scheme, key, text, self.sign(key, text))
+        return Authorization(scheme, key, text, self.sign(key, text), body)
 
 
 class Life:

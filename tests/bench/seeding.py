@@ -73,7 +73,9 @@ def lines_of(first: int, count: int, versions: int, log_seed: bytes, now: dateti
                 change = Create((controller.new_key(),), (signer,), (service,))
             else:
                 key = history.authentication_keys(state, at)[0]
-                authorization = controller.authorize(str(state.did), key, at, purpose="update")
+                wanted = {"id": service.fragment, "type": service.type, "serviceEndpoint": service.endpoint}
+                body = {"operation": "updateService", "service": wanted}
+                authorization = controller.authorize(str(state.did), key, at, purpose="update", body=body)
                 change = Update((UpdateService(service),), authorization)
             draft = method.draft(state, change, at, signer=signer)
             signature = log_key.sign(draft.signing_input)

@@ -18,7 +18,7 @@ from identity_core.bootstrap import SystemClock, examiner, open_installation
 from identity_core.bootstrap.fsck import examine
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.settings import Settings, load
-from identity_core.use_cases.api_keys.manage import NewApiKey
+from identity_core.wire import CreateApiKeyRequest
 from tests.bench.seeding import fill_here
 from tests.postgres_server import postgres_server, postgres_url
 from tests.unit.cli.conftest import Commands
@@ -47,7 +47,9 @@ async def made(data: Path) -> None:
     await ledger.close()
     async with open_installation(settings_of(data)) as house:
         for number in range(4):
-            await house.keys.create(NewApiKey(f"key {number}", None), RequestContext("createApiKey", SERVICE))
+            await house.keys.create(
+                CreateApiKeyRequest(name=f"key {number}", admin=True), RequestContext("createApiKey", SERVICE)
+            )
 
 
 @pytest.fixture
@@ -314,7 +316,7 @@ async def made_on_a_server(data: Path, url: str) -> Settings:
     await fill_here(data, 3, 2, url=url)
     settings = load(environment={}, overrides={"data_dir": data, "database_url": url})
     async with open_installation(settings) as house:
-        await house.keys.create(NewApiKey("key", None), RequestContext("createApiKey", SERVICE))
+        await house.keys.create(CreateApiKeyRequest(name="key", admin=True), RequestContext("createApiKey", SERVICE))
     return settings
 
 
