@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import threading
 from dataclasses import replace
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
-from identity_custodian_sealed import SealedSettings, build
 
-from identity_core.bootstrap import SystemClock, log_key_rotation, open_ledger
+from identity_core.bootstrap import log_key_rotation
 from identity_core.cli import main
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
@@ -26,23 +24,16 @@ from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.history import LoggedHistory
-from identity_core.plugin import BuildContext
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
+from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key
 from tests.attack.stranger import PREFIX, Holder, public, service
 from tests.fault.service_process import Running, eventually
 from tests.fault.service_process import service as running_service
 
-STOLEN = ed25519.generate(bytes(range(32)))
+STOLEN = ed25519.generate(STOLEN_SEED)
 FIRST = multikey.encode_public(multikey.ED25519, STOLEN.public)
 IDS = Chain("ids", Rules())
-
-
-async def make_the_key(folder: Path) -> None:
-    """The first log key is one of which somebody has a copy."""
-    custodian = build(SealedSettings(), BuildContext(SystemClock(), logging.getLogger("test"), folder, None))  # type: ignore[arg-type]
-    await custodian.import_key("log", multikey.ED25519, bytes(range(32)), did="-", purpose="log")
-    await custodian.close()
 
 
 async def rotated(folder: Path, **how: Any) -> Rotation:
@@ -50,14 +41,6 @@ async def rotated(folder: Path, **how: Any) -> Rotation:
     settings = load(environment={}, overrides={"data_dir": str(folder)})
     async with log_key_rotation(settings) as rotate:
         return await replace(rotate, settle_seconds=1.0)(**how)
-
-
-async def appended(folder: Path, did: str, line: bytes) -> list[str]:
-    """Past the service, as anyone does who can write to the database. The transactions of the DID."""
-    settings = load(environment={}, overrides={"data_dir": str(folder)})
-    async with open_ledger(settings) as ledger:
-        await ledger.append(did, line, expected_version=1)
-        return [entry.receipt.transaction_hash for entry in await ledger.entries(did)]
 
 
 def forged(thief: Holder) -> bytes:
@@ -94,7 +77,6 @@ def _moved(count: int) -> dict[str, Any]:
 
 def test_a_stolen_log_key_is_replaced_in_the_middle_of_the_work_and_is_worth_nothing_then(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    folder.mkdir(mode=0o700, exist_ok=True)
     asyncio.run(make_the_key(folder))
     with running_service(folder, "--workers", "2", environment={"IDENTITY_DID_WRITES_PER_HOUR": "100000"}) as running:
         thief, idle = running.stranger.holder(strictEvidence=False), running.stranger.holder()

@@ -28,6 +28,7 @@ from identity_core.domain.dids.log.chain import fold
 from identity_core.errors import AuthFailed, DidNotFound, DidQuarantined
 from identity_core.wire import DeactivateDidRequest, RotateDidKeyRequest, ServiceInput, UpdateDidRequest
 from tests import servers
+from tests.attack.log_thief import jcs, multihash, sealed
 from tests.attack.stranger import base58, base64url, body_hash, public, signing_key
 from tests.rooms import Rooms, secret_of
 
@@ -37,32 +38,6 @@ ORIGIN = "https://id.example"
 Item = dict[str, Any]
 FILES = {"id": "files", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
 MORE = FILES | {"id": "more"}
-
-
-def jcs(value: Any) -> bytes:
-    """All names and texts here are ASCII, and there are no fractions."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def multihash(octets: bytes) -> str:
-    return base58(b"\x12\x20" + hashlib.sha256(octets).digest())
-
-
-def sealed(item: Item, log_key: SigningKey, before: str) -> bytes:
-    """The entry as a line that follows ``before`` (a versionId), hashed and signed with the stolen key."""
-    body = {name: value for name, value in item.items() if name != "proof"} | {"versionId": before}
-    body["versionId"] = f"{int(before.split('-')[0]) + 1}-{multihash(jcs(body))}"
-    name = public(log_key)
-    config = {
-        "type": "DataIntegrityProof",
-        "cryptosuite": "eddsa-jcs-2022",
-        "verificationMethod": f"did:key:{name}#{name}",
-        "created": body["versionTime"],
-        "proofPurpose": "assertionMethod",
-    }
-    signed = hashlib.sha256(jcs(config)).digest() + hashlib.sha256(jcs(body)).digest()
-    value = "z" + base58(log_key.sign(signed).signature)
-    return jcs(body | {"proof": [config | {"proofValue": value}]})
 
 
 class Loot:
