@@ -40,9 +40,8 @@ def _request(connection: socket.socket) -> bytes:
     while b"\r\n\r\n" not in octets:
         octets += connection.recv(65536)
     head, _, body = octets.partition(b"\r\n\r\n")
-    length = int(
-        next(line.split(b":")[1] for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
-    )
+    lengths = (line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+    length = int(next(lengths, b":0").split(b":")[1])
     while len(body) < length:
         body += connection.recv(65536)
     return body

@@ -220,6 +220,9 @@ async def end_of(copy: Settings) -> End:
             store = await looking_store(copy, custodian)
             try:
                 origin = copy.ledger.origin or await store.transparency.origin()
+                if not origin:
+                    fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
+                    raise StartError("nothing says what the log is called", "ledger.origin", fix)
                 key = VerifierKey(origin, await checkpoint_key(custodian))
                 frontier = await store.transparency.frontier()
                 if LEDGER.hook not in look.blind:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from identity_core.backup.archive import Advance
@@ -20,10 +20,12 @@ from identity_core.bootstrap.backup import examine_copy, settings_over, staged, 
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
+from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
 from identity_core.codec.times import printed
 from identity_core.database.files import sync_folder
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.policy import WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import StorageMismatch
@@ -36,18 +38,20 @@ from identity_core.use_cases.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is said of how far the log was: ``checkpoints`` are signed notes, each with the place that it came from; ``new_origin`` is the
-    name under which it goes on. ``is_newest``: the operator says that nothing newer than the backup was ever given out."""
+    """What is said of how far the log was: ``checkpoints`` are signed notes, each with the place that it came from; the witnesses of
+    ``policy`` are asked for theirs; ``new_origin`` is the name under which it goes on. ``is_newest``: the operator says that nothing newer
+    than the backup was ever given out."""
 
     checkpoints: Sequence[tuple[str, bytes]] = ()
     new_origin: str | None = None
     is_newest: bool = False
+    policy: WitnessPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
     """``entries`` and ``audit_lines`` are there, ``known_entries`` and ``known_audit_lines`` were there as far as anything tells.
-    ``serves``: the next start is not refused for what is missing."""
+    ``serves``: the next start is not refused for what is missing. ``seen``: what the witnesses of a policy have said."""
 
     manifest: BackupManifest
     origin: str
@@ -56,6 +60,7 @@ class Restored:
     audit_lines: int
     known_audit_lines: int
     serves: bool
+    seen: SeenByWitnesses
 
 
 async def restore_backup(
@@ -65,20 +70,19 @@ async def restore_backup(
     data_dir = settings.data_dir.absolute()
     _require_empty(data_dir)
     kept = load_remembered(settings)
-    if kept is None and not (known.checkpoints or known.is_newest or known.new_origin):
-        raise StartError(
-            "nothing says how far the log was: this machine remembers no checkpoint of it",
-            str(checkpoint_file_of(settings)),
-            "give the newest checkpoint that a witness, an auditor or another copy has (--checkpoint FILE or URL), name a new log "
-            "(--new-origin), or say that nothing newer was given out (--nothing-newer)",
-        )
+    if known.policy is None:
+        _require_end(settings, kept, known)
     with staged(data_dir.parent, f".{data_dir.name}.restore-") as staging:
         manifest = await unpack(settings, key, source, staging, advance=advance)
+        seen = SeenByWitnesses() if known.policy is None else await ask_witnesses(known.policy, manifest.key)
+        noted = [(f"the witness {label(name)}", note) for name, note in seen.cosigned.items() if note is not None]
+        known = replace(known, checkpoints=[*known.checkpoints, *noted])
+        _require_end(settings, kept, known)
         copy = settings_over(settings, staging)
         await examine_copy(copy, deep=True, remembered=manifest.remembered)
         notes = _believed(manifest.key, kept, known)
         with told_at_start(copy):
-            restored, remembered = await _gone_on(copy, manifest, notes, known.new_origin)
+            restored, remembered = await _gone_on(copy, manifest, notes, known.new_origin, seen)
         _settle(staging)
         # Before the databases: a start between the two finds none that belong to it, and is refused.
         if remembered != kept:
@@ -101,6 +105,17 @@ def _require_empty(data_dir: Path) -> None:
         raise StartError("there is something in the data directory", str(data_dir), fix)
     if not data_dir.parent.is_dir():
         raise StartError("there is no such directory", str(data_dir.parent), "make it, or name another with --data-dir")
+
+
+def _require_end(settings: Settings, kept: Remembered | None, known: Known) -> None:
+    """Raises ``StartError`` where nothing says how far the log was."""
+    if kept is None and not (known.checkpoints or known.is_newest or known.new_origin):
+        raise StartError(
+            "nothing says how far the log was: this machine remembers no checkpoint of it",
+            str(checkpoint_file_of(settings)),
+            "give the newest checkpoint that a witness, an auditor or another copy has (--checkpoint FILE or URL, --policy FILE), name a "
+            "new log (--new-origin), or say that nothing newer was given out (--nothing-newer)",
+        )
 
 
 def _believed(key: VerifierKey, kept: Remembered | None, known: Known) -> list[Remembered]:
@@ -126,7 +141,11 @@ def _believed(key: VerifierKey, kept: Remembered | None, known: Known) -> list[R
 
 
 async def _gone_on(
-    copy: Settings, manifest: BackupManifest, notes: Sequence[Remembered], new_origin: str | None
+    copy: Settings,
+    manifest: BackupManifest,
+    notes: Sequence[Remembered],
+    new_origin: str | None,
+    seen: SeenByWitnesses,
 ) -> tuple[Restored, Remembered]:
     """What is told of the restore, and what is to be remembered after it."""
     if new_origin is not None:
@@ -152,7 +171,7 @@ async def _gone_on(
         if is_behind and newest is not None:
             is_published = any(one.is_published and one.checkpoint.size > tree.size for one in notes)
             remembered = Remembered(newest.note, *end, is_published)
-        told = Restored(manifest, signer.key.name, tree.size, entries, lines, known_lines, not is_behind)
+        told = Restored(manifest, signer.key.name, tree.size, entries, lines, known_lines, not is_behind, seen)
         return told, remembered
 
 

@@ -1,16 +1,21 @@
-"""The witnesses that the settings name, and what feeds them."""
+"""The witnesses that the settings name, what feeds them, and what those of a policy have cosigned last."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.database.files import FileLock
-from identity_core.domain.ledger.policy import WitnessPolicy, label
-from identity_core.domain.ledger.tree import Malformed
+from identity_core.domain.ledger.note import Note, VerifierKey, cosigned_at, open_checkpoint
+from identity_core.domain.ledger.policy import NONE, PolicyWitness, WitnessPolicy, label
+from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.ports.clock import Clock
-from identity_core.settings import Settings, SettingsError
+from identity_core.ports.witnesses import WitnessFailed
+from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.store import Store
 from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 
@@ -72,3 +77,57 @@ async def feed_witnesses(
     feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lock.try_acquire)
     await cosigned.refresh()
     return await stack.enter_async_context(feeder)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenByWitnesses:
+    """By the names of a policy: the checkpoint that each witness has ``cosigned`` last, None where it has none of this log; and why the
+    ``silent`` ones did not say."""
+
+    cosigned: Mapping[str, bytes | None] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+
+async def ask_witnesses(policy: WitnessPolicy, key: VerifierKey) -> SeenByWitnesses:
+    """The newest that the witnesses of the policy have cosigned of the log with this key.
+
+    Raises ``StartError`` where those who did not say are a quorum: together they may have cosigned something newer."""
+    import httpx
+
+    from identity_core.client.witness import DEADLINE_SECONDS, HttpWitness
+
+    async with httpx.AsyncClient(timeout=DEADLINE_SECONDS, trust_env=False) as http:
+
+        async def latest(one: PolicyWitness) -> bytes | None:
+            if one.url is None:
+                raise WitnessFailed("the policy has no URL of it")
+            if not _is_prefix(one.url):
+                raise WitnessFailed("its URL in the policy is none")
+            note = await HttpWitness(http, one.url).latest(key.name)
+            if note is None:
+                return None
+            try:
+                open_checkpoint(note, key)
+                if cosigned_at(Note.parse(note), one.key) is not None:
+                    return note
+            except (Malformed, Refuted) as error:
+                raise WitnessFailed(f"what it shows is no checkpoint of this log: {error}") from error
+            raise WitnessFailed("it shows a checkpoint that it has not cosigned")
+
+        answers = await asyncio.gather(*map(latest, policy.witnesses), return_exceptions=True)
+    cosigned, silent = {}, {}
+    for one, answer in zip(policy.witnesses, answers, strict=True):
+        if isinstance(answer, WitnessFailed):
+            silent[one.name] = str(answer)
+        elif isinstance(answer, BaseException):
+            raise answer
+        else:
+            cosigned[one.name] = answer
+    if policy.quorum == NONE or policy.is_met(silent):
+        what = (
+            "no quorum is asked for in the policy" if policy.quorum == NONE else "too few witnesses say what they saw"
+        )
+        said = "; ".join(f"{label(name)}: {why}" for name, why in silent.items())
+        fix = "those who do not say may have cosigned a newer checkpoint: try again, or give the newest yourself (--checkpoint)"
+        raise StartError(f"{what}: {said}".removesuffix(": "), key.name, fix)
+    return SeenByWitnesses(cosigned, silent)

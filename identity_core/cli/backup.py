@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_core.cli.ledger_prove import read_policy
 from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, progress, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.secret_input import read_private
 from identity_core.codec.times import printed
-from identity_core.domain.ledger.note import MAX_NOTE
+from identity_core.domain.ledger.note import MAX_NOTE, Checkpoint, Note
+from identity_core.domain.ledger.policy import label
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -114,6 +116,11 @@ def verify(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     metavar="FILE|URL",
     help="The newest checkpoint of the log that somebody has: a file, or where a witness or a monitor serves it.",
 )
+@click.option(
+    "--policy",
+    type=FILE_THERE,
+    help="A tlog-policy file: its witnesses are asked for the newest checkpoint that they have cosigned.",
+)
 @click.option("--new-origin", metavar="NAME", help="Go on as another log, of this name, from where the backup ends.")
 @click.option("--nothing-newer", is_flag=True, help="No checkpoint newer than the backup was ever given out.")
 @of_installation
@@ -123,13 +130,15 @@ def restore(
     key_file: Path | None,
     passphrase_file: Path | None,
     checkpoints: Sequence[str],
+    policy: Path | None,
     new_origin: str | None,
     nothing_newer: bool,
 ) -> None:
     """Put a backup into the data directory, which must be empty or absent: whole, or not at all.
 
     A restored log is older than it was. Where a checkpoint of it is newer than the backup, the service does not start until the log reaches
-    as far, or goes on under another name: signing on would show two histories under one. What is lost is said.
+    as far, or goes on under another name: signing on would show two histories under one. What is lost is said. With --policy the witnesses
+    say how far it was, each at its URL there; so many must answer that the others alone cannot have cosigned anything newer.
     """
     if settings.database_url is not None:
         what = "a database server is restored by its own tools"
@@ -137,7 +146,8 @@ def restore(
     key = _key(settings, key_file, passphrase_file, file)
     from identity_core.bootstrap.restore import Known, restore_backup
 
-    known = Known([(place, _checkpoint(place)) for place in checkpoints], new_origin, nothing_newer)
+    noted = [(place, _checkpoint(place)) for place in checkpoints]
+    known = Known(noted, new_origin, nothing_newer, None if policy is None else read_policy(policy))
     with progress(range(file.stat().st_size), "backup") as bar:
         found = asyncio.run(restore_backup(settings, key, file, known, advance=bar.update))
     body = {
@@ -149,6 +159,8 @@ def restore(
         "auditLines": found.audit_lines,
         "auditLinesLost": max(found.known_audit_lines - found.audit_lines, 0),
         "serves": found.serves,
+        "witnesses": {label(name): _size(note) for name, note in found.seen.cosigned.items()},
+        "silentWitnesses": {label(name): why for name, why in found.seen.silent.items()},
     }
     show(body, text=_restored)
 
@@ -159,12 +171,19 @@ def _restored(body: dict[str, Any]) -> str:
         f"lost, as far as anything tells: {body['entriesLost']} ledger entries, {body['auditLinesLost']} lines of the audit log, and "
         "whatever else was written since",
     ]
+    for name, size in body["witnesses"].items():
+        lines.append(f"witness {name}: " + ("nothing of this log" if size is None else f"has cosigned {size} entries"))
+    lines += [f"witness {name} does not say: {why}" for name, why in body["silentWitnesses"].items()]
     if not body["serves"]:
         lines.append(
             f"the service does not start: a checkpoint of {body['entries'] + body['entriesLost']} entries is known. "
             "Restore a newer backup, or begin a log of another name: `identity ledger accept-rollback --new-origin NAME`"
         )
     return "\n".join(lines)
+
+
+def _size(note: bytes | None) -> int | None:
+    return None if note is None else Checkpoint.parse(Note.parse(note).text).size
 
 
 def _checkpoint(place: str) -> bytes:

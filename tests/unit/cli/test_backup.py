@@ -23,9 +23,13 @@ import pytest
 from identity_core.backup.archive import described, read_archive, write_archive
 from identity_core.backup.seal import OperatorKey
 from identity_core.bootstrap.look import compare_storage
+from identity_core.cli.ledger_cosigner import CosigningKey
 from identity_core.cli.local_server import LocalServer
+from identity_core.crypto import ed25519
 from identity_core.database.files import locked_folder
+from identity_core.domain.ledger.note import WITNESS, Checkpoint, Note, VerifierKey
 from identity_core.settings import load
+from tests.lying_witness import lying_witness, whole
 from tests.unit.cli.conftest import Commands
 
 
@@ -370,6 +374,45 @@ def test_a_log_that_is_behind_signs_nothing_until_it_has_another_name(
     sound(target)
 
 
+def test_the_witnesses_of_a_policy_say_how_far_the_log_was(
+    identity: Commands, remote: Commands, backup: Path, key: Path, tmp_path: Path
+) -> None:
+    remote.ok("did", "create", "--keys", tmp_path / "a.json")
+    note = checkpoint(remote, tmp_path / "held").read_bytes()
+    pair = ed25519.generate(bytes(32))
+    one = CosigningKey(VerifierKey("w.example", pair.public, WITNESS), pair)
+    shown = Checkpoint.parse(Note.parse(note).text)
+    lines, policy = note + one.line(shown, 1_800_000_000).encode(), tmp_path / "policy.txt"
+    words = ("backup", "restore", backup, "--key-file", key, "--data-dir", tmp_path / "new", "--policy", policy)
+    with lying_witness(lambda it, _: it.sendall(whole("200 OK", lines))) as url:
+        policy.write_text(f"witness W {one.key} {url}\nquorum W\n")
+        said = identity.json(*words)
+        text = identity.ok(*words[:6], tmp_path / "again", *words[7:])
+    assert said["witnesses"] == {"W": shown.size}
+    assert (said["entries"] + said["entriesLost"], said["serves"]) == (shown.size, False)
+    assert f"witness W: has cosigned {shown.size} entries" in text
+    assert json.loads((tmp_path / "new.checkpoint").read_text())["published"] is True
+    assert "are lost" in identity.refused("serve", "--port", "0", "--data-dir", tmp_path / "new")[0]
+
+
+def test_witnesses_that_do_not_say_how_far_the_log_was(
+    identity: Commands, backup: Path, key: Path, tmp_path: Path
+) -> None:
+    pair, policy = ed25519.generate(bytes(32)), tmp_path / "policy.txt"
+    witness = VerifierKey("w.example", pair.public, WITNESS)
+    words = ("backup", "restore", backup, "--key-file", key, "--data-dir", tmp_path / "new", "--policy", policy)
+    policy.write_text(f"witness W {witness} http://127.0.0.1:9\nquorum W\n")
+    lines = identity.refused(*words)
+    assert "too few witnesses say what they saw: W: no answer" in lines[0]
+    assert "--checkpoint" in lines[2]
+    with lying_witness(lambda it, _: it.sendall(whole("404 No", b""))) as url:
+        policy.write_text(f"witness W {witness} {url}\nquorum W\n")
+        assert "nothing says how far the log was" in identity.refused(*words)[0]
+    policy.write_text("quorum")
+    assert "this is no policy" in identity.refused(*words)[0]
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_newer_backup_catches_up(
     identity: Commands, remote: Commands, server: LocalServer, backup: Path, key: Path, tmp_path: Path
 ) -> None:
@@ -456,3 +499,15 @@ def test_a_machine_that_remembers_another_log_is_not_taken_over(
     assert "remembers another log" in identity.refused(*words)[0]
     assert json.loads(memory.read_text())["checkpoint"] == other
     assert not (tmp_path / "new").exists()
+
+
+def test_a_log_whose_name_only_the_settings_say_is_not_backed_up_without_them(
+    identity: Commands, key: Path, tmp_path: Path
+) -> None:
+    named = Commands(identity.environment | {"IDENTITY_LEDGER_ORIGIN": "id.example/log"})
+    named.ok("keys", "create", "--name", "ops", "--admin", "--data-dir", tmp_path / "data")
+    words = ("backup", "create", tmp_path / "b", "--key-file", key, "--data-dir", tmp_path / "data")
+    lines = identity.refused(*words)
+    assert "nothing says what the log is called" in lines[0]
+    assert "IDENTITY_LEDGER_ORIGIN" in lines[2]
+    assert "nothing says what the log is called" not in named.refused(*words)[0]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import gzip
 import socket
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
 
 from identity_core.client.witness import MAX_ANSWER, HttpWitness
+from identity_core.domain.ledger.note import MAX_NOTE
 from identity_core.domain.ledger.witness import Stale
 from identity_core.ports.witnesses import WitnessFailed
 from tests.lying_witness import lying_witness, whole
@@ -76,6 +79,48 @@ def test_whatever_else_it_answers_is_a_failure_of_one_line(
 def test_an_answer_that_never_ends_is_given_up(answer: Callable[[socket.socket, bytes], None]) -> None:
     with lying_witness(answer) as prefix, pytest.raises(WitnessFailed, match="no answer within"):
         asked(prefix, 0.2)
+
+
+def latest(prefix: str) -> bytes | None:
+    async def scenario() -> bytes | None:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            return await HttpWitness(http, prefix, deadline_seconds=60).latest("id.example/log")
+
+    return asyncio.run(scenario())
+
+
+def test_what_was_cosigned_last_lies_under_the_hash_of_the_origin() -> None:
+    paths = []
+
+    class Monitored(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            paths.append(self.path)
+            self.connection.sendall(whole("200 OK", b"a note\n"))
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Monitored) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        assert latest(f"http://127.0.0.1:{server.server_port}/w/") == b"a note\n"
+        server.shutdown()
+    # SHA-256 of "id.example/log".
+    assert paths == ["/w/ed6c99cae531b02d71eb6f741f4c54684aa6f8a5e399c311d82fba4b12da0633/checkpoint"]
+    with lying_witness(lambda it, _: it.sendall(whole("404 Not Found", b"nothing"))) as prefix:
+        assert latest(prefix) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (whole("200 OK", b"x" * (MAX_NOTE + 1)), "more than"),
+        (whole("503 No", b"later"), "it answers 503 later"),
+        (whole("204 Empty", b""), "it answers 204"),
+    ],
+)
+def test_what_is_no_checkpoint_is_a_failure(answer: bytes, says: str) -> None:
+    with lying_witness(lambda it, _: it.sendall(answer)) as prefix, pytest.raises(WitnessFailed, match=says):
+        latest(prefix)
 
 
 def test_nobody_listens() -> None:
