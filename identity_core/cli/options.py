@@ -133,8 +133,14 @@ def plugin_context(settings: Settings) -> BuildContext:
     from identity_core.bootstrap import SystemClock
     from identity_core.plugin import BuildContext
 
-    log = logging.getLogger("identity")
-    return BuildContext(SystemClock(), log, settings.data_dir, settings.database_url, settings.server.workers)
+    return BuildContext(
+        SystemClock(),
+        logging.getLogger("identity"),
+        settings.data_dir,
+        settings.database_url,
+        settings.server.workers,
+        public_url=settings.server.public_url,
+    )
 
 
 def shown_database(settings: Settings) -> str:

@@ -226,6 +226,7 @@ class PluginManager:
                 data_dir=settings.data_dir,
                 database_url=settings.database_url,
                 workers=settings.server.workers,
+                public_url=settings.server.public_url,
             )
             limits = self._limits(getattr(settings, socket.table).deadline_seconds)
             name = f"{socket.kind}:{offer.provider.name}"

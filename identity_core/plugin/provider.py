@@ -42,7 +42,8 @@ class BuildContext:
     operator named, or None for the embedded default; always None in a prover's worker process, because it may hold a password.
     ``workers`` is how many server processes build the same thing. ``read_only`` is set when the installation is only looked at
     (`identity doctor`): then nothing may be made or changed, neither file nor row, and what is not there yet is ``DatabaseAbsent``. It
-    is set for providers that say ``looks``, and no others. Randomness comes from the operating system.
+    is set for providers that say ``looks``, and no others. ``public_url`` is the origin that callers see, where one is set or served;
+    None in a prover's worker process. Randomness comes from the operating system.
     """
 
     clock: Clock
@@ -51,6 +52,7 @@ class BuildContext:
     database_url: str | None
     workers: int = 1
     read_only: bool = False
+    public_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

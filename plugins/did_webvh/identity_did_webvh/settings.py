@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
+from urllib.parse import urlsplit
 
 from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import webvh
@@ -22,7 +23,11 @@ _SOME_SCID: Final = "Qm" + "a" * 44
 class WebvhSettings:
     """DIDs keep the host and path with which they were made: choose them before the first one."""
 
-    host: str | None = setting(None, "Host, or host:port, that publishes the logs over HTTPS.", example="id.example")
+    host: str | None = setting(
+        None,
+        "Host, or host:port, that publishes the logs over HTTPS. Default: that of public_url, where it is https.",
+        example="id.example",
+    )
     path: str = setting(
         f"dids/{PLACEHOLDER}",
         f"Path above did.jsonl; {PLACEHOLDER} stands for the DID's own hash. Empty: one DID only.",
@@ -43,6 +48,14 @@ class WebvhSettings:
             webvh.parse_did(f"did:webvh:{_SOME_SCID}:{self.location.replace(PLACEHOLDER, _SOME_SCID)}")
         except InvalidDid as error:
             raise ValueError("host or path is none that a did:webvh can have; a host is no address") from error
+
+    def published_by(self, origin: str | None) -> WebvhSettings:
+        """These settings with the host and port of ``origin``. Raises ``ValueError`` for one that no reader of did:webvh would ask."""
+        parts = urlsplit(origin or "")
+        if parts.scheme != "https" or not parts.hostname:
+            raise ValueError("public_url is not set, or is not https")
+        port = "" if parts.port in (None, 443) else f":{parts.port}"
+        return replace(self, host=f"{parts.hostname}{port}")
 
     @property
     def location(self) -> str:

@@ -37,7 +37,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.state import HistoryNeeded, LogInvalid, state_from_json, state_to_json
 from identity_core.errors import AuthFailed, IdentityError, InvalidDid, InvalidDocument, VersionConflict
-from identity_core.plugin import BuildContext, PluginError
+from identity_core.plugin import BuildContext, NotConfigured, PluginError
 from identity_core.ports.did_method import UnsignedEntry
 
 LIFE = whole_life()
@@ -45,8 +45,8 @@ LINES = LIFE.entries
 SCID = "Qm" + "a" * 44
 
 
-def context(folder: Path) -> BuildContext:
-    return BuildContext(None, logging.getLogger("test"), folder, None)  # type: ignore[arg-type]
+def context(folder: Path, public_url: str | None = None) -> BuildContext:
+    return BuildContext(None, logging.getLogger("test"), folder, None, public_url=public_url)  # type: ignore[arg-type]
 
 
 def test_without_a_host_it_says_what_to_set(tmp_path: Path) -> None:
@@ -54,6 +54,32 @@ def test_without_a_host_it_says_what_to_set(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=r"plugins\.webvh\.host is not set"):
         provider.build(provider.settings(), context(tmp_path))
     assert provider.build(WebvhSettings(host="id.example"), context(tmp_path)).name == "webvh"
+
+
+@pytest.mark.parametrize(
+    ("origin", "host"),
+    [
+        ("https://id.example", "id.example"),
+        ("https://id.example:443", "id.example"),
+        ("https://id.example:8443", "id.example%3A8443"),
+    ],
+)
+def test_without_a_host_that_of_the_origin_publishes(tmp_path: Path, origin: str, host: str) -> None:
+    provider = identity_provide_did_method()
+    method = provider.build(provider.settings(), context(tmp_path, origin))
+    assert str(method.published(SCID)) == f"did:webvh:{SCID}:{host}:dids:{SCID}"
+    named = provider.build(WebvhSettings(host="other.example"), context(tmp_path, origin))
+    assert str(named.published(SCID)) == f"did:webvh:{SCID}:other.example:dids:{SCID}"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [None, "http://id.example", "https://127.0.0.1", "https://[::1]:8080", "https://localhost", "https://id:99999999"],
+)
+def test_an_origin_that_no_reader_would_ask_is_none(tmp_path: Path, origin: str | None) -> None:
+    provider = identity_provide_did_method()
+    with pytest.raises(NotConfigured, match=r"plugins\.webvh\.host is not set.*public_url"):
+        provider.build(provider.settings(), context(tmp_path, origin))
 
 
 @pytest.mark.parametrize(

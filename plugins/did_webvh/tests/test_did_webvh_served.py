@@ -15,7 +15,7 @@ from nacl.signing import SigningKey
 
 from identity_core.domain.dids.log import verify
 from tests.attack.stranger import Answer, Holder, Stranger, public, recovery_body, rotation, service, signing_key
-from tests.fault.service_process import API_KEY, Running
+from tests.fault.service_process import API_KEY, Running, kept_port
 from tests.fault.service_process import service as running_service
 
 if os.environ.get("CI"):
@@ -182,3 +182,14 @@ def test_the_place_follows_the_setting(tmp_path: Path, path: str, served: bool) 
         assert not served or verify(answer.body).did == made.did
         assert started.wire.call("GET", "/health").status == 200
         assert started.wire.call("GET", "/nowhere").status == 404
+
+
+def test_without_a_setting_the_host_is_that_of_the_public_url(tmp_path: Path) -> None:
+    environment = {"IDENTITY_SERVER_PUBLIC_URL": "https://id.example:8443"}
+    with (
+        kept_port() as port,
+        running_service(tmp_path / "data", "--port", f"{port}", environment=environment) as started,
+    ):
+        made = holder(started)
+        assert made.did.split(":")[3] == "id.example%3A8443"
+        assert verify(fetched(started, place(made.did)).body).did == made.did
