@@ -145,6 +145,7 @@ class CreateDidOptions(Struct, frozen=True, kw_only=True):
     return_secrets: bool | UnsetType = UNSET
     strict_evidence: bool | UnsetType = UNSET
     recovery_window: int | UnsetType = UNSET
+    witness: WitnessList | UnsetType = UNSET
 
 class CreateDidRequest(Struct, frozen=True, kw_only=True):
     method: str
@@ -937,6 +938,13 @@ class W3cDidResolution(Struct, frozen=True, kw_only=True):
     did_document: dict[str, Any]
     did_document_metadata: W3cDidDocumentMetadata
     did_resolution_metadata: DidResolutionMetadata
+
+class WitnessId(Struct, frozen=True, kw_only=True):
+    id: str
+
+class WitnessList(Struct, frozen=True, kw_only=True):
+    threshold: int
+    witnesses: tuple[WitnessId, ...]
 
 class ZKPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str

@@ -87,6 +87,12 @@ class Telling:
                     "options": {"publicKeys": [own], "strictEvidence": True, "recoveryWindow": 604_800},
                 },
                 "keptByTheCustodian": several,
+                "witnessed": {
+                    "method": "webvh",
+                    "options": {
+                        "witness": {"threshold": 1, "witnesses": [{"id": f"did:key:{self.spare.public}"}]},
+                    },
+                },
                 "smallest": {"method": "ids", "keyType": "Ed25519"},
             },
             "201": {"created": plain(dids.created(Created(first, shown)).body), "severalOfOnePurpose": two_keys},

@@ -23,10 +23,11 @@ import orjson
 from identity_core.api.caching import HEAD_SECONDS, etag_matches
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.request import Answer, Handler, Headers, Parts, Request
+from identity_core.domain.dids.did import Did
 from identity_core.errors import NotFound
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.use_cases.auth.tokens import GRANT
-from identity_core.use_cases.dids.read import GetDidLog
+from identity_core.use_cases.dids.witnessed import GetPublishedLog
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -108,24 +109,50 @@ async def _vendored(name: str, media_type: str, request: Request) -> Answer:
 FOR_EVERYONE: Final = (("access-control-allow-origin", "*"), ("access-control-expose-headers", "etag"))
 
 
-def log_pages(methods: Iterable[DidMethod], log: GetDidLog) -> dict[str, Handler]:
-    """``did.jsonl`` of each method whose readers fetch the log of a DID from its own place (did:webvh 1.0, "Read (Resolve)")."""
-    publishing = [method for method in methods if isinstance(method, PublishingDidMethod)]
-    return {method.log_path: partial(_log, method, log) for method in publishing if method.log_path is not None}
+LOG_FILE: Final = "did.jsonl"
+WITNESS_FILE: Final = "did-witness.json"
 
 
-async def _log(method: PublishingDidMethod, log: GetDidLog, request: Request) -> Answer:
+def log_pages(methods: Iterable[DidMethod], log: GetPublishedLog) -> dict[str, Handler]:
+    """``did.jsonl`` of each method whose readers fetch the log of a DID from its own place, and ``did-witness.json`` beside it (did:webvh
+    1.0, "Read (Resolve)", "DID Witnesses")."""
+    pages: dict[str, Handler] = {}
+    for method in methods:
+        if isinstance(method, PublishingDidMethod) and method.log_path is not None:
+            pages[method.log_path] = partial(_log, method, log)
+            pages[method.log_path.removesuffix(LOG_FILE) + WITNESS_FILE] = partial(_witness_file, method, log)
+    return pages
+
+
+async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
     """The log as ``text/jsonl``, with an entity tag of its last line."""
+    did = _named(method, request)
+    found = await log(did)
+    answer = Answer(200, Parts(found.octets, found.pages), "text/jsonl")
+    return _tagged(request, answer, await log.log.last(did, found))
+
+
+async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
+    octets = await log.witness_file(_named(method, request))
+    return _tagged(request, Answer(200, octets, "application/json"), octets)
+
+
+def _named(method: PublishingDidMethod, request: Request) -> Did:
+    """Whose place this is. Raises ``NotFound``."""
     request.answer_headers = (*request.answer_headers, *FOR_EVERYONE)
     did = method.published(request.path["did"])
     if did is None:
         raise NotFound
-    found = await log(did)
-    tag = f'"{hashlib.sha256(await log.last(did, found)).hexdigest()[:32]}"'
+    return did
+
+
+def _tagged(request: Request, answer: Answer, tagged: bytes) -> Answer:
+    """The answer with an entity tag of ``tagged``, or 304."""
+    tag = f'"{hashlib.sha256(tagged).hexdigest()[:32]}"'
     headers = [*AS_DECLARED, ("etag", tag), ("cache-control", f"public, max-age={HEAD_SECONDS}")]
     if etag_matches(request.header("if-none-match"), tag):
         return Answer(304, headers=headers)
-    return Answer(200, Parts(found.octets, found.pages), "text/jsonl", headers)
+    return Answer(answer.status, answer.body, answer.media_type, headers)
 
 
 ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"

@@ -20,6 +20,7 @@ from identity_core.bootstrap.beside import (
 )
 from identity_core.bootstrap.installation import Application, Asgi, Installation, application, open_installation
 from identity_core.bootstrap.ports import ANSWERS_KEY, AuditTools, SystemClock, audit_log, open_ledger
+from identity_core.bootstrap.witnesses import approvals_to_publish
 
 __all__ = [
     "ANSWERS_KEY",
@@ -34,6 +35,7 @@ __all__ = [
     "TransparencyLog",
     "anchor_administration",
     "application",
+    "approvals_to_publish",
     "audit_log",
     "has_api_keys",
     "index_tools",

@@ -29,7 +29,7 @@ from identity_core.api.metrics import (
     WitnessMetrics,
     keep_copying,
 )
-from identity_core.api.pages import log_pages, metadata_pages
+from identity_core.api.pages import metadata_pages
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
@@ -37,6 +37,7 @@ from identity_core.bootstrap.handlers import (
     credential_handlers,
     delegation_handlers,
     did_handlers,
+    did_pages,
     ledger_handlers,
     proof_handlers,
     verification_handlers,
@@ -244,7 +245,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings)) | log_pages(opened.reader.methods.values(), dids.log),
+        pages=metadata_pages(origin_of(settings)) | did_pages(opened, dids.log),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
     )

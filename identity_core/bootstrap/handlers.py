@@ -11,7 +11,9 @@ from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
 from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.pages import log_pages
 from identity_core.api.proofs import ProofHandlers
+from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime
@@ -44,6 +46,7 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Rotat
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
+from identity_core.use_cases.dids.witnessed import GetPublishedLog
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.read import (
     GetLedgerBlock,
@@ -88,6 +91,11 @@ def did_handlers(opened: Runtime) -> DidHandlers:
         owned=ListDids(store.documents),
         cache=AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size),
     )
+
+
+def did_pages(opened: Runtime, log: GetDidLog) -> dict[str, Handler]:
+    """The places that DIDs name themselves, where readers fetch their logs."""
+    return log_pages(opened.reader.methods.values(), GetPublishedLog(log, opened.store.witness_files))
 
 
 def ledger_handlers(opened: Runtime) -> LedgerHandlers:

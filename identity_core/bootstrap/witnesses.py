@@ -1,14 +1,17 @@
-"""The witnesses that the settings name, what feeds them, and what those of a policy have cosigned last."""
+"""The witnesses that the settings name, what feeds them, and what those of a policy have cosigned last; and what the witnesses
+of did:webvh logs have approved."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from identity_core.bootstrap.beside import TransparencyLog
+from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
 from identity_core.database.files import FileLock
 from identity_core.domain.ledger.note import Note, VerifierKey, cosigned_at, open_checkpoint
 from identity_core.domain.ledger.policy import NONE, PolicyWitness, WitnessPolicy, label
@@ -17,6 +20,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.witnesses import WitnessFailed
 from identity_core.settings import Settings, SettingsError, StartError
 from identity_core.store import Store
+from identity_core.use_cases.dids.witnessed import PublishApprovals
 from identity_core.use_cases.ledger.feed import CosignedLog, FedWitness, WitnessFeeder
 
 LOCK = "witnesses.lock"
@@ -131,3 +135,14 @@ async def ask_witnesses(policy: WitnessPolicy, key: VerifierKey) -> SeenByWitnes
         fix = "those who do not say may have cosigned a newer checkpoint: try again, or give the newest yourself (--checkpoint)"
         raise StartError(f"{what}: {said}".removesuffix(": "), key.name, fix)
     return SeenByWitnesses(cosigned, silent)
+
+
+@contextlib.asynccontextmanager
+async def approvals_to_publish(settings: Settings) -> AsyncIterator[PublishApprovals]:
+    """What publishes approvals of did:webvh logs, beside a running service. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins = load_plugins(settings, SystemClock())
+        stack.push_async_callback(plugins.close)
+        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
+        stack.push_async_callback(store.close)
+        yield PublishApprovals(plugins.ledger(settings.ledger.backend), store.witness_files)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import orjson
 
-from identity_core.cli.did_approve import approve
+from identity_core.cli.did_approve import approve, publish
 from identity_core.cli.did_create import create
 from identity_core.cli.did_update import VERSION, possession, update
 from identity_core.cli.options import FILE_THERE, Number, counted, input_argument, name_of
@@ -172,6 +172,7 @@ def log_verify(file: Any, witness_file: Path | None, did: str | None) -> None:
 
 
 log.add_command(approve)
+log.add_command(publish)
 
 
 def _verdict(checked: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""``identity did log approve``: a witness of did:webvh 1.0 approves the newest version of a log, in its did-witness.json.
+"""``identity did log approve``: a witness of did:webvh 1.0 approves the newest version of a log, in its did-witness.json; and
+``identity did log publish``: the service that publishes the log takes its approvals.
 
 What the witness has approved last it remembers in ``approved.json`` of its folder, durably before the approval is shown: of two logs that
 went apart it approves one.
@@ -15,14 +16,17 @@ from typing import Any, Final
 import click
 
 from identity_core.cli.ledger_cosigner import own_seed
-from identity_core.cli.options import FILE_THERE, input_argument, name_of
-from identity_core.cli.output import Command, fail, prints_json, show
+from identity_core.cli.options import FILE_THERE, input_argument, name_of, of_installation, opened_part, refuse_absent
+from identity_core.cli.output import Command, fail, fail_start, prints_json, show
 from identity_core.codec import multikey, times
 from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock, durable_draft
+from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import webvh
 from identity_core.domain.dids.log import witness as approvals
 from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import IdentityError
+from identity_core.settings import Settings, StartError
 
 STATE: Final = "approved.json"
 
@@ -84,3 +88,34 @@ def _approved(path: Path) -> dict[str, str]:
     if type(read) is not dict:
         raise LogInvalid(f"The state of the witness cannot be read: {path}.")
     return read
+
+
+@click.command(name="publish", cls=Command)
+@click.argument("did")
+@input_argument
+@of_installation
+def publish(settings: Settings, did: str, file: Any) -> None:
+    """Publish the approvals in FILE, a did-witness.json, of the log of a did:webvh that has witnesses. The service may run meanwhile.
+
+    They are added to those that are published. The log of the DID is shown at its place as far as enough witnesses have approved it.
+    """
+    from identity_core import bootstrap
+
+    refuse_absent(settings, "name the one of the service with --data-dir", status=1)
+    try:
+        with opened_part(bootstrap.approvals_to_publish(settings)) as (runner, add):
+            published = runner.run(add(Did.parse(did), file.read()))
+    except LogInvalid as error:
+        remedy = "give the did-witness.json that `identity did log approve` has made"
+        fail(f"nothing is published: {error}", f"{name_of(file)}, {json.dumps(error.details)}", remedy)
+    except IdentityError as error:
+        says = f"nothing is published: {error.code}: {error}"
+        fail(
+            says,
+            f"{name_of(file)}, {json.dumps(error.details)}",
+            "have the log approved anew, as `identity did log get` shows it",
+        )
+    except StartError as error:
+        fail_start(error, str(settings.data_dir), "put it right and try again")
+    body = {"did": did, "approvedVersions": published.versions, "witnessFile": json.loads(published.octets)}
+    show(body, text="{did}\npublished as far as version {approvedVersions}".format_map)

@@ -54,6 +54,14 @@ TEXT = "{did}\nblock   {blockNumber}\ntx      {transactionHash}"
     default=None,
     help="Changes must be signed over a challenge for exactly this change.  [default: the service's]",
 )
+@click.option(
+    "--witness", "witnesses", multiple=True, metavar="DID", help="A did:key that must approve of each version."
+)
+@click.option(
+    "--witness-threshold",
+    type=click.IntRange(1),
+    help="How many of the witnesses must approve.  [default: all of them]",
+)
 @click.option("--keys", "path", type=click.Path(path_type=Path), help="Write DID and keys to this new file (0600).")
 @click.option("--show-secrets", is_flag=True, help="Print the private keys instead; no file keeps them.")
 @click.option(
@@ -71,6 +79,8 @@ def create(
     services: Sequence[tuple[str, str]],
     recovery_key: bool | None,
     strict_evidence: bool | None,
+    witnesses: Sequence[str],
+    witness_threshold: int | None,
     path: Path | None,
     show_secrets: bool,
     store_secrets: bool,
@@ -90,10 +100,7 @@ def create(
     if later and path is None:
         fail("this key joins in a second step", BLS12381G2, "say --keys FILE, or add it with `did update`", status=2)
     first_type, options, made = _wish(key_type, additional, foreign, with_recovery=wants_recovery, stored=store_secrets)
-    if strict_evidence is not None:
-        options["strictEvidence"] = strict_evidence
-    if services:
-        options["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
+    options |= _said(services, strict_evidence, witnesses, witness_threshold)
     body = {"method": method, "keyType": first_type, "options": options}
     with session(url, api_key) as opened:
         if path is not None:
@@ -104,6 +111,21 @@ def create(
         created["keys"] = _named(made or _returned(created["keys"]), created["did"])
     note = f"\nkeys    {path}" if path is not None else ""
     show(created, text=None if show_secrets else lambda body: TEXT.format_map(body) + note)
+
+
+def _said(
+    services: Sequence[tuple[str, str]], strict_evidence: bool | None, witnesses: Sequence[str], threshold: int | None
+) -> dict[str, Any]:
+    """What the first entry shall say beside the keys, where that is asked for."""
+    said: dict[str, Any] = {}
+    if services:
+        said["serviceEndpoints"] = [{"type": kind, "serviceEndpoint": place} for kind, place in services]
+    if strict_evidence is not None:
+        said["strictEvidence"] = strict_evidence
+    if witnesses or threshold is not None:
+        listed = [{"id": one} for one in witnesses]
+        said["witness"] = {"threshold": threshold or len(listed), "witnesses": listed}
+    return said
 
 
 def _wish(

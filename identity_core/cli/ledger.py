@@ -157,7 +157,7 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> Log
     lines = log_file.read_bytes().removesuffix(b"\n").split(b"\n")
     if len(lines) != len(proofs):
         raise Refuted(f"{len(proofs)} proofs for {len(lines)} lines")
-    did = did or log.verify(log_file.read_bytes()).did
+    did = did or log.verify(log_file.read_bytes(), approved=False).did
     recorded: list[Recorded] = []
     newest = b""
     for version, (line, path) in enumerate(zip(lines, proofs, strict=True), 1):

@@ -186,7 +186,7 @@ def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Map
     if name.startswith(IMMUTABLE):
         return []
     try:
-        if log.verify(b"\n".join(entry for _, entry in entries)).did != name:
+        if log.verify(b"\n".join(entry for _, entry in entries), approved=False).did != name:
             return [LogFault("log", name, "its entries are those of another DID")]
         for index, entry in entries:
             service_log.check_not_retired(retired, entry, index)

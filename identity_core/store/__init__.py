@@ -26,6 +26,7 @@ from identity_core.store.quarantine import QuarantinedDids
 from identity_core.store.requests import StoredIdempotencyKeys, StoredSpentChallenges, StoredUsage
 from identity_core.store.status_gaps import StoredStatusGaps
 from identity_core.store.transparency import TransparencyTree
+from identity_core.store.witness_files import StoredWitnessFiles
 
 __all__ = ["Store"]
 
@@ -46,6 +47,7 @@ class Store:
         self.audit = AuditLines(database, secret)
         self.transparency = TransparencyTree(database)
         self.cosigned_checkpoints = StoredCosignedCheckpoints(database)
+        self.witness_files = StoredWitnessFiles(database)
         self.timeline = StoredTimeline(database)
         self.credential_schemas = StoredCredentialSchemas(database)
         self.credentials = StoredCredentials(database)

@@ -39,6 +39,8 @@ _READ = "SELECT sequence, line, link FROM audit_lines WHERE sequence > :after OR
 # A commit without a change would not reach the disk, and lines before it are not durable by themselves.
 _TOUCH = "UPDATE transparency_head SET size = size WHERE id = 1"
 _CUT = (
+    # What they approve of is cut, too.
+    "DELETE FROM witness_files WHERE did IN (SELECT did FROM did_versions WHERE sequence > :sequence)",
     "DELETE FROM did_versions WHERE sequence > :sequence",
     "DELETE FROM projections WHERE name = 'documents' AND sequence > :sequence",
     "DELETE FROM cosigned_checkpoints WHERE size > :sequence",

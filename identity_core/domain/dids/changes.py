@@ -38,9 +38,21 @@ class Authorization:
 
 
 @dataclass(frozen=True, slots=True)
+class WitnessList:
+    """Who must approve of every entry of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
+
+    threshold: int
+    ids: tuple[str, ...]
+
+    def parameter(self) -> dict[str, JsonValue]:
+        """As the entry says it (did:webvh 1.0, "DID Witnesses")."""
+        return {"threshold": self.threshold, "witnesses": [{"id": one} for one in self.ids]}
+
+
+@dataclass(frozen=True, slots=True)
 class Create:
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
-    ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules."""
+    ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules. ``witnesses`` is for methods whose logs are published."""
 
     keys: tuple[Key, ...]
     update_keys: tuple[str, ...]
@@ -49,6 +61,7 @@ class Create:
     recovery_key: str | None = None
     strict_evidence: bool | None = None
     recovery_window: timedelta | None = None
+    witnesses: WitnessList | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,3 +106,15 @@ class CosignedCheckpointRow(StoreModel, table=True):
     size: int = Field(sa_type=BigInteger, primary_key=True, sa_column_kwargs={"autoincrement": False})
     cosigned_at: int = Field(sa_type=BigInteger)
     note: bytes = Field(sa_type=LargeBinary)
+
+
+class WitnessFileRow(StoreModel, table=True):
+    """The published did-witness.json of a DID: ``octets``. It approves the first ``versions`` of the log, whose lines have ``log_octets``
+    together."""
+
+    __tablename__ = "witness_files"
+
+    did: str = Field(sa_type=Name, primary_key=True)
+    versions: int = Field(sa_type=BigInteger)
+    log_octets: int = Field(sa_type=BigInteger)
+    octets: bytes = Field(sa_type=LargeBinary)

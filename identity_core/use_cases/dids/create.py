@@ -13,14 +13,14 @@ from datetime import timedelta
 from identity_core.codec.structs import given
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.dids import keys
-from identity_core.domain.dids.changes import Create, NewService
+from identity_core.domain.dids.changes import Create, NewService, WitnessList
 from identity_core.domain.dids.document import MAX_KEYS, MAX_SERVICES, check_count
 from identity_core.domain.dids.keys import RECOVERY, Key, PublicKey
 from identity_core.domain.echo import TERM, echoed
 from identity_core.errors import DidExists, InvalidDid, InvalidDocument, InvalidRequest, VersionConflict
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
-from identity_core.ports.did_method import DidMethod
+from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
@@ -59,7 +59,9 @@ class CreateDid:
         own = bool(given(options.public_keys, ()))
         asked = self._own(options) if own else self._made(given(wish.key_type, "Ed25519"), options)
         recovery = asked[-1] if asked[-1].purposes == (RECOVERY,) else None
-        window = given(options.recovery_window, None)
+        window, witness = given(options.recovery_window, None), given(options.witness, None)
+        if witness is not None and not isinstance(method, PublishingDidMethod):
+            raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
         change = Create(
             keys=asked if recovery is None else asked[:-1],
             # The signer knows which key of the log is the present one.
@@ -71,6 +73,9 @@ class CreateDid:
             recovery_key=None if recovery is None else recovery.public,
             strict_evidence=given(options.strict_evidence, None),
             recovery_window=None if window is None else timedelta(seconds=window),
+            witnesses=None
+            if witness is None
+            else WitnessList(witness.threshold, tuple(one.id for one in witness.witnesses)),
         )
         signed = await self.writer.signer.signed(method, None, change, self.clock.now())
         if stored and not own:

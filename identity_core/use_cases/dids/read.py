@@ -248,6 +248,17 @@ class GetDidLog:
             await self.reader.active(did)
         return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)
 
+    def beginning(self, did: Did, versions: int, octets: int) -> DidLog:
+        """The first ``versions`` of a log, which are ``octets`` long without the ends of their lines."""
+        return DidLog(octets + versions, self._pages(str(did), versions), versions)
+
+    async def first(self, did: Did) -> bytes:
+        """The first line. Raises ``LedgerUnavailable``."""
+        (line,) = await self._page(str(did), 0, 1) or (b"",)
+        if not line:
+            raise LedgerUnavailable(details={"did": str(did)})
+        return line
+
     async def last(self, did: Did, log: DidLog) -> bytes:
         """The last line of ``log``. Each line holds the hash of the one before it, so this one tells the log from every other. Raises
         ``LedgerUnavailable``."""

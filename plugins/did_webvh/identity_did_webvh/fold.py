@@ -28,6 +28,7 @@ from identity_core.domain.dids.log.entry import PLACEHOLDER
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
+from identity_did_webvh import witnesses
 
 RECOVERY_KEY: Final = "recoveryKey"
 RULES: Final = evolution.Rules(strict_grace=True)
@@ -42,7 +43,7 @@ def parameters(before: DidState | None, change: Change, next_keys: LogKeys | Non
     keys = _said(before, change, next_keys)
     match change:
         case Create():
-            first = {"method": webvh.VERSION, "scid": PLACEHOLDER}
+            first = {"method": webvh.VERSION, "scid": PLACEHOLDER} | witnesses.parameter(change)
             return first | (keys or {"updateKeys": _update_keys(change.update_keys, change.recovery_key)})
         case Deactivate():
             return {"deactivated": True, "updateKeys": []} | keys
@@ -94,6 +95,7 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
     if not keys.next_key_hashes:
         update_keys, recovery_key = keys.update_keys[:1], keys.update_keys[1] if len(keys.update_keys) == 2 else None
     first = {"method": webvh.VERSION, "scid": did.identifier.partition(":")[0]}
+    first |= witnesses.read(said)
     expected = keys.parameters() if keys.next_key_hashes else {"updateKeys": list(keys.update_keys)}
     if (
         not 1 <= len(keys.update_keys) <= 2

@@ -1,8 +1,8 @@
 """The method object: drafting and reading entries in exactly the did:webvh 1.0 form
 (https://identity.foundation/didwebvh/v1.0/, "Create (Register)", "Update (Rotate)", "Deactivate (Revoke)").
 
-A log key of the service signs every entry. Left out on purpose: witnesses, watchers, portability, and resolving the DIDs of
-other hosts.
+A log key of the service signs every entry. Left out on purpose: another list of witnesses than the first entry's, watchers, portability,
+and resolving the DIDs of other hosts.
 """
 
 from __future__ import annotations

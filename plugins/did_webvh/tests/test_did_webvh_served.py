@@ -13,10 +13,11 @@ from urllib.parse import quote
 import pytest
 from nacl.signing import SigningKey
 
-from identity_core.domain.dids.log import verify
+from identity_core.domain.dids.log import LogInvalid, verify
 from tests.attack.stranger import Answer, Holder, Stranger, public, recovery_body, rotation, service, signing_key
 from tests.fault.service_process import API_KEY, Running, kept_port
 from tests.fault.service_process import service as running_service
+from tests.servers import PATIENT, run
 
 if os.environ.get("CI"):
     import did_webvh  # noqa: F401  (in CI a missing reader is a failure)
@@ -143,7 +144,7 @@ def test_the_log_stays_when_the_did_has_ended(running: Running) -> None:
     assert verify(fetched(running, place(hana.did)).body).deactivated
 
 
-def read_over_http(running: Running, did: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+def read_over_http(running: Running, did: str, monkeypatch: pytest.MonkeyPatch, *, witnessed: bool = False) -> Any:
     """What the package ``did-webvh`` makes of the DID: its own way from the DID to an address, its own HTTP and its own checks; only
     the host is here instead of there."""
     history = pytest.importorskip("did_webvh.history", reason="pip install identity-did-webvh[test]")
@@ -157,7 +158,8 @@ def read_over_http(running: Running, did: str, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(history, "read_url", here)
     result = asyncio.run(resolver.resolve_did(did, add_implicit=False))
-    assert asked == [f"https://{HOST}{place(did)}"]
+    beside = [f"https://{HOST}{place(did)}".replace("did.jsonl", "did-witness.json")] if witnessed else []
+    assert asked == [f"https://{HOST}{place(did)}", *beside]
     return result
 
 
@@ -193,3 +195,95 @@ def test_without_a_setting_the_host_is_that_of_the_public_url(tmp_path: Path) ->
         made = holder(started)
         assert made.did.split(":")[3] == "id.example%3A8443"
         assert verify(fetched(started, place(made.did)).body).did == made.did
+
+
+def witness_commands(folder: Path, running: Running) -> Any:
+    """``identity did …`` of a witness, a controller and an operator; the data directory is that of ``running``."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+    environment |= PATIENT | {"IDENTITY_URL": running.wire.url, "IDENTITY_API_KEY": API_KEY}
+
+    def command(*words: str | Path) -> Any:
+        ended = run("did", *words, environment=environment)
+        assert ended.returncode == 0, ended.stderr
+        return ended
+
+    return command
+
+
+def test_a_witnessed_log_is_published_as_far_as_it_was_approved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two witnesses is enough. What is not approved is recorded, and not shown to those who would refuse the whole log for it."""
+    data = tmp_path / "data"
+    with running_service(data, environment={"IDENTITY_PLUGINS_WEBVH_HOST": HOST}) as started:
+        command = witness_commands(tmp_path, started)
+        own, other = SigningKey.generate(), SigningKey.generate()
+        (tmp_path / "witness").mkdir()
+        (tmp_path / "witness" / "did-witness.key").write_bytes(bytes(own))
+        (tmp_path / "witness" / "did-witness.key").chmod(0o600)
+        keys, log, file = tmp_path / "keys.json", tmp_path / "did.jsonl", tmp_path / "did-witness.json"
+        words = [word for key in (own, other) for word in ("--witness", f"did:key:{public(key)}")]
+        made = command("create", "--method", "webvh", "--keys", keys, *words, "--witness-threshold", "1", "--json")
+        did = json.loads(made.stdout)["did"]
+        where, approvals = place(did), place(did).replace("did.jsonl", "did-witness.json")
+        said = json.loads(started.wire.call("GET", f"/api/v1/dids/{quote(did, safe='')}/log").body)["parameters"]
+        assert said["witness"] == {
+            "threshold": 1,
+            "witnesses": [{"id": f"did:key:{public(own)}"}, {"id": f"did:key:{public(other)}"}],
+        }
+        for path in (where, approvals):
+            assert fetched(started, path).outcome == (404, "DID_NOT_FOUND")
+
+        def approve_and_publish(versions: int) -> None:
+            log.write_text(command("log", "get", did).stdout)
+            words = ["--witness-file", file] if file.exists() else []
+            file.write_text(command("log", "approve", log, "--folder", tmp_path / "witness", *words).stdout)
+            published = command("log", "publish", did, file, "--data-dir", data, "--json")
+            assert json.loads(published.stdout)["approvedVersions"] == versions
+
+        approve_and_publish(1)
+        first, shown = fetched(started, where), fetched(started, approvals, origin="https://reader.example")
+        assert (first.status, first.body) == (200, log.read_bytes())
+        assert shown.headers["content-type"] == "application/json"
+        assert shown.headers["access-control-allow-origin"] == "*"
+        assert [one["versionId"] for one in shown.json] == [json.loads(first.body)["versionId"]]
+        same = started.wire.call("GET", approvals, None, {"If-None-Match": shown.headers["etag"]})
+        assert (same.status, same.body) == (304, b"")
+        assert verify(first.body, witness_file=shown.body).did == did
+
+        # Nobody has approved of the second version yet: its readers go on with the first.
+        command("update", "--keys", keys, "--add-service", "more", "LinkedDomains", "https://more.example/")
+        assert len(started.wire.call("GET", f"/api/v1/dids/{quote(did, safe='')}/log").body.splitlines()) == 2
+        assert fetched(started, where).body == first.body
+        assert fetched(started, where).headers["etag"] == first.headers["etag"]
+        with pytest.raises(LogInvalid, match="Too few witnesses"):
+            verify(started.wire.call("GET", f"/api/v1/dids/{quote(did, safe='')}/log").body, witness_file=shown.body)
+        approve_and_publish(2)
+        second = fetched(started, where)
+        assert second.body == log.read_bytes()
+        assert second.headers["etag"] != first.headers["etag"]
+        assert verify(second.body, witness_file=fetched(started, approvals).body).versions == 2
+        result = read_over_http(started, did, monkeypatch, witnessed=True)
+        assert "https://more.example/" in json.dumps(result.document), result.resolution_metadata
+        # Approvals of one witness are one, however many versions there are.
+        assert len(fetched(started, approvals).json) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "witness"),
+    [
+        ("ids", {"threshold": 1, "witnesses": [{"id": "did:key:" + public(SigningKey(bytes(32)))}]}),
+        ("webvh", {"threshold": 2, "witnesses": [{"id": "did:key:" + public(SigningKey(bytes(32)))}]}),
+        ("webvh", {"threshold": 1, "witnesses": [{"id": "did:key:" + public(SigningKey(bytes(32)))}] * 2}),
+        ("webvh", {"threshold": 1, "witnesses": [{"id": public(SigningKey(bytes(32)))}]}),
+        ("webvh", {"threshold": 1, "witnesses": [{"id": "did:key:z6Mk"}]}),
+        ("webvh", {"threshold": 1, "witnesses": [{"id": "did:web:hana.example"}]}),
+    ],
+)
+def test_a_list_of_witnesses_that_no_reader_would_take_is_refused(
+    running: Running, method: str, witness: dict[str, Any]
+) -> None:
+    asked = {"method": method, "keyType": "Ed25519", "options": {"witness": witness}}
+    answer = Stranger(running.wire, API_KEY).create(asked)
+    assert answer.outcome == (422, "INVALID_DOCUMENT")
+    assert answer.json["error"]["details"]["member"] == "witness"

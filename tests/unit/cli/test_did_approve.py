@@ -93,3 +93,14 @@ def test_what_no_witness_approves(identity: Commands, here: Path, log: Any) -> N
     assert "did-witness.json" in refused(
         identity, (*words, "--witness-file", here / "broken"), written(path, *log), here / "w1"
     )
+
+
+def test_what_cannot_be_published_is_said(identity: Commands, here: Path, log: Any) -> None:
+    path, did = written(here / "did.jsonl", *log), log[0]["state"]["id"]
+    approved(identity, here, path, 1)
+    words = ("did", "log", "publish")
+    identity.refused(*words, did, "did-witness.json", "--data-dir", "elsewhere")
+    assert not (here / "elsewhere").exists()
+    identity.ok("keys", "create", "--name", "ops", "--admin")
+    assert "nothing is published: DID_NOT_FOUND" in identity.refused(*words, did, "did-witness.json")[0]
+    assert "nothing is published: INVALID_DID" in identity.refused(*words, "did:x", "did-witness.json")[0]

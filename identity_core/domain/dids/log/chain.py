@@ -252,16 +252,19 @@ class Verified:
         }
 
 
-def verify(octets: bytes, *, now: datetime | None = None, witness_file: bytes | None = None) -> Verified:
+def verify(
+    octets: bytes, *, now: datetime | None = None, witness_file: bytes | None = None, approved: bool = True
+) -> Verified:
     """Checks a log: JSON lines of a method that stands on ``chain`` or of did:webvh 1.0.
 
     With ``now`` entries of the future are refused; ``witness_file`` is the did-witness.json of a did:webvh log that has
-    witnesses. Raises ``LogInvalid`` with the ``line`` in its details.
+    witnesses. ``approved`` False asks for no approvals: for whoever holds a log to the ledger that it stands on. Raises ``LogInvalid`` with
+    the ``line`` in its details.
     """
     lines = octets.removesuffix(b"\n").split(b"\n")
     first = entries.parse(lines[0]).parameters
     if str(first.get("method")).startswith("did:webvh:"):
-        return _verify_webvh(lines, now, witness_file)
+        return _verify_webvh(lines, now, witness_file, approved=approved)
     method = entries.method_of(first)
     if method is None:
         raise LogInvalid("The log is of an unknown method.", details={"line": 1})
@@ -289,7 +292,7 @@ def fold(apply: Callable[[DidState | None, bytes], DidState], lines: Iterable[by
         yield state
 
 
-def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None) -> Verified:
-    states = webvh.verify_entries(lines, now=now, witness_file=witness_file)
+def _verify_webvh(lines: list[bytes], now: datetime | None, witness_file: bytes | None, *, approved: bool) -> Verified:
+    states = webvh.verify_entries(lines, now=now, witness_file=witness_file, approved=approved)
     head = states[-1]
     return Verified(str(head.did), len(states), head.version_id, head.time, head.deactivated, head.document)

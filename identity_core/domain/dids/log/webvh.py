@@ -85,7 +85,6 @@ def verify_entries(
     ``did-witness.json``. ``approved`` False is for a witness, who looks at what nobody has approved yet. Raises ``LogInvalid`` with the
     ``line`` in its details."""
     states: list[WebvhState] = []
-    required: list[Witnesses | None] = []
     for place, line in enumerate(lines, start=1):
         before = states[-1] if states else None
         try:
@@ -97,11 +96,15 @@ def verify_entries(
         except (LogInvalid, InvalidDid) as error:
             raise LogInvalid(str(error), details={"line": place}) from error
         states.append(state)
-        # A new list of witnesses counts from the entry after it on; only the first list counts at once.
-        required.append(state.witnesses if before is None or before.witnesses is None else before.witnesses)
     if approved:
-        check_witnessed([state.version_id for state in states], required, witness_file)
+        check_witnessed([state.version_id for state in states], required_witnesses(states), witness_file)
     return tuple(states)
+
+
+def required_witnesses(states: Sequence[WebvhState]) -> list[Witnesses | None]:
+    """Who must approve of each entry. A new list of witnesses counts from the entry after it on; only the first list counts at once."""
+    before = [None, *(state.witnesses for state in states)]
+    return [state.witnesses if old is None else old for state, old in zip(states, before, strict=False)]
 
 
 def _next(before: WebvhState | None, entry: Entry) -> WebvhState:

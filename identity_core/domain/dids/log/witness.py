@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -16,6 +16,9 @@ from identity_core.codec import multikey, strict_json
 from identity_core.crypto.ed25519 import Ed25519KeyPair
 from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
+
+NOTHING: Final = b"[]\n"
+"""The did-witness.json without an approval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +68,52 @@ def check_witnessed(
         return
     if witness_file is None:
         raise LogInvalid("The log has witnesses and comes without their did-witness.json.")
-    approved = _read_approvals(witness_file)
+    approvers = [set(proofs) for proofs in _good_approvals(version_ids, required, witness_file)]
+    place = _unapproved(required, approvers)
+    if place is not None:
+        raise LogInvalid("Too few witnesses approved of the entry.", details={"line": place + 1})
+
+
+def merge(
+    version_ids: Sequence[str], required: Sequence[Witnesses | None], before: bytes | None, offered: bytes
+) -> tuple[bytes, int]:
+    """The did-witness.json with the approvals of both files, and how many of the entries, from the first, a reader takes who has it.
+
+    Of each witness the newest approval for one of these is kept, because a reader of the log so far counts no other, and what approves of
+    entries behind them, for when they are enough. Anything else is left out. Raises ``LogInvalid`` for a file that is none.
+    """
+    approvals = _good_approvals(version_ids, required, before or NOTHING)
+    for found, more in zip(approvals, _good_approvals(version_ids, required, offered), strict=True):
+        found.update((key, proof) for key, proof in more.items() if key not in found)
+    approvers = [set(found) for found in approvals]
+    counts = range(len(version_ids), -1, -1)
+    taken = next(count for count in counts if _unapproved(required[:count], approvers[:count]) is None)
+    newest = {key: place for place in range(taken) for key in approvers[place]}
+    shown = []
+    for place, (version_id, found) in enumerate(zip(version_ids, approvals, strict=True)):
+        proofs = [proof for key, proof in found.items() if place >= taken or newest[key] == place]
+        shown += [{"versionId": version_id, "proof": proofs}] if proofs else []
+    return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n", taken
+
+
+def _good_approvals(
+    version_ids: Sequence[str], required: Sequence[Witnesses | None], witness_file: bytes
+) -> list[dict[str, dict[str, Any]]]:
+    """The good proofs in the file of each version, by the key of the witness."""
+    approvals = _read_approvals(witness_file)
     everybody = {key for witnesses in required if witnesses is not None for key in witnesses.keys}
+    return [_approvers(version_id, approvals, everybody) for version_id in version_ids]
+
+
+def _unapproved(required: Sequence[Witnesses | None], approvers: Sequence[set[str]]) -> int | None:
+    """The place of the last entry of which too few approved, itself or by a later entry."""
     seen: set[str] = set()
-    for place in reversed(range(len(version_ids))):
-        seen |= _approvers(version_ids[place], approved, everybody)
+    for place in reversed(range(len(required))):
+        seen |= approvers[place]
         witnesses = required[place]
         if witnesses is not None and len(seen & witnesses.keys) < witnesses.threshold:
-            raise LogInvalid("Too few witnesses approved of the entry.", details={"line": place + 1})
+            return place
+    return None
 
 
 def _read_approvals(witness_file: bytes) -> dict[str, list[dict[str, Any]]]:
@@ -91,12 +132,14 @@ def _read_approvals(witness_file: bytes) -> dict[str, list[dict[str, Any]]]:
     return approvals
 
 
-def _approvers(version_id: str, approvals: dict[str, list[dict[str, Any]]], everybody: set[str]) -> set[str]:
-    """The witnesses with a good proof of this version; a bad proof counts for nothing, and spoils nothing."""
-    found = set()
+def _approvers(
+    version_id: str, approvals: dict[str, list[dict[str, Any]]], everybody: set[str]
+) -> dict[str, dict[str, Any]]:
+    """The good proofs of this version by the witness; a bad proof counts for nothing, and spoils nothing."""
+    found = {}
     for proof in approvals.get(version_id, ()):
         try:
-            found.add(entries.check_proof(proof, {"versionId": version_id}, everybody))
+            found[entries.check_proof(proof, {"versionId": version_id}, everybody)] = proof
         except LogInvalid:
             continue
     return found

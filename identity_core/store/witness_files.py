@@ -1,0 +1,33 @@
+"""The published did-witness.json of DIDs whose logs have witnesses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from identity_core.ports.repositories import WitnessFile
+from identity_core.store.records import Repository, Table
+
+_FILES: Final = Table("witness_files", WitnessFile)
+_FIND: Final = f"SELECT {_FILES.columns} FROM witness_files WHERE did = :did"  # noqa: S608 - made of constants
+_ADD: Final = """
+INSERT INTO witness_files (did, versions, log_octets, octets) VALUES (:did, :versions, :log_octets, :octets)
+ON CONFLICT DO NOTHING
+"""
+_REPLACE: Final = """
+UPDATE witness_files SET versions = :versions, log_octets = :log_octets, octets = :octets
+WHERE did = :did AND octets = :before
+"""
+
+
+class StoredWitnessFiles(Repository):
+    """The port ``WitnessFiles`` on the tables of the store."""
+
+    async def find(self, did: str) -> WitnessFile | None:
+        rows = await self._rows(_FIND, {"did": did})
+        return _FILES.read(rows[0]) if rows else None
+
+    async def replace(self, did: str, before: bytes | None, after: WitnessFile) -> bool:
+        row = {"did": did, "versions": after.versions, "log_octets": after.log_octets, "octets": after.octets}
+        statement, row = (_ADD, row) if before is None else (_REPLACE, row | {"before": before})
+        written = await self._database.write(lambda transaction: transaction.execute(statement, row).rowcount)
+        return written == 1
