@@ -29,6 +29,7 @@ Feature: A stolen log key
     And the log of Hana with one more entry of Eve is refused by the reader "did-webvh"
     # Ivo has not changed his DID since, so his log does not name the new key yet: the retirement stands in the transparency log.
     And the log of Ivo with one more entry of Eve is taken by who has no more than the log
+    And the log of Ivo with one more entry of Eve is refused by "identity did log verify" with the history of the service
     When Eve writes into the ledger that the DID of Ivo has a service of hers
     Then the service refuses to go on with the DID
     And the audit of the operator finds the DID of Ivo

@@ -58,11 +58,11 @@ def read(folder: Path, did: str, lines: list[bytes]) -> Any:
     return asyncio.run(resolver.resolve(did, reader.LocalHistoryResolver(file)))
 
 
-def verified(machine: Machine, name: str, lines: list[bytes]) -> int:
+def verified(machine: Machine, name: str, lines: list[bytes], *more: str | Path) -> int:
     """The exit code of the command on a file."""
     file = machine.apart / "log.jsonl"
     file.write_bytes(b"\n".join(lines) + b"\n")
-    return machine.identity("did", "log", "verify", file, "--did", machine.dids[name]).returncode
+    return machine.identity("did", "log", "verify", file, "--did", machine.dids[name], *more).returncode
 
 
 @given("a machine with a service of whose log key Eve has a copy")
@@ -181,3 +181,21 @@ def one_more_taken(machine: Machine, name: str) -> None:
     lines = with_eves(log_of(machine, name))
     assert verified(machine, name, lines) == 0
     assert HERS in json.dumps(read(machine.apart, machine.dids[name], lines).document)
+
+
+@then(
+    parsers.parse(
+        'the log of {name} with one more entry of Eve is refused by "identity did log verify" with the history of the service'
+    )
+)
+def refused_with_history(machine: Machine, name: str) -> None:
+    """Somebody has kept a history that tells of the retirement, and a proof of where the true entries stand."""
+    key, kept, proof = machine.told("ledger", "key")["verifierKey"], machine.apart / "kept", machine.apart / "proof"
+    machine.told("ledger", "verify", machine.dids[name], "--key", key, "--save", kept)
+    proof.write_text(machine.identity("ledger", "prove", machine.dids[name]).stdout)
+    known = ("--service-history", kept, "--key", key, "--proof", proof)
+    lines = log_of(machine, name)
+    assert verified(machine, name, lines, *known) == 0, machine.ended
+    assert verified(machine, name, with_eves(lines), *known) == 1
+    assert machine.ended is not None
+    assert "signed by a retired key" in machine.ended.stderr

@@ -4,7 +4,6 @@ with the keys file stands in ``wallet``."""
 from __future__ import annotations
 
 import functools
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ import orjson
 
 from identity_core.cli.did_approve import approve, publish
 from identity_core.cli.did_create import create
+from identity_core.cli.did_log_verify import verify
 from identity_core.cli.did_update import VERSION, possession, update
-from identity_core.cli.options import FILE_THERE, Number, counted, input_argument, name_of
+from identity_core.cli.options import Number
 from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, keys_option, page, page_options, session, settled, url_option
@@ -153,28 +153,6 @@ def log_get(did: str, url: str) -> None:
         click.echo(text, nl=False)
 
 
-@log.command(name="verify")
-@input_argument
-@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json of a did:webvh log that has witnesses.")
-@click.option("--did", help="The DID that the log must be of.")
-def log_verify(file: Any, witness_file: Path | None, did: str | None) -> None:
-    """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input."""
-    from identity_core.domain.dids.log import LogInvalid, verify
-
-    try:
-        checked = verify(file.read(), witness_file=None if witness_file is None else witness_file.read_bytes())
-        if did not in (None, checked.did):
-            raise LogInvalid("It is the log of another DID.", details={"did": checked.did})
-    except LogInvalid as error:
-        where = f"{name_of(file)}, {json.dumps(error.details)}"
-        fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
-    show(checked.summary(), text=_verdict)
-
-
 log.add_command(approve)
 log.add_command(publish)
-
-
-def _verdict(checked: dict[str, Any]) -> str:
-    state = "deactivated" if checked["deactivated"] else "active"
-    return f"{checked['did']}\nvalid, {counted(checked['versions'], 'version')}, {state}"
+log.add_command(verify)

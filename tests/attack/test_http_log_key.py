@@ -24,6 +24,7 @@ from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.history import LoggedHistory
+from identity_core.domain.ledger.proofs import TlogProof
 from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
 from tests.attack.log_thief import STOLEN_SEED, appended, make_the_key
@@ -165,8 +166,41 @@ def offline(
         assert command("verify", "--history", file, *given)[0] == 0
         code, said = command("verify", "--history", file, *given, "--service-history", honest)
         assert (code, "retired key" in said) == (1, True)
+    places(folder, history, honest, given)
     again = ("--service-did", key["serviceDid"], "--service-history", honest)
     assert command("verify", "--history", honest, *given, *again)[0] == 0
     broken = LoggedHistory.parse(honest.read_bytes())
     file.write_bytes(replace(broken, service=broken.service[1:]).encode())
     assert command("verify", "--history", file, *given)[0] == 1
+
+
+def places(folder: Path, forged: LoggedHistory, honest: Path, given: tuple[str, str]) -> None:
+    """A log and the places of its entries, of which the thief's is the last: with them `did log verify` sees the retirement."""
+    log, known = folder / "did.jsonl", ("--service-history", str(honest), *given)
+    proofs = []
+    for number, one in enumerate(forged.entries):
+        path = folder / f"{number}.tlog-proof"
+        path.write_bytes(TlogProof(one.leaf.index, one.hashes, forged.checkpoint, one.leaf.encode()).encode())
+        proofs.append(f"--proof={path}")
+
+    def verified(count: int, *more: str) -> tuple[int, str]:
+        log.write_bytes(b"".join(one.leaf.entry + b"\n" for one in forged.entries[:count]))
+        result = CliRunner().invoke(main, ["did", "log", "verify", str(log), *more], prog_name="identity")
+        return result.exit_code, result.output
+
+    assert verified(2)[0] == 0
+    for more, says in (
+        (known, "nothing places it"),
+        ((*known, proofs[0]), "nothing places it"),
+        ((*known, proofs[1]), "nothing places it"),
+        ((*known, *proofs), "it is leaf"),
+    ):
+        code, said = verified(2, *more)
+        assert (code, "signed by a retired key" in said, says in said) == (1, True, True), said
+    # What the key signed while it counted stays good, where that is shown.
+    assert verified(1, *known)[0] == 1
+    assert verified(1, *known, proofs[0])[0] == 0
+    code, said = verified(1, *known, proofs[1])
+    assert (code, "none of these" in said) == (1, True)
+    assert verified(1, proofs[0])[0] == 2
+    assert verified(1, *known[:2], proofs[0])[0] == 1

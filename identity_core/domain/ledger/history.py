@@ -17,6 +17,7 @@ import orjson
 from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
+from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
@@ -132,6 +133,32 @@ def verify_history(
         for one in entries:
             service_log.check_not_retired(retired, one.leaf.entry, one.leaf.index)
     return ProvenHistory(did, len(entries), deactivated, entries[0].leaf, entries[-1].leaf, signed)
+
+
+def require_places(did: str, lines: Sequence[bytes], placed: Sequence[LogLeaf], retired: Mapping[str, int]) -> None:
+    """Looks at the places of a log of ``did``: of keys that are ``retired`` none counts from their tree size on.
+
+    ``placed`` are proven leaves of some of its ``lines``; each also places those before it. Raises ``LogInvalid`` for a line of a retired
+    key that nothing places below; ``Refuted`` for leaves that are not of these lines, in their order.
+    """
+    places: dict[int, int] = {}
+    for leaf in placed:
+        if leaf.did != did or not 0 < leaf.version <= len(lines) or lines[leaf.version - 1] != leaf.entry:
+            raise Refuted(f"entry {leaf.sequence} of the log of the ledger is none of these")
+        places[leaf.version] = leaf.index
+    in_order = [places[version] for version in sorted(places)]
+    if in_order != sorted(set(in_order)):
+        raise Refuted("the entries stand in another order than in their log")
+    for version, line in enumerate(lines, 1):
+        size = retired.get(signer_of(line) or "")
+        bounds = [place for known, place in places.items() if known >= version]
+        if size is None or (bounds and min(bounds) < size):
+            continue
+        if version in places:
+            service_log.check_not_retired(retired, line, places[version])
+        raise log.LogInvalid(
+            f"The entry is signed by a retired key, and nothing places it below leaf {size}.", details={"line": version}
+        )
 
 
 def _check_recorded(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> None:

@@ -12,7 +12,15 @@ import pytest
 
 from identity_core.conformance.controller import Life
 from identity_core.domain.dids.changes import Deactivate
-from identity_core.domain.ledger.history import LoggedHistory, Recorded, read_transaction, verify_history
+from identity_core.domain.dids.log import LogInvalid
+from identity_core.domain.ledger import history
+from identity_core.domain.ledger.history import (
+    LoggedHistory,
+    Recorded,
+    read_transaction,
+    require_places,
+    verify_history,
+)
 from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint
 from identity_core.domain.ledger.proofs import verify_inclusion
 from identity_core.domain.ledger.tree import Frontier, LogLeaf, Malformed, Refuted, leaf_hash, node_hash
@@ -143,3 +151,53 @@ def test_what_is_no_history(spoil: Callable[[Any], Any]) -> None:
         LoggedHistory.parse(json.dumps(spoil(json.loads(kept().encode()))).encode())
     with pytest.raises(Malformed, match="not the history of a DID"):
         LoggedHistory.parse(b"{")
+
+
+KEY = "z6Mk"
+PLACED = [LogLeaf(1 + 10 * n, f"{n:064x}", n + 1, AT, "did:ids:x", n + 1, f"line {n}".encode()) for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("size", "proven", "line"),
+    [
+        (21, (2,), None),
+        (21, (0, 1, 2), None),
+        (21, (), 1),
+        (21, (0,), 2),
+        (21, (0, 1), 3),
+        (20, (2,), 1),
+        (20, (1, 2), None),
+        (11, (1,), 3),
+        (0, (0, 1, 2), None),
+    ],
+)
+def test_an_entry_of_a_retired_key_counts_where_it_or_a_later_one_stands_before(
+    monkeypatch: pytest.MonkeyPatch, size: int, proven: tuple[int, ...], line: int | None
+) -> None:
+    """The entries stand at 0, 10 and 20, and the key counts below ``size``."""
+    monkeypatch.setattr(history, "signer_of", lambda _: KEY)
+    monkeypatch.setattr(history.service_log, "signer_of", lambda _: KEY)
+    lines, placed = [leaf.entry for leaf in PLACED], [PLACED[place] for place in proven]
+    require_places("did:ids:x", lines, placed, {"another": 0})
+    if line is None and size > 20:
+        require_places("did:ids:x", lines, placed, {KEY: size})
+        return
+    with pytest.raises(LogInvalid, match="signed by a retired key") as found:
+        require_places("did:ids:x", lines, placed, {KEY: size})
+    assert line is None or found.value.details == {"line": line}
+
+
+@pytest.mark.parametrize(
+    "placed",
+    [
+        [replace(PLACED[0], did="did:ids:y")],
+        [replace(PLACED[0], version=2)],
+        [replace(PLACED[0], version=4)],
+        [replace(PLACED[0], version=0)],
+        [replace(PLACED[0], sequence=12), PLACED[1]],
+        [PLACED[0], replace(PLACED[1], sequence=1)],
+    ],
+)
+def test_places_of_something_else_place_nothing(placed: list[LogLeaf]) -> None:
+    with pytest.raises(Refuted):
+        require_places("did:ids:x", [leaf.entry for leaf in PLACED], placed, {})

@@ -1,0 +1,102 @@
+"""``identity did log verify``: a log of a DID, checked alone; and with the places of its entries in the transparency log, which tell what a
+log cannot: whether a key that the service has retired signed before or after."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from identity_core.cli.ledger_prove import read_policy
+from identity_core.cli.ledger_sources import key_option, opened_checkpoint, verifier_key
+from identity_core.cli.options import FILE_THERE, counted, input_argument, name_of
+from identity_core.cli.output import Command, fail, failing, show
+from identity_core.domain.ledger.tree import Malformed, Refuted
+
+
+@click.command(name="verify", cls=Command)
+@input_argument
+@click.option("--witness-file", type=FILE_THERE, help="The did-witness.json of a did:webvh log that has witnesses.")
+@click.option("--did", help="The DID that the log must be of.")
+@click.option(
+    "--service-history",
+    type=FILE_THERE,
+    help="A history that `identity ledger verify --save` wrote: the service's own log in it says which keys are retired.",
+)
+@click.option(
+    "--proof",
+    "proofs",
+    type=FILE_THERE,
+    multiple=True,
+    help="With --service-history: where an entry of the log stands, as `identity ledger prove` wrote it.",
+)
+@key_option
+@click.option("--policy", type=FILE_THERE, help="With --proof: a tlog-policy whose quorum must have cosigned it.")
+def verify(
+    file: Any,
+    witness_file: Path | None,
+    did: str | None,
+    service_history: Path | None,
+    proofs: Sequence[Path],
+    key_text: str | None,
+    policy: Path | None,
+) -> None:
+    """Check a log alone, without the service: FILE holds JSON lines, `-` is standard input.
+
+    A log does not show that the key which signed it was stolen and retired. With --service-history and --key no entry of a retired key is
+    taken unless a --proof places it, or an entry behind it, before the retirement.
+    """
+    from identity_core.domain.dids import log
+
+    if service_history is None and (proofs or policy is not None):
+        raise click.UsageError("--proof and --policy go with --service-history")
+    octets = file.read()
+    try:
+        checked = log.verify(octets, witness_file=None if witness_file is None else witness_file.read_bytes())
+        if did not in (None, checked.did):
+            raise log.LogInvalid("It is the log of another DID.", details={"did": checked.did})
+        if service_history is not None:
+            lines = octets.removesuffix(b"\n").split(b"\n")
+            _require_places(checked.did, lines, service_history, proofs, key_text, policy)
+    except log.LogInvalid as error:
+        where = f"{name_of(file)}, {json.dumps(error.details)}"
+        fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
+    show(checked.summary(), text=_verdict)
+
+
+def _require_places(
+    did: str,
+    lines: Sequence[bytes],
+    service_history: Path,
+    proofs: Sequence[Path],
+    key_text: str | None,
+    policy: Path | None,
+) -> None:
+    """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
+    from identity_core.domain.ledger.history import LoggedHistory, require_places, retired_keys, verify_entry
+    from identity_core.domain.ledger.policy import NONE, WitnessPolicy
+    from identity_core.domain.ledger.proofs import TlogProof
+
+    key = verifier_key(key_text)
+    known = WitnessPolicy((), (), (), NONE) if policy is None else read_policy(policy)
+    remedy = "do not trust it; the signer of the checkpoint can be held to it"
+    with failing((Malformed, Refuted), str(service_history), remedy, what="the service's own log is not proven"):
+        kept = LoggedHistory.parse(service_history.read_bytes())
+        if kept.service_did is None:
+            raise Refuted("it has no log of the service's own")
+        signed = opened_checkpoint(kept.checkpoint, key, str(service_history))
+        retired = retired_keys(kept.service_did, kept.service, signed)
+    placed = []
+    for path in proofs:
+        with failing((Malformed, Refuted), str(path), remedy, what="the entry is not proven"):
+            placed.append(verify_entry(TlogProof.parse(path.read_bytes()), known, logs=[key]).leaf)
+    with failing(Refuted, ", ".join(map(str, proofs)), remedy, what="the proofs are not those of this log"):
+        require_places(did, lines, placed, retired)
+
+
+def _verdict(checked: dict[str, Any]) -> str:
+    state = "deactivated" if checked["deactivated"] else "active"
+    return f"{checked['did']}\nvalid, {counted(checked['versions'], 'version')}, {state}"
