@@ -31,6 +31,7 @@ pytest_plugins = [
     "features.steps.delegations",
     "features.steps.dids",
     "features.steps.faults",
+    "features.steps.identifiers",
     "features.steps.ledger",
     "features.steps.quotas",
     "features.steps.requests",

@@ -42,6 +42,14 @@ class InvalidDid(IdentityError):
     message = "The DID is not valid."
 
 
+class InvalidDidUrl(IdentityError):
+    """What follows the DID in a DID URL is malformed, or leads elsewhere than to the DID's own service."""
+
+    code = "INVALID_DID_URL"
+    status = 400
+    message = "The DID URL is not valid."
+
+
 class AuthAmbiguous(IdentityError):
     """The request carries two different credentials."""
 
@@ -91,6 +99,14 @@ class DidNotFound(IdentityError):
     code = "DID_NOT_FOUND"
     status = 404
     message = "The DID does not exist on the ledger."
+
+
+class DidUrlNotFound(IdentityError):
+    """The document has no verification method or service of the name that the DID URL gives."""
+
+    code = "DID_URL_NOT_FOUND"
+    status = 404
+    message = "The DID document has nothing of this name."
 
 
 class ApiKeyNotFound(IdentityError):
@@ -277,6 +293,22 @@ class PluginTimeout(IdentityError):
     code = "PLUGIN_TIMEOUT"
     status = 504
     message = "A component that the operation needs did not answer in time."
+
+
+class DidMethodNotSupported(IdentityError):
+    """The DID is of a method that this installation does not have; `details` name those that it has."""
+
+    code = "DID_METHOD_NOT_SUPPORTED"
+    status = 501
+    message = "This installation does not have the DID method."
+
+
+class FeatureNotSupported(IdentityError):
+    """The DID URL, or an option, asks for what this resolver does not do."""
+
+    code = "FEATURE_NOT_SUPPORTED"
+    status = 501
+    message = "This resolver does not do this."
 
 
 class AnchoringDisabled(IdentityError):
@@ -544,12 +576,14 @@ class ProofInvalid(IdentityError):
 CODES: Final[Mapping[str, type[IdentityError]]] = {
     InvalidRequest.code: InvalidRequest,
     InvalidDid.code: InvalidDid,
+    InvalidDidUrl.code: InvalidDidUrl,
     AuthAmbiguous.code: AuthAmbiguous,
     AuthRequired.code: AuthRequired,
     AuthFailed.code: AuthFailed,
     Forbidden.code: Forbidden,
     NotFound.code: NotFound,
     DidNotFound.code: DidNotFound,
+    DidUrlNotFound.code: DidUrlNotFound,
     ApiKeyNotFound.code: ApiKeyNotFound,
     MethodNotAllowed.code: MethodNotAllowed,
     NotAcceptable.code: NotAcceptable,
@@ -572,6 +606,8 @@ CODES: Final[Mapping[str, type[IdentityError]]] = {
     StorageMismatch.code: StorageMismatch,
     PluginUnavailable.code: PluginUnavailable,
     PluginTimeout.code: PluginTimeout,
+    DidMethodNotSupported.code: DidMethodNotSupported,
+    FeatureNotSupported.code: FeatureNotSupported,
     AnchoringDisabled.code: AnchoringDisabled,
     IbctInvalid.code: IbctInvalid,
     IbctReplayed.code: IbctReplayed,

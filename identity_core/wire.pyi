@@ -21,6 +21,11 @@ DelegationLimit = int | None
 DelegationStatus = Literal["scheduled", "active", "suspended", "exhausted", "expired", "revoked"]
 DependencyStates = dict[str, str]
 DidDocument = dict[str, Any]
+DidMethodNames = tuple[str, ...]
+DidMethodPropertiesByName = dict[str, DidMethodProperties]
+DidTraits = dict[str, Any]
+DidTraitsByMethod = dict[str, dict[str, Any]]
+DidUrlContent = dict[str, Any]
 ErrorDetails = dict[str, Any]
 KeyId = str
 KeyReferences = tuple[str, ...]
@@ -37,6 +42,8 @@ Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
 SignedRequest = dict[str, Any] | None
+TestIdentifiers = tuple[str, ...]
+TestIdentifiersByMethod = dict[str, tuple[str, ...]]
 Version = dict[str, str]
 
 class AdditionalIssuedKey(Struct, frozen=True, kw_only=True):
@@ -309,6 +316,9 @@ class DelegationList(Struct, frozen=True, kw_only=True):
     items: tuple[Delegation, ...]
     next_cursor: str | None
 
+class DereferencingMetadata(Struct, frozen=True, kw_only=True):
+    content_type: str
+
 class DidDocumentMetadata(Struct, frozen=True, kw_only=True):
     created: str
     updated: str
@@ -328,6 +338,11 @@ class DidList(Struct, frozen=True, kw_only=True):
     items: tuple[DidSummary, ...]
     next_cursor: str | None
 
+class DidMethodProperties(Struct, frozen=True, kw_only=True):
+    mutable: bool
+    publishes_logs: bool
+    looks_elsewhere: bool
+
 class DidResolution(Struct, frozen=True, kw_only=True):
     did_document: dict[str, Any]
     did_document_metadata: DidDocumentMetadata
@@ -343,6 +358,12 @@ class DidSummary(Struct, frozen=True, kw_only=True):
     created: str
     updated: str
     deactivated: bool
+
+class DidUrlDereferencing(Struct, frozen=True, kw_only=True):
+    content: dict[str, Any]
+    content_stream: dict[str, Any]
+    content_metadata: W3cDidDocumentMetadata
+    dereferencing_metadata: DereferencingMetadata
 
 class DidVersion(Struct, frozen=True, kw_only=True):
     version_id: int
@@ -622,6 +643,9 @@ class PluginProcesses(Struct, frozen=True, kw_only=True):
     ready: int
     restarts: int
 
+class ProblemMetadata(Struct, frozen=True, kw_only=True):
+    error: ResolutionProblem
+
 class ProofCheck(Struct, frozen=True, kw_only=True):
     check: str
     ok: bool | None
@@ -671,9 +695,31 @@ class RecoveredDid(Struct, frozen=True, kw_only=True):
     transaction_hash: str
     block_number: int
 
+class RefusedIdentifier(Struct, frozen=True, kw_only=True):
+    error: ErrorBody
+    did_document: dict[str, Any] | None
+    did_document_metadata: dict[str, Any]
+    did_resolution_metadata: ProblemMetadata
+    content: dict[str, Any] | None
+    content_stream: dict[str, Any] | None
+    content_metadata: dict[str, Any]
+    dereferencing_metadata: ProblemMetadata
+
+class ResolutionProblem(Struct, frozen=True, kw_only=True):
+    type: str
+    title: str
+    detail: str
+
 class ResolveDidQuery(Struct, frozen=True, kw_only=True):
     version_id: int | None = None
     version_time: str | None = None
+
+class ResolveIdentifierQuery(Struct, frozen=True, kw_only=True):
+    version_id: int | None = None
+    version_time: str | None = None
+    service: str | None = None
+    relative_ref: str | None = None
+    no_cache: bool = False
 
 class RevokeDelegationRequest(Struct, frozen=True, kw_only=True):
     reason: str | UnsetType = UNSET

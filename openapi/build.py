@@ -19,13 +19,14 @@ from typing import Any, Final
 import yaml
 
 from identity_core.api.operations import PURPOSES
+from identity_core.api.resolution_problems import problem
 from openapi.error_classes import write_errors
 from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
 PARTS: Final = (
     *("dids", "events", "ledger", "auth", "api_keys", "service", "delegations", "credentials"),
-    *("proofs", "proof_checks", "verifications", "dashboard", "audit"),
+    *("proofs", "proof_checks", "verifications", "dashboard", "audit", "identifiers"),
 )
 
 HERE: Final = Path(__file__).resolve().parent
@@ -98,7 +99,7 @@ def bundle() -> Json:
     codes = {code: meaning for code, meaning in errors["codes"].items() if code in used}
     document["components"]["responses"] = dict(sorted(responses.items()))
     document["components"]["examples"] = {
-        code: _error_example(code, entry) for code, entry in codes.items() if code not in errors["anywhere"]
+        code: _error_example(code, entry) for code, entry in codes.items() if code in _referred(responses)
     }
     document[CATALOGUE] = {
         code: {"status": entry["status"], "message": entry["message"], "meaning": entry["meaning"]}
@@ -158,27 +159,43 @@ def _answer_errors(method: str, operation: Json, errors: Mapping[str, Any], resp
     for status, response in operation["responses"].items():
         limits = ("RateLimit", "RateLimit-Policy") if status.startswith("2") else ()
         _add_headers(response, status, *limits)
+    schema = operation.get("x-error-schema", "Error")
     for status in sorted({str(errors["codes"][code]["status"]) for code in chosen} - operation["responses"].keys()):
         same = [code for code in chosen if str(errors["codes"][code]["status"]) == status]
         name = "Or".join("".join(word.capitalize() for word in code.split("_")) for code in same)
-        responses.setdefault(name, _error_response(same, status, errors["codes"]))
+        if schema != "Error":
+            name = f"{schema}{name}"
+        responses.setdefault(name, _error_response(same, status, errors["codes"], schema))
         operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
     return set(chosen)
 
 
-def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any]) -> Json:
+def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any], schema: str) -> Json:
+    examples: Json = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
+    if schema == "RefusedIdentifier":
+        shown = {code: _error_example(code, catalogue[code])["value"]["error"] for code in codes}
+        examples = {code: {"value": _refused_identifier(error)} for code, error in shown.items()}
+    media = "application/json" if schema == "Error" else "application/did-resolution"
     response = {
         "description": "\n".join(f"- `{code}`: {catalogue[code]['meaning']}" for code in codes),
         "x-error-codes": codes,
-        "content": {
-            "application/json": {
-                "schema": {"$ref": "#/components/schemas/Error"},
-                "examples": {code: {"$ref": f"#/components/examples/{code}"} for code in codes},
-            }
-        },
+        "content": {media: {"schema": {"$ref": f"#/components/schemas/{schema}"}, "examples": examples}},
     }
     _add_headers(response, status)
     return response
+
+
+def _refused_identifier(error: Json) -> Json:
+    metadata = {"error": problem(error["code"], error["message"])._asdict()}
+    resolution = {"didDocument": None, "didDocumentMetadata": {}, "didResolutionMetadata": metadata}
+    content = {"content": None, "contentStream": None, "contentMetadata": {}, "dereferencingMetadata": metadata}
+    return {"error": error, **resolution, **content}
+
+
+def _referred(responses: Mapping[str, Any]) -> set[str]:
+    """The codes whose example some response refers to."""
+    contents = [content for response in responses.values() for content in response["content"].values()]
+    return {code for content in contents for code, example in content["examples"].items() if "$ref" in example}
 
 
 def _add_headers(response: Json, status: str, *more: str) -> None:

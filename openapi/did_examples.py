@@ -28,6 +28,7 @@ from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.read import HistoryPage
+from openapi.identifier_examples import identifiers
 from openapi.resolution_examples import gone, resolutions
 from openapi.story import START, Json, Story, dice
 
@@ -49,6 +50,7 @@ class Telling:
         self.successor = self.story.key(ED25519, "authentication", "assertionMethod")
         self.signing = self.story.key("Bls12381G2Key2020")
         self.shown: Json = {}
+        self.identifiers: Json = {}
 
     def tell(self) -> Json:
         """operationId → examples."""
@@ -57,10 +59,12 @@ class Telling:
         rotated = self.rotate()
         self.shown["listDids"] = {"200": {"onePage": plain(dids.listing([rotated], 50).body)}}
         self.shown["resolveDid"] = resolutions(rotated, updated, GRACE_END)
+        self.identifiers = identifiers(rotated, GRACE_END)
         self.story.record(Expire(), GRACE_END)
         self.recover()
         last = self.deactivate()
         self.shown["resolveDid"]["410"] = gone(first, updated, last)
+        self.identifiers["resolveIdentifier"]["410"] = {"now": self.shown["resolveDid"]["410"]["asW3cResult"]}
         self.look_back(last)
         return self.shown
 

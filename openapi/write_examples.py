@@ -1,6 +1,6 @@
 """Writes the examples of DIDs, events, challenges and tokens: Hana's DID from its creation to its end.
 
-    python -m openapi.write_examples            writes examples/dids.yaml, events.yaml and auth.yaml
+    python -m openapi.write_examples            writes examples/dids.yaml, identifiers.yaml, events.yaml and auth.yaml
 
 Run it when the form of an answer changes, and review the difference.
 """
@@ -31,8 +31,10 @@ class Dumper(yaml.SafeDumper):
 def tell() -> dict[str, Json]:
     """Name of the file → operationId → examples."""
     telling = Telling()
+    dids = telling.tell()
     return {
-        "dids": telling.tell(),
+        "dids": dids,
+        "identifiers": telling.identifiers,
         "events": telling.events(),
         "auth": challenge(telling.story) | tokens(telling.story, telling.primary),
     }

@@ -16,6 +16,7 @@ Feature: Which DID is meant, and may it be used
       | listDidHistory      |
       | getDidLog           |
       | getDidAuthChallenge |
+      | resolveIdentifier   |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A DID that no one made
@@ -32,6 +33,7 @@ Feature: Which DID is meant, and may it be used
       | listDidHistory      |
       | getDidLog           |
       | getDidAuthChallenge |
+      | resolveIdentifier   |
 
   @410:DID_DEACTIVATED
   Scenario Outline: A DID that was ended
@@ -48,6 +50,7 @@ Feature: Which DID is meant, and may it be used
       | rotateDidKey        |
       | recoverDid          |
       | getDidAuthChallenge |
+      | resolveIdentifier   |
 
   @410:DID_DEACTIVATED
   Scenario Outline: An operator may hide what a deactivated DID was

@@ -1,13 +1,13 @@
-"""Answers of resolveDid: encoded in the media type that was negotiated, with their entity tags, and kept by (DID, media type) as long as
-the version in force is the one they were made from."""
+"""Answers of resolveDid and resolveIdentifier: encoded in the media type that was negotiated, with their entity tags, and kept by (DID,
+media type) as long as the version in force is the one they were made from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from identity_core.api.request import Answer, Request
 from identity_core.cache import BoundedCache
@@ -19,9 +19,11 @@ from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import (
     DeactivatedDidResolution,
+    DereferencingMetadata,
     DidDocumentMetadata,
     DidResolution,
     DidResolutionMetadata,
+    DidUrlDereferencing,
     ErrorBody,
     LedgerPosition,
     ResolveDidQuery,
@@ -34,6 +36,8 @@ JSON: Final = "application/json"
 BARE: Final = "application/did+json"
 W3C: Final = "application/did-resolution"
 RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C)
+Shape = Literal["own", "document", "result", "dereferenced"]
+_SHAPES: Final[Mapping[str, Shape]] = {LD_JSON: "own", JSON: "own", BARE: "document", W3C: "result"}
 HEAD_SECONDS: Final = 5
 # An answer counts only while the index remembers the head of its DID, and it remembers this many.
 CACHED_ANSWERS: Final = 4_096
@@ -99,14 +103,20 @@ def if_match(request: Request) -> int | None:
     return int(match[1])
 
 
-def resolution(result: Resolution, media: str, duration: int, query: ResolveDidQuery, now: datetime) -> CachedAnswer:
-    """200 in the negotiated media type, with its 304 twin. ``duration`` in milliseconds."""
+def resolution(
+    result: Resolution, media: str, duration: int, query: ResolveDidQuery, now: datetime, *, shape: Shape | None = None
+) -> CachedAnswer:
+    """200 in the negotiated media type, with its 304 twin. ``duration`` in milliseconds. ``shape`` is what the body is, where that is not
+    what resolveDid says in this media type."""
     version = result.version
     document = raw(version.state.document.octets)
+    shape = shape or _SHAPES[media]
     body: Any
-    if media == BARE:
+    if shape == "document":
         body = document
-    elif media == W3C:
+    elif shape == "dereferenced":
+        body = dereferencing(document, result)
+    elif shape == "result":
         found = DidResolutionMetadata(content_type="application/did", duration=duration)
         body = W3cDidResolution(
             did_document=document, did_document_metadata=_w3c_metadata(result), did_resolution_metadata=found
@@ -118,16 +128,29 @@ def resolution(result: Resolution, media: str, duration: int, query: ResolveDidQ
         )
     # A document from elsewhere has no versions to tell apart: its hash does.
     mark = version.state.entry_hash if version.receipt is None else ""
-    cosigned = "+cosigned" if result.cosigned is not None and media != BARE else ""
-    tag = f'"{mark or version.state.version_id}.{media.removeprefix("application/")}{cosigned}"'
-    headers = [("ETag", tag), ("Vary", "Accept"), ("Cache-Control", _cache_control(result, query, now))]
+    cosigned = "+cosigned" if result.cosigned is not None and shape != "document" else ""
+    form = media if shape != "result" else W3C
+    tag = f'"{mark or version.state.version_id}.{form.removeprefix("application/")}{cosigned}"'
+    headers = [("ETag", tag), ("Vary", "Accept"), ("Cache-Control", cache_control(result, query, now))]
     return CachedAnswer(
         version_id=result.head_version_id if version.receipt is not None else -1,
         etag=tag,
         answer=Answer(200, encode(body), media_type=media, headers=headers),
         not_modified=Answer(304, b"", media_type=media, headers=headers),
         stale_at=result.stale_at,
-        awaits=version.receipt.sequence if result.awaits and version.receipt is not None and media != BARE else None,
+        awaits=version.receipt.sequence
+        if result.awaits and version.receipt is not None and shape != "document"
+        else None,
+    )
+
+
+def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
+    """``content`` (JSON) as a result of DID URL dereferencing, with the metadata of the document that it is or stands in."""
+    return DidUrlDereferencing(
+        content=content,
+        content_stream=content,
+        content_metadata=_w3c_metadata(result),
+        dereferencing_metadata=DereferencingMetadata(content_type="application/did"),
     )
 
 
@@ -194,7 +217,8 @@ def _position(result: Resolution) -> LedgerPosition | UnsetType:
     return LedgerPosition(index=receipt.sequence - 1, tree_size=size, cosigned_at=printed(at))
 
 
-def _cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
+def cache_control(result: Resolution, query: ResolveDidQuery, now: datetime) -> str:
+    """For how long the answer to ``query`` may be kept."""
     if query.version_id is not None and not result.awaits:
         return "public, max-age=31536000, immutable"
     seconds = HEAD_SECONDS

@@ -46,6 +46,11 @@ ROOT_ALIASES = {
     "/ready": "getReadiness",
     "/metrics": "getMetrics",
     "/version": "getVersion",
+    "/1.0/identifiers/{identifier:path}": "resolveIdentifier",
+    "/1.0/methods": "listDidMethods",
+    "/1.0/properties": "listDidMethodProperties",
+    "/1.0/testIdentifiers": "listTestIdentifiers",
+    "/1.0/traits": "listDidTraits",
 }
 
 
@@ -92,7 +97,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             )
             run = compile_operation(raw, path, method, declared, operation.function, schemas, self._wiring)
             if self._wiring.verify:
-                run = verified(run, Promises(raw, declared, schemas))
+                run = verified(run, Promises(raw, facts(raw, path, method, declared, self._wiring), declared, schemas))
             self._routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run
         for path, operation_id in self._wiring.aliases.items():
@@ -131,7 +136,15 @@ def facts(
     requirements = declared.get("security", document.get("security", []))
     names = [wiring.schemes[name] for requirement in requirements for name in requirement]
     challenge = ", ".join(f'{scheme} realm="{REALM}"' for scheme in dict.fromkeys(names))
-    return Operation(declared["operationId"], method.upper(), path, frozenset(names), challenge, {} in requirements)
+    return Operation(
+        declared["operationId"],
+        method.upper(),
+        path,
+        frozenset(names),
+        challenge,
+        {} in requirements,
+        declared.get("x-error-schema", "Error"),
+    )
 
 
 def compile_operation(

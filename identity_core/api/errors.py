@@ -1,5 +1,5 @@
 """The one shape of an error body, ``{"error": {"code", "message", "details"}}`` with ``details.requestId`` in each, and content negotiation
-(RFC 9110 §12.5.1).
+(RFC 9110 §12.5.1). An operation that follows another standard has the members of that one beside ``error``.
 
 Parameters of ``Accept`` other than ``q`` are ignored, since no media type of ours has any. So is an ``Accept`` that is longer than any
 that somebody needs, as a server may.
@@ -15,6 +15,7 @@ from typing import Final
 
 from identity_core import wire
 from identity_core.api.request import Answer, Operation
+from identity_core.api.resolution_problems import problem
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue, NotAcceptable
 
 # RFC 9110 §11.6.1 asks every 401 for a challenge, also that of an operation which takes strangers.
@@ -41,7 +42,25 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
     if isinstance(retry_after, (int, float)):
         headers.append(("retry-after", str(max(1, math.ceil(retry_after)))))
     body = wire.ErrorBody(code=error.code, message=str(error), details=details)
+    if operation is not None and operation.error_schema == "RefusedIdentifier":
+        return Answer(status, _refused_identifier(body, str(error)), "application/did-resolution", headers)
     return Answer(status, wire.Error(error=body), headers=headers)
+
+
+def _refused_identifier(error: wire.ErrorBody, message: str) -> wire.RefusedIdentifier:
+    """The results of DID Resolution and of dereferencing at once: a refusal does not know which of them was asked for."""
+    found = problem(str(error.code), message)
+    shown = wire.ResolutionProblem(type=found.type, title=found.title, detail=found.detail)
+    return wire.RefusedIdentifier(
+        error=error,
+        did_document=None,
+        did_document_metadata={},
+        did_resolution_metadata=wire.ProblemMetadata(error=shown),
+        content=None,
+        content_stream=None,
+        content_metadata={},
+        dereferencing_metadata=wire.ProblemMetadata(error=shown),
+    )
 
 
 def _array(value: JsonValue) -> list[JsonValue]:

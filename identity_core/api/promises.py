@@ -14,7 +14,7 @@ from jsonschema_rs import Draft202012Validator
 
 from identity_core.api.contract import dereference
 from identity_core.api.errors import error_answer
-from identity_core.api.request import Answer, Parts, Request
+from identity_core.api.request import Answer, Operation, Parts, Request
 from identity_core.api.schemas import Schemas
 from identity_core.api.transport import Receive, Scope
 from identity_core.codec.structs import encode
@@ -30,8 +30,11 @@ class PromiseBroken(Exception):
 class Promises:
     """The responses of one operation: status → media type → validator (None for what is no JSON), and its codes."""
 
-    def __init__(self, document: Mapping[str, Any], declared: Mapping[str, Any], schemas: Schemas) -> None:
-        self._operation_id = declared["operationId"]
+    def __init__(
+        self, document: Mapping[str, Any], operation: Operation, declared: Mapping[str, Any], schemas: Schemas
+    ) -> None:
+        self._operation = operation
+        self._operation_id = operation.operation_id
         self._media: dict[int, dict[str, Draft202012Validator | None]] = {}
         self._codes: dict[int, set[str]] = {}
         for status, reference in declared["responses"].items():
@@ -67,7 +70,7 @@ class Promises:
         status = error.status
         if error.code not in self._codes.get(status, ()):
             raise PromiseBroken(f"{self._operation_id}: {status} {error.code} is not in the document") from error
-        self.check_answer(error_answer(error, "-"))
+        self.check_answer(error_answer(error, "-", self._operation))
 
 
 def verified(run: Run, promises: Promises) -> Run:

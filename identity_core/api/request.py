@@ -32,7 +32,7 @@ class Operation:
 
     ``schemes`` are the schemes of which one is enough, as the ``Authorization`` header spells them; empty for a public
     operation. ``optional`` lets strangers in as well; a credential that comes is still checked. ``challenge`` is what a 401
-    says in ``WWW-Authenticate``.
+    says in ``WWW-Authenticate``. ``error_schema`` is that of its refusals.
     """
 
     operation_id: str
@@ -41,6 +41,7 @@ class Operation:
     schemes: frozenset[str]
     challenge: str
     optional: bool = False
+    error_schema: str = "Error"
 
 
 @dataclass(frozen=True, slots=True)

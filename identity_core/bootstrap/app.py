@@ -38,6 +38,7 @@ from identity_core.bootstrap.handlers import (
     delegation_handlers,
     did_handlers,
     did_pages,
+    identifier_handlers,
     ledger_handlers,
     proof_handlers,
     verification_handlers,
@@ -217,6 +218,16 @@ def _degraded_by(fault: Callable[[], object]) -> Probe:
     return probe
 
 
+def record_handlers(opened: Runtime) -> tuple[object, ...]:
+    """The handlers of the tags that read what was recorded: ``events``, ``dashboard`` and ``audit``."""
+    store = opened.store
+    return (
+        EventHandlers(ListEvents(store.documents)),
+        DashboardHandlers(GetDashboardTimeline(store.timeline)),
+        AuditHandlers(ListAuditLines(store.audit)),
+    )
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
@@ -228,16 +239,15 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     dids = did_handlers(opened)
     handlers = (
         dids,
+        identifier_handlers(opened, dids),
         auth_handlers(opened, token_keys, challenges),
-        EventHandlers(ListEvents(store.documents)),
         ledger_handlers(opened),
         service_handlers(opened, measured),
         delegation_handlers(opened, autonomy),
         credential_handlers(opened, sealed_credentials, autonomy),
         proof_handlers(opened, sealed_credentials, autonomy),
         verification_handlers(opened),
-        DashboardHandlers(GetDashboardTimeline(store.timeline)),
-        AuditHandlers(ListAuditLines(store.audit)),
+        *record_handlers(opened),
         api_key_handlers(opened),
     )
     wiring = Wiring(

@@ -10,6 +10,7 @@ from identity_core.api.caching import AnswerCache
 from identity_core.api.credentials import CredentialHandlers
 from identity_core.api.delegations import DelegationHandlers
 from identity_core.api.dids import DidHandlers
+from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
 from identity_core.api.proofs import ProofHandlers
@@ -18,6 +19,8 @@ from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.errors import InvalidDid
+from identity_core.settings import StartError
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
     ImportCredential,
@@ -47,6 +50,13 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
 from identity_core.use_cases.dids.witnessed import GetPublishedLog
+from identity_core.use_cases.identifiers import (
+    ListDidMethodProperties,
+    ListDidMethods,
+    ListDidTraits,
+    ListTestIdentifiers,
+    ResolveIdentifier,
+)
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.read import (
     GetLedgerBlock,
@@ -96,6 +106,24 @@ def did_handlers(opened: Runtime) -> DidHandlers:
 def did_pages(opened: Runtime, log: GetDidLog) -> dict[str, Handler]:
     """The places that DIDs name themselves, where readers fetch their logs."""
     return log_pages(opened.reader.methods.values(), GetPublishedLog(log, opened.store.witness_files))
+
+
+def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandlers:
+    """The handlers of the tag ``identifiers``, with the answers that ``dids`` keeps. Raises ``StartError`` for a setting that is no DID."""
+    methods, clock = opened.reader.methods, opened.clock
+    try:
+        listed = [opened.reader.parse(text) for text in opened.settings.server.test_identifiers]
+    except InvalidDid as error:
+        raise StartError(f"server.test_identifiers: {error}") from error
+    return IdentifierHandlers(
+        resolve=ResolveIdentifier(dids.resolve),
+        methods=ListDidMethods(methods),
+        properties=ListDidMethodProperties(methods),
+        test_identifiers=ListTestIdentifiers(methods, listed),
+        traits=ListDidTraits(methods),
+        cache=dids.cache,
+        clock=clock,
+    )
 
 
 def ledger_handlers(opened: Runtime) -> LedgerHandlers:

@@ -30,7 +30,7 @@ from identity_core.domain.dids.changes import Authorization, Deactivate, Expire
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
-from identity_core.ports.did_method import DidMethod
+from identity_core.ports.did_method import DescribedDidMethod, DidMethod
 
 JUNK: Final = (b"", b"{}", b"null", b"[]", b"\xff\xfe", b'{"versionId":', b"[" * 5000, b"0" * 20_000, b"\x00" * 64)
 
@@ -92,6 +92,17 @@ class DidMethodConformance(ChangePromises):
             life.method, life.controller.creation(life.signer, recovery=False), life.controller, life.signer
         ).state
         assert state.did != life.state.did
+
+    def test_what_it_says_of_itself_is_so(self, method: DidMethod) -> None:
+        """Traits have names of DID Traits and are true or false; DIDs to try are of the method, and ``mutable`` is not denied."""
+        if not isinstance(method, DescribedDidMethod):
+            pytest.skip("the method says nothing of itself")
+        for name, value in method.traits.items():
+            assert re.fullmatch(r"(?!name$)[a-z]+[A-Za-z0-9_]*", name), name
+            assert isinstance(value, bool), name
+        assert method.traits.get("supportsUpdate", True) or not method.mutable
+        for text in method.test_identifiers:
+            method.check(Did.parse(text))
 
     def test_what_expand_tells_is_of_the_did(self, life: Life) -> None:
         """What the identifier alone tells does not contradict the log."""

@@ -31,7 +31,13 @@ from identity_core.errors import (
 )
 from identity_core.plugin.border import Contract
 from identity_core.ports.custodian import Custodian, KeyNameTaken, KeyNotHeld, KeyRefused
-from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, PublishingDidMethod, ResolvingDidMethod
+from identity_core.ports.did_method import (
+    DescribedDidMethod,
+    DidMethod,
+    PreRotatingDidMethod,
+    PublishingDidMethod,
+    ResolvingDidMethod,
+)
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import (
     AnchoringLedger,
@@ -70,7 +76,7 @@ DID_METHOD: Socket[DidMethod] = Socket(
     "identity_provide_did_method",
     "DID method",
     "did.method",
-    (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod, DidMethod),
+    (ResolvingDidMethod, PreRotatingDidMethod, PublishingDidMethod, DescribedDidMethod, DidMethod),
     Contract(
         (
             InvalidDid,

@@ -8,6 +8,7 @@ append, and the ledger stores the sealed entry as opaque bytes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -123,6 +124,22 @@ class PublishingDidMethod(DidMethod, Protocol):
 
     def published(self, name: str) -> Did | None:
         """The DID whose log lies there under ``name``, or None where there can be none."""
+        ...
+
+
+@runtime_checkable
+class DescribedDidMethod(DidMethod, Protocol):
+    """A method that tells readers about itself. Of one that does not is told what ``mutable`` says."""
+
+    @property
+    def traits(self) -> Mapping[str, bool]:
+        """What holds of the method and what does not, by the names of DID Traits 1.0
+        (https://identity.foundation/did-traits/), such as ``supportsUpdate``; without ``name``."""
+        ...
+
+    @property
+    def test_identifiers(self) -> Sequence[str]:
+        """DIDs that resolve in every installation; empty where there can be none."""
         ...
 
 

@@ -37,6 +37,9 @@ class Server:
     trusted_proxies: tuple[str, ...] = setting(
         (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
     )
+    test_identifiers: tuple[str, ...] = setting(
+        (), "DIDs that /1.0/testIdentifiers names for clients to try.", example='["did:web:id.example.org"]'
+    )
     public_metrics: bool = setting(
         False, "Whether /metrics and the states in /ready are for everybody, or for API keys with service:read."
     )

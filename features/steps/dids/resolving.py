@@ -53,7 +53,8 @@ def resolves_again(world: World, name: str) -> None:
 @when(parsers.re(r"(?P<operation_id>\w+) is asked for the DID (?P<did>did:\S+|no one has)"))
 def asked_for(world: World, operation_id: str, did: str) -> None:
     found = operation(operation_id)
-    draft = Draft(found, found.path.replace("{did}", quote(did if did != "no one has" else UNKNOWN, safe="")))
+    path = found.path.replace("{identifier}", "{did}")
+    draft = Draft(found, path.replace("{did}", quote(did if did != "no one has" else UNKNOWN, safe="")))
     if operation_id == "getDidAuthChallenge":
         draft.query["did"] = did if did != "no one has" else UNKNOWN
     if found.has_body:

@@ -1,6 +1,6 @@
 """DID syntax (DID Core §3.1), in ASCII, full match, one form.
 
-Left out on purpose: DID URLs with path, query or service parameters; the service never dereferences.
+DID URLs are read by ``did_url``.
 
 What a document may point to: service endpoints, service types and fragments, other names (RFC 3986, DID Core §5.4).
 

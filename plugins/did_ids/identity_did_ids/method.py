@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
 from identity_core.domain.dids.changes import Change
 from identity_core.domain.dids.did import Did
@@ -50,11 +51,36 @@ class DidIdsSettings:
             raise ValueError("recovery_window_hours must be 0 to 720")
 
 
+TRAITS: Final = {
+    "supportsUpdate": True,
+    "supportsUpdateServiceEndpoints": True,
+    "supportsUpdateVerificationMethods": True,
+    "supportsDeactivate": True,
+    "supportsDelete": False,
+    "transactionalFees": False,
+    "selfCertifying": True,
+    "prerotationOfKeys": True,
+    "humanReadable": False,
+    "enumerable": True,
+    "resolvableGlobally": True,
+    "history": True,
+    "historySigned": True,
+    "hostingNotRequired": False,
+    "hostedCentrally": True,
+    "keyValidation": True,
+    "cryptographyPrivacyPreservingNiZKPs": True,
+    "cryptographicAlgorithmBLS12_381": True,
+    "cryptographicAlgorithmEd25519": True,
+}
+
+
 class DidIds:
-    """``DidMethod``: pure, deterministic, without I/O."""
+    """``DescribedDidMethod``: pure, deterministic, without I/O."""
 
     mutable = True
     pre_rotates = True
+    traits = TRAITS
+    test_identifiers = ()
 
     def __init__(self, settings: DidIdsSettings) -> None:
         rules = Rules(

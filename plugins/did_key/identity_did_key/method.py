@@ -30,12 +30,34 @@ VERSION: Final = "did:key:1.0"
 EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """A did:key that was never registered has no birth: it is taken to have been there since the epoch."""
 
+TRAITS: Final = {
+    "supportsUpdate": False,
+    "supportsUpdateServiceEndpoints": False,
+    "supportsUpdateVerificationMethods": False,
+    "supportsDeactivate": False,
+    "supportsDelete": False,
+    "transactionalFees": False,
+    "selfCertifying": True,
+    "prerotationOfKeys": False,
+    "humanReadable": False,
+    "enumerable": False,
+    "resolvableGlobally": True,
+    "history": False,
+    "hostingNotRequired": True,
+    "keyValidation": True,
+    "cryptographicAlgorithmBLS12_381": True,
+    "cryptographicAlgorithmEd25519": True,
+}
+
 
 class DidKey:
-    """``DidMethod``: immutable, pure."""
+    """``DescribedDidMethod``: immutable, pure."""
 
     name = "key"
     mutable = False
+    traits = TRAITS
+    # RFC 8032 §7.1, test 1: a key that is public in both halves.
+    test_identifiers = ("did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw",)
 
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier is the multikey of a type that the service knows, of a key that is not weak."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NoReturn, Protocol
+from typing import Final, NoReturn, Protocol
 
 from identity_core.cache import BoundedCache
 from identity_core.domain.dids import foreign
@@ -37,11 +37,33 @@ class _Kept:
     give: Callable[[], DidState | None]
 
 
+TRAITS: Final = {
+    "supportsUpdate": True,
+    "supportsUpdateServiceEndpoints": True,
+    "supportsUpdateVerificationMethods": True,
+    "supportsDeactivate": True,
+    "supportsDelete": True,
+    "transactionalFees": False,
+    "selfCertifying": False,
+    "prerotationOfKeys": False,
+    "humanReadable": True,
+    "enumerable": False,
+    "resolvableGlobally": True,
+    "history": False,
+    "historySigned": False,
+    "hostingNotRequired": False,
+    "hostedCentrally": True,
+    "keyValidation": False,
+}
+
+
 class DidWeb:
     """``ResolvingDidMethod``. Without ``fetch`` it is off, and no DID is found."""
 
     name = "web"
     mutable = False
+    traits = TRAITS
+    test_identifiers = ()
 
     def __init__(
         self, fetch: Fetches | None, clock: Clock, cache_seconds: float = 60.0, cache_entries: int = 1000

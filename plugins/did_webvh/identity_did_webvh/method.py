@@ -33,6 +33,28 @@ from identity_did_webvh import fold
 _PROOF_ROOM: Final = 640
 
 
+TRAITS: Final = {
+    "supportsUpdate": True,
+    "supportsUpdateServiceEndpoints": True,
+    "supportsUpdateVerificationMethods": True,
+    "supportsDeactivate": True,
+    "supportsDelete": False,
+    "transactionalFees": False,
+    "selfCertifying": True,
+    "prerotationOfKeys": True,
+    "humanReadable": False,
+    "enumerable": True,
+    "resolvableGlobally": True,
+    "history": True,
+    "historySigned": True,
+    "hostingNotRequired": False,
+    "hostedCentrally": True,
+    "keyValidation": True,
+    "cryptographicAlgorithmBLS12_381": True,
+    "cryptographicAlgorithmEd25519": True,
+}
+
+
 class DidWebvh:
     """``PublishingDidMethod``: pure, deterministic. ``location`` is what follows the SCID in new DIDs; logs of other hosts and
     paths are read all the same, so that a change of settings orphans no DID."""
@@ -40,6 +62,8 @@ class DidWebvh:
     name = "webvh"
     mutable = True
     pre_rotates = True
+    traits = TRAITS
+    test_identifiers = ()
 
     def __init__(self, location: str, rules: Rules) -> None:
         identifier = f"{PLACEHOLDER}:{location}"

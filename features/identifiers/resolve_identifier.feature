@@ -1,0 +1,71 @@
+@resolveIdentifier
+Feature: Resolve a DID or dereference a DID URL
+  Clients of the DIF Universal Resolver ask as they ask everywhere.
+
+  Scenario: A client that knows nothing of this service
+    Given Hana has a DID with a service
+    When a stock resolver asks for the DID of Hana
+    Then the answer is 200
+    And a W3C resolution result comes back
+
+  Scenario Outline: Each form that a client may ask for
+    Given Hana has a DID
+    When the DID of Hana is looked up as <media>
+    Then the answer is 200
+    And it is <what> as <answered>
+
+    Examples:
+      | media                             | what         | answered                          |
+      | application/did-resolution        | a result     | application/did-resolution        |
+      | application/json                  | a result     | application/did-resolution        |
+      | application/did                   | the document | application/did                   |
+      | application/did+json              | the document | application/did+json              |
+      | application/did+ld+json           | the document | application/did+ld+json           |
+      | application/ld+json               | the document | application/ld+json               |
+      | application/did-url-dereferencing | the content  | application/did-url-dereferencing |
+
+  Scenario: A key by its fragment
+    Given Hana has a DID
+    When the authentication key of Hana is looked up
+    Then the answer is 200
+    And it is the content as application/did-url-dereferencing
+
+  Scenario: The place of a service
+    Given Hana has a DID with a service
+    When what follows the DID of Hana is ?service=didcommmessaging-1&relativeRef=%2Fbox
+    Then the answer is 303
+    And it leads to the service of Hana
+
+  Scenario: Nothing has changed
+    Given Hana has a DID
+    When the DID of Hana is looked up again with the tag that came
+    Then the answer is 304
+
+  @400:INVALID_DID_URL
+  Scenario: A version that is no number
+    Given Hana has a DID
+    When what follows the DID of Hana is ?versionId=first
+    Then the answer is 400 INVALID_DID_URL
+
+  @404:DID_URL_NOT_FOUND
+  Scenario: A key that the document does not have
+    Given Hana has a DID
+    When what follows the DID of Hana is #nobody
+    Then the answer is 404 DID_URL_NOT_FOUND
+
+  @406:NOT_ACCEPTABLE
+  Scenario: A form that no one serves
+    Given Hana has a DID
+    When the DID of Hana is looked up as text/html
+    Then the answer is 406 NOT_ACCEPTABLE
+
+  @501:DID_METHOD_NOT_SUPPORTED
+  Scenario: A method that is not installed
+    When resolveIdentifier is asked for the DID did:example:123
+    Then the answer is 501 DID_METHOD_NOT_SUPPORTED
+
+  @501:FEATURE_NOT_SUPPORTED
+  Scenario: A path has no meaning
+    Given Hana has a DID
+    When what follows the DID of Hana is /path
+    Then the answer is 501 FEATURE_NOT_SUPPORTED

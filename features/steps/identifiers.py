@@ -1,0 +1,102 @@
+"""Clients of the DIF Universal Resolver, which know nothing of this service but the paths under ``/1.0``."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from pytest_bdd import parsers, then, when
+
+from features.document import Operation, operation
+from features.steps.answers import body_of
+from features.world import DRAFTS, Draft, World
+
+RESOLVE = "resolveIdentifier"
+
+
+def draft(world: World, found: Operation) -> Draft:
+    return asking(world.new_person("Hana").did)
+
+
+def asking(identifier: str, accept: str = "*/*") -> Draft:
+    found = operation(RESOLVE)
+    path = found.path.replace("{identifier}", quote(identifier, safe=""))
+    return Draft(found, path, headers={"Accept": accept})
+
+
+DRAFTS[RESOLVE] = draft
+
+
+@when(parsers.parse("a stock resolver asks for the DID of {name}"))
+def stock(world: World, name: str) -> None:
+    profile = 'application/ld+json;profile="https://w3id.org/did-resolution"'
+    did = world.person(name).did
+    world.answer = world.http().get(f"/1.0/identifiers/{did}", headers={"Accept": profile})
+    assert world.answer.headers["content-type"] == profile
+
+
+@when(parsers.parse("the DID of {name} is looked up as {media}"))
+def looked_up(world: World, name: str, media: str) -> None:
+    world.send(asking(world.person(name).did, media))
+
+
+@when(parsers.parse("the authentication key of {name} is looked up"))
+def key(world: World, name: str) -> None:
+    world.send(asking(world.person(name).created["keys"]["authentication"]["keyId"]))
+
+
+@when(parsers.re(r"what follows the DID of (?P<name>\w+) is (?P<after>\S+)"))
+def follows(world: World, name: str, after: str) -> None:
+    world.send(asking(world.person(name).did + after))
+
+
+@when(parsers.parse("the DID of {name} is looked up again with the tag that came"))
+def again(world: World, name: str) -> None:
+    wanted = asking(world.person(name).did)
+    wanted.headers["If-None-Match"] = world.send(wanted).headers["etag"]
+    world.send(wanted)
+
+
+@when(parsers.re(r"(?P<operation_id>list\w+) is asked"))
+def listed(world: World, operation_id: str) -> None:
+    world.call(operation_id)
+
+
+@then(parsers.re(r"it is (?P<what>a result|the document|the content) as (?P<media>\S+)"))
+def form(world: World, what: str, media: str) -> None:
+    assert world.answer.headers["content-type"] == media
+    members = {"a result": "didDocument", "the content": "contentStream"}
+    body = body_of(world.answer)
+    found = body[members[what]] if what in members else body
+    assert found["id"].startswith(world.person("Hana").did)
+
+
+@then(parsers.parse("it leads to the service of {name}"))
+def leads(world: World, name: str) -> None:
+    (service,) = world.person(name).created["didDocument"]["service"]
+    assert world.answer.headers["location"].startswith(service["serviceEndpoint"].rpartition("/")[0])
+    assert world.answer.headers["location"].endswith("/box")
+    assert world.answer.content == b""
+
+
+@then("the answer lists ids and key")
+def methods(world: World) -> None:
+    assert {"ids", "key"} <= set(body_of(world.answer))
+
+
+@then("the answer says that DIDs of ids change here")
+def change(world: World) -> None:
+    assert body_of(world.answer)["ids"]["mutable"] is True
+
+
+@then("the answer says that did:ids supports updates")
+def updates(world: World) -> None:
+    traits = body_of(world.answer)["ids"]
+    assert (traits["name"], traits["supportsUpdate"], traits["historySigned"]) == ("ids", True, True)
+
+
+@then("each of the DIDs resolves")
+def resolves(world: World) -> None:
+    dids = [did for listed in body_of(world.answer).values() for did in listed]
+    assert dids
+    for did in dids:
+        assert world.send(asking(did)).status_code == 200

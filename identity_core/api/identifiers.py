@@ -1,0 +1,147 @@
+"""The handlers of the tag ``identifiers``: the HTTP binding of W3C DID Resolution (§10.1), as the DIF Universal Resolver has it."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from identity_core.api import caching
+from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, AnswerCache, CachedAnswer, Shape, etag_matches
+from identity_core.api.errors import error_answer, negotiate
+from identity_core.api.request import Answer, Request
+from identity_core.errors import DidDeactivated
+from identity_core.ports.clock import Clock
+from identity_core.use_cases.identifiers import (
+    Dereferenced,
+    ListDidMethodProperties,
+    ListDidMethods,
+    ListDidTraits,
+    ListTestIdentifiers,
+    ResolveIdentifier,
+)
+from identity_core.wire import ResolveDidQuery, ResolveIdentifierQuery
+
+
+class AnswerForm(NamedTuple):
+    """What an answer says of a DID, and as which media type. ``alone`` is the media type of what a fragment names, where it stands
+    alone and not in a dereferencing result."""
+
+    shape: Shape
+    media: str
+    alone: str | None = None
+
+
+DID: Final = "application/did"
+LD: Final = "application/ld+json"
+DEREFERENCING: Final = "application/did-url-dereferencing"
+PROFILE: Final = 'profile="https://w3id.org/did-resolution"'
+_RESULT: Final = AnswerForm("result", W3C)
+_PROFILED: Final = AnswerForm("result", f"{LD};{PROFILE}")
+_FORMS: Final[dict[str, AnswerForm]] = {
+    W3C: _RESULT,
+    DEREFERENCING: AnswerForm("dereferenced", DEREFERENCING),
+    **{media: AnswerForm("document", media, media) for media in (DID, BARE, LD_JSON, LD)},
+    # Clients that are older than the media types above ask for JSON and read a result.
+    JSON: AnswerForm("result", W3C, JSON),
+}
+_OFFERED: Final = tuple(_FORMS)
+# Those that clients send as they are.
+_USUAL: Final = {"": _RESULT, "*/*": _RESULT, **_FORMS, _PROFILED.media: _PROFILED}
+# A path whose colons stand as they are holds a DID as it is, and nobody has percent-encoded the one in it (did:web of a port).
+_AS_IT_IS: Final = re.compile(rb"did:[a-z0-9]+:(?:[A-Za-z0-9._:-]|%3[Aa])+")
+_DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierHandlers:
+    """resolveIdentifier, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
+
+    resolve: ResolveIdentifier
+    methods: ListDidMethods
+    properties: ListDidMethodProperties
+    test_identifiers: ListTestIdentifiers
+    traits: ListDidTraits
+    cache: AnswerCache
+    clock: Clock
+
+    async def resolve_identifier(self, request: Request) -> Answer:
+        form = _form(request.header("accept") or "")
+        query: ResolveIdentifierQuery = request.query
+        text = _identifier(request)
+        # The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
+        key = W3C if form.media == W3C else f"identifiers {form.media}"
+        cached = self.cache.find(text, key) if query == _NOTHING_ASKED else None
+        if cached is None:
+            started = time.perf_counter_ns()
+            found = await self.resolve(text, query)
+            answer = self._special(request, found, form)
+            if answer is not None:
+                return answer
+            cached = self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000)
+            if str(found.url.did) == text and query == _NOTHING_ASKED:
+                self.cache.keep(text, key, cached)
+        if etag_matches(request.header("if-none-match"), cached.etag):
+            return cached.not_modified
+        return cached.answer
+
+    async def list_did_methods(self, request: Request) -> Answer:
+        return Answer(200, await self.methods(), headers=_DESCRIBED)
+
+    async def list_did_method_properties(self, request: Request) -> Answer:
+        return Answer(200, await self.properties(), headers=_DESCRIBED)
+
+    async def list_test_identifiers(self, request: Request) -> Answer:
+        return Answer(200, await self.test_identifiers(), headers=_DESCRIBED)
+
+    async def list_did_traits(self, request: Request) -> Answer:
+        return Answer(200, await self.traits(), headers=_DESCRIBED)
+
+    def _encoded(self, found: Dereferenced, form: AnswerForm, duration: int) -> CachedAnswer:
+        return caching.resolution(
+            found.resolution, form.media, duration, _asked(found), self.clock.now(), shape=form.shape
+        )
+
+    def _special(self, request: Request, found: Dereferenced, form: AnswerForm) -> Answer | None:
+        """The answer where it is not the document as a whole."""
+        resolution = found.resolution
+        if resolution.deactivated:
+            gone = error_answer(DidDeactivated(details=caching.deactivation(resolution)), request.request_id)
+            selected = found.url.version_id is not None or found.url.version_time is not None
+            body = caching.gone(gone.body.error, resolution, W3C, selected=selected)
+            return Answer(gone.status, body, W3C, gone.headers)
+        kept = ("Cache-Control", caching.cache_control(resolution, _asked(found), self.clock.now()))
+        if found.endpoint is not None:
+            return Answer(303, b"", "text/uri-list", [("Location", found.endpoint), kept])
+        if found.content is None:
+            return None
+        headers = [("Vary", "Accept"), kept]
+        if form.alone is not None:
+            return Answer(200, found.content, form.alone, headers)
+        return Answer(200, caching.dereferencing(found.content, resolution), DEREFERENCING, headers)
+
+
+_NOTHING_ASKED: Final = ResolveIdentifierQuery()
+
+
+def _asked(found: Dereferenced) -> ResolveDidQuery:
+    """The version that was asked for, which decides how long an answer holds."""
+    return ResolveDidQuery(version_id=found.url.version_id, version_time=found.url.version_time)
+
+
+def _form(accept: str) -> AnswerForm:
+    """Raises ``NotAcceptable``. Of all parameters of media types only the profile of DID Resolution means something."""
+    usual = _USUAL.get(accept)
+    if usual is not None:
+        return usual
+    media = negotiate(accept, _OFFERED)
+    return _PROFILED if media == LD and PROFILE in accept else _FORMS[media]
+
+
+def _identifier(request: Request) -> str:
+    """The DID or DID URL of the path."""
+    as_sent = request.raw_path.rpartition(b"/identifiers/")[2]
+    if b"%3" in as_sent and _AS_IT_IS.fullmatch(as_sent) is not None:
+        return as_sent.decode("ascii")
+    return request.path["identifier"]

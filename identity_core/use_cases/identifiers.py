@@ -1,0 +1,143 @@
+"""resolveIdentifier: what a DID or a DID URL leads to (DID Resolution §4 and §5): a document, a part of it, or the place of a service.
+
+listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits: what this installation can resolve, for clients that
+ask a resolver before they use it (DIF Universal Resolver).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from identity_core.domain.dids import did_url
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.did_url import DidUrl
+from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest, JsonValue
+from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
+from identity_core.use_cases.dids.read import Resolution, ResolveDid
+from identity_core.wire import DidMethodProperties, ResolveDidQuery, ResolveIdentifierQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Dereferenced:
+    """``resolution`` of the DID in ``url``; ``content`` is what a fragment names in it, ``endpoint`` where a service is."""
+
+    resolution: Resolution
+    url: DidUrl
+    content: Mapping[str, JsonValue] | None = None
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveIdentifier:
+    """Raises what ``ResolveDid`` does, ``DidMethodNotSupported`` for a DID of a method that is not installed, ``InvalidDidUrl``,
+    ``FeatureNotSupported`` and ``DidUrlNotFound`` for what follows the DID, ``InvalidRequest`` for what is said twice."""
+
+    resolve: ResolveDid
+
+    async def __call__(self, text: str, query: ResolveIdentifierQuery) -> Dereferenced:
+        url = _with_options(DidUrl.parse(text), query)
+        reader = self.resolve.reader
+        did = reader.parse(str(url.did))
+        if url.relative_ref is not None and url.service is None:
+            raise InvalidRequest("relativeRef goes with service.", details={"parameter": "relativeRef"})
+        try:
+            asked = ResolveDidQuery(version_id=url.version_id, version_time=url.version_time)
+            found = await self.resolve(did, asked)
+        except DidNotFound:
+            if did.method not in reader.methods:
+                supported: list[JsonValue] = [*sorted(reader.methods)]
+                raise DidMethodNotSupported(details={"did": str(did), "supported": supported}) from None
+            raise
+        if (
+            query.no_cache
+            and found.version.receipt is None
+            and isinstance(reader.methods.get(did.method), ResolvingDidMethod)
+        ):
+            raise FeatureNotSupported(details={"feature": "noCache"})
+        if found.deactivated:
+            return Dereferenced(found, url)
+        return _selected(did, url, found)
+
+
+def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:
+    document = found.version.state.document.octets
+    if url.service is not None:
+        return Dereferenced(found, url, endpoint=did_url.endpoint(did, document, url))
+    if url.fragment is not None:
+        return Dereferenced(found, url, content=did_url.secondary_resource(did, document, url.fragment))
+    return Dereferenced(found, url)
+
+
+def _with_options(url: DidUrl, query: ResolveIdentifierQuery) -> DidUrl:
+    """The DID URL with the options beside it. Raises ``InvalidRequest`` for one that the DID URL has too."""
+    given = (query.version_id, query.version_time, query.service, query.relative_ref)
+    if given == (None, None, None, None):
+        return url
+    said = (url.version_id, url.version_time, url.service, url.relative_ref)
+    if any(one is not None and other is not None for one, other in zip(given, said, strict=True)):
+        raise InvalidRequest("An option stands in the DID URL and beside it.")
+    return replace(
+        url,
+        version_id=url.version_id or query.version_id,
+        version_time=url.version_time or query.version_time,
+        service=url.service or query.service,
+        relative_ref=url.relative_ref or query.relative_ref,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ListDidMethods:
+    """Names, sorted."""
+
+    methods: Mapping[str, DidMethod]
+
+    async def __call__(self) -> Sequence[str]:
+        return sorted(self.methods)
+
+
+@dataclass(frozen=True, slots=True)
+class ListDidMethodProperties:
+    """What is done here with DIDs of each method."""
+
+    methods: Mapping[str, DidMethod]
+
+    async def __call__(self) -> Mapping[str, DidMethodProperties]:
+        return {
+            name: DidMethodProperties(
+                mutable=method.mutable,
+                publishes_logs=isinstance(method, PublishingDidMethod) and method.log_path is not None,
+                looks_elsewhere=isinstance(method, ResolvingDidMethod),
+            )
+            for name, method in sorted(self.methods.items())
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListTestIdentifiers:
+    """What methods name themselves, and ``listed``, the operator's."""
+
+    methods: Mapping[str, DidMethod]
+    listed: Sequence[Did]
+
+    async def __call__(self) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for name, method in sorted(self.methods.items()):
+            own = method.test_identifiers if isinstance(method, DescribedDidMethod) else ()
+            found[name] = [*own, *(str(did) for did in self.listed if did.method == name)]
+        return {name: dids for name, dids in found.items() if dids}
+
+
+@dataclass(frozen=True, slots=True)
+class ListDidTraits:
+    """What methods say of themselves, and of the others what is known of all: whether their DIDs change."""
+
+    methods: Mapping[str, DidMethod]
+
+    async def __call__(self) -> Mapping[str, Mapping[str, JsonValue]]:
+        found: dict[str, Mapping[str, JsonValue]] = {}
+        for name, method in sorted(self.methods.items()):
+            known = dict.fromkeys(("supportsUpdate", "supportsDeactivate"), method.mutable)
+            said = method.traits if isinstance(method, DescribedDidMethod) else known
+            found[name] = {"name": name, **said}
+        return found

@@ -1,0 +1,71 @@
+"""The examples of the tag ``identifiers``: a DID in each form that a resolver's client may ask for, and what is told of the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+from identity_did_ids import DidIds, DidIdsSettings
+from identity_did_key import DidKey
+
+from identity_core.api import caching
+from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, Shape
+from identity_core.api.identifiers import DEREFERENCING, DID, LD
+from identity_core.codec.structs import plain
+from identity_core.domain.dids.did_url import secondary_resource
+from identity_core.ports.did_method import DidMethod
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.read import Resolution
+from identity_core.use_cases.identifiers import (
+    ListDidMethodProperties,
+    ListDidMethods,
+    ListDidTraits,
+    ListTestIdentifiers,
+)
+from identity_core.wire import ResolveDidQuery
+from openapi.story import Json
+
+SHAPES: Final[dict[str, Shape]] = {
+    W3C: "result",
+    DEREFERENCING: "dereferenced",
+    DID: "document",
+    BARE: "document",
+    LD_JSON: "document",
+    LD: "document",
+}
+
+
+def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
+    """operationId → examples. ``stale_at`` is when a grace period of the current version ends."""
+    methods: dict[str, DidMethod] = {"ids": DidIds(DidIdsSettings()), "key": DidKey()}
+    return {
+        "resolveIdentifier": _forms(current, stale_at),
+        "listDidMethods": {"200": {"names": plain(_told(ListDidMethods(methods)()))}},
+        "listDidMethodProperties": {"200": {"properties": plain(_told(ListDidMethodProperties(methods)()))}},
+        "listTestIdentifiers": {"200": {"dids": plain(_told(ListTestIdentifiers(methods, ())()))}},
+        "listDidTraits": {"200": {"traits": plain(_told(ListDidTraits(methods)()))}},
+    }
+
+
+def _told(asked: Coroutine[Any, Any, Any]) -> Any:
+    """What a use case answers that waits for nothing; a loop may be running already."""
+    try:
+        asked.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("it waits for something")
+
+
+def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
+    result = Resolution(current, False, None, current.state.version_id, None, stale_at)
+    at, fragment = current.state.updated_at, current.state.document.methods[0].id.partition("#")[2]
+    shown: Json = {}
+    for media, shape in SHAPES.items():
+        body = caching.resolution(result, media, 1, ResolveDidQuery(), at, shape=shape).answer.body
+        shown[f"200 {media}"] = {"keyInGrace": orjson.loads(body) if isinstance(body, bytes) else body}
+    key = secondary_resource(current.state.did, current.state.document.octets, fragment)
+    shown[f"200 {JSON}"] = {"keyByItsFragment": plain(key)}
+    shown[f"200 {DEREFERENCING}"]["keyByItsFragment"] = plain(caching.dereferencing(key, result))
+    return shown

@@ -1,0 +1,298 @@
+"""``/1.0/identifiers`` by raw octets: what DID Resolution's binding says of every ``Accept``, and whatever else may stand in the path.
+
+W3C DID Resolution §4, §5 and §10.1; RFC 9457.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.attack.conftest import Target
+from tests.attack.raw_http import Response, exchange, request
+from tests.attack.stranger import LEAVE, Holder, service
+
+PATH = "/1.0/identifiers/"
+PROFILED = 'application/ld+json;profile="https://w3id.org/did-resolution"'
+W3C = "https://www.w3.org/ns/did#"
+RESULT = {"didDocument", "didDocumentMetadata", "didResolutionMetadata"}
+NOBODY = "did:ids:Qm" + "a" * 44
+
+
+@pytest.fixture(scope="module")
+def hana(targets: Callable[[int], Target]) -> Holder:
+    """Version 2 has the service ``files``."""
+    made = targets(1).stranger.holder()
+    assert made.act("update", service("files", "https://hana.example/base/x?y=1")).status == 200
+    return made
+
+
+def get(target: Target, identifier: str | bytes, accept: str | None = None, method: str = "GET") -> Response:
+    octets = identifier if isinstance(identifier, bytes) else identifier.encode()
+    headers = [] if accept is None else [b"Accept: " + accept.encode()]
+    return exchange(target.wire.address, request(method, PATH.encode() + octets, *headers), head=method == "HEAD")
+
+
+def problem(response: Response) -> str:
+    """The type of the problem. Whatever was asked for, a refusal is a result of both kinds."""
+    body = json.loads(response.body)
+    assert response.headers["content-type"] == "application/did-resolution"
+    assert (body["didDocument"], body["didDocumentMetadata"]) == (None, {})
+    assert (body["content"], body["contentStream"], body["contentMetadata"]) == (None, None, {})
+    found = body["didResolutionMetadata"]["error"]
+    assert body["dereferencingMetadata"]["error"] == found
+    assert set(found) == {"type", "title", "detail"}
+    assert body["error"]["details"]["requestId"] == response.headers["x-request-id"]
+    return str(found["type"]).removeprefix(W3C)
+
+
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        (None, "application/did-resolution"),
+        ("*/*", "application/did-resolution"),
+        ("application/json", "application/did-resolution"),
+        ("application/did-resolution", "application/did-resolution"),
+        ("application/json, text/plain, */*", "application/did-resolution"),
+        (PROFILED, PROFILED),
+        (PROFILED + ", application/did+ld+json;q=0.5", PROFILED),
+    ],
+)
+def test_a_resolution_result(target: Target, hana: Holder, accept: str | None, media: str) -> None:
+    response = get(target, hana.did, accept)
+    assert (response.status, response.headers["content-type"]) == (200, media)
+    body = json.loads(response.body)
+    assert set(body) == RESULT
+    assert body["didDocument"]["id"] == hana.did
+    assert body["didDocumentMetadata"]["versionId"] == "2"
+    assert body["didResolutionMetadata"]["contentType"] == "application/did"
+
+
+@pytest.mark.parametrize(
+    "media", ["application/did", "application/did+json", "application/did+ld+json", "application/ld+json"]
+)
+def test_the_bare_document(target: Target, hana: Holder, media: str) -> None:
+    response = get(target, hana.did, media)
+    assert (response.status, response.headers["content-type"]) == (200, media)
+    assert json.loads(response.body)["id"] == hana.did
+
+
+def test_each_form_has_an_entity_tag_of_its_own(target: Target, hana: Holder) -> None:
+    forms = (
+        "application/did-resolution",
+        "application/did",
+        "application/ld+json",
+        "application/did-url-dereferencing",
+    )
+    tags = [get(target, hana.did, media).headers["etag"] for media in (*forms, PROFILED)]
+    # The profile is another name of the same octets.
+    assert len(set(tags)) == len(forms)
+    assert tags[-1] == tags[0]
+    again = b"If-None-Match: " + tags[1].encode()
+    raw = request("GET", PATH + hana.did, b"Accept: application/did", again)
+    assert exchange(target.wire.address, raw, head=True).status == 304
+
+
+def test_the_dereferencing_result(target: Target, hana: Holder) -> None:
+    response = get(target, hana.did, "application/did-url-dereferencing")
+    body = json.loads(response.body)
+    assert (response.status, response.headers["content-type"]) == (200, "application/did-url-dereferencing")
+    assert body["content"] == body["contentStream"]
+    assert body["content"]["id"] == hana.did
+    assert body["dereferencingMetadata"] == {"contentType": "application/did"}
+
+
+@pytest.mark.parametrize("accept", [None, "application/did-url-dereferencing", "application/did-resolution"])
+def test_a_fragment_is_dereferenced(target: Target, hana: Holder, accept: str | None) -> None:
+    response = get(target, quote(hana.key_id, safe=""), accept)
+    assert (response.status, response.headers["content-type"]) == (200, "application/did-url-dereferencing")
+    assert json.loads(response.body)["content"]["id"] == hana.key_id
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/did", "application/did+ld+json"])
+def test_a_fragment_alone(target: Target, hana: Holder, accept: str) -> None:
+    response = get(target, quote(f"{hana.did}#files", safe=""), accept)
+    assert (response.status, response.headers["content-type"]) == (200, accept)
+    assert json.loads(response.body)["type"] == "LinkedDomains"
+
+
+@pytest.mark.parametrize(
+    ("after", "place"),
+    [
+        ("?service=files", "https://hana.example/base/x?y=1"),
+        ("?service=files&relativeRef=%2Fz", "https://hana.example/z"),
+        ("?service=files&relativeRef=z%3Fa%3Db", "https://hana.example/base/z?a=b"),
+        ("?service=files&relativeRef=..%2Fz#part", "https://hana.example/z#part"),
+        ("?versionId=2&service=files", "https://hana.example/base/x?y=1"),
+    ],
+)
+def test_a_service_is_a_place_to_go_on(target: Target, hana: Holder, after: str, place: str) -> None:
+    response = get(target, quote(hana.did + after, safe=""))
+    assert (response.status, response.headers["location"], response.body) == (303, place, b"")
+
+
+def test_options_stand_in_the_did_url_or_beside_it(target: Target, hana: Holder) -> None:
+    inside = get(target, quote(f"{hana.did}?versionId=1", safe=""))
+    beside = get(target, f"{hana.did}?versionId=1")
+    assert json.loads(inside.body)["didDocumentMetadata"] == json.loads(beside.body)["didDocumentMetadata"]
+    assert json.loads(inside.body)["didDocumentMetadata"]["versionId"] == "1"
+    assert inside.headers["cache-control"] == beside.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert get(target, f"{hana.did}?service=files").status == 303
+    both = get(target, f"{quote(hana.did + '?versionId=1', safe='')}?versionId=1")
+    assert (both.status, problem(both)) == (400, "INVALID_OPTIONS")
+
+
+def test_an_old_version_has_no_service_of_later(target: Target, hana: Holder) -> None:
+    response = get(target, f"{hana.did}?versionId=1&service=files")
+    assert (response.status, problem(response)) == (404, "NOT_FOUND")
+
+
+def test_a_deactivated_did_is_gone(target: Target) -> None:
+    gone = target.stranger.holder()
+    assert gone.act("deactivate", LEAVE).status == 200
+    for accept in (None, "application/did", "application/did-url-dereferencing", PROFILED):
+        for after in ("", "%23files", "%3Fservice%3Dfiles"):
+            response = get(target, gone.did + after, accept)
+            body = json.loads(response.body)
+            assert (response.status, body["didDocument"]) == (410, None)
+            assert body["didDocumentMetadata"]["deactivated"] is True
+            assert body["error"]["code"] == "DID_DEACTIVATED"
+
+
+REFUSED: list[tuple[str | bytes, int, str]] = [
+    ("not-a-did", 400, "INVALID_DID"),
+    ("did:example", 400, "INVALID_DID"),
+    ("did:ids:short", 400, "INVALID_DID"),
+    ("did:ids:", 400, "INVALID_DID"),
+    ("DID:ids:abc", 400, "INVALID_DID"),
+    (NOBODY, 404, "NOT_FOUND"),
+    (NOBODY + "%23key", 404, "NOT_FOUND"),
+    ("did:unsupported:123456789abcdefghi", 501, "METHOD_NOT_SUPPORTED"),
+    ("did:unsupported:123%2Fpath", 501, "FEATURE_NOT_SUPPORTED"),
+    ("did:unsupported:123/path", 501, "FEATURE_NOT_SUPPORTED"),
+    (NOBODY + "%3Fhl%3Dz", 501, "FEATURE_NOT_SUPPORTED"),
+    (NOBODY + "%3FversionId%3Dfirst", 400, "INVALID_DID_URL"),
+    (NOBODY + "%3FversionId%3D0", 400, "INVALID_DID_URL"),
+    (NOBODY + "%3FversionId%3D1%26versionId%3D2", 400, "INVALID_DID_URL"),
+    (NOBODY + "%3FversionId%3D1%26versionTime%3D2026-01-01T00:00:00Z", 400, "INVALID_OPTIONS"),
+    (NOBODY + "%3FversionTime%3Dyesterday", 400, "INVALID_OPTIONS"),
+    (NOBODY + "%3Fservice%3D%25ff", 400, "INVALID_DID_URL"),
+    (NOBODY + "%3FrelativeRef%3D%252Fx", 400, "INVALID_OPTIONS"),
+    (NOBODY + "%23%3Cscript%3E", 400, "INVALID_DID_URL"),
+    (NOBODY + "%23a%23b", 400, "INVALID_DID_URL"),
+    (NOBODY + "%3F" + "a" * 3000, 400, "INVALID_DID_URL"),
+    (NOBODY + "?versionId=first", 400, "INVALID_OPTIONS"),
+    (NOBODY + "?surprise=1", 400, "INVALID_OPTIONS"),
+    ("did:" + "a" * 7000 + ":x", 400, "INVALID_DID"),
+    ("did%3Aids%3A%2500", 400, "INVALID_DID"),
+    ("did:web:a.example?noCache=true", 404, "NOT_FOUND"),
+    (NOBODY + "%3F" + "service%3Da%26" * 100, 400, "INVALID_DID_URL"),
+]
+
+
+@pytest.mark.parametrize(("identifier", "status", "kind"), REFUSED, ids=[str(case[0])[:60] for case in REFUSED])
+def test_what_cannot_be_resolved(target: Target, identifier: str | bytes, status: int, kind: str) -> None:
+    for accept in (None, "application/did", "application/did-url-dereferencing"):
+        response = get(target, identifier, accept)
+        assert (response.status, problem(response)) == (status, kind)
+    assert get(target, identifier, method="HEAD").status == status
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "//thief.example/",
+        "https://thief.example/",
+        "javascript:alert(1)",
+        "\\\\thief.example",
+        "/\\thief.example",
+        "/x\r\nSet-Cookie: a=b",
+        "/\u202e",
+        "x:y",
+    ],
+)
+def test_a_relative_reference_leads_to_no_other_host(target: Target, hana: Holder, reference: str) -> None:
+    """In the query, and in the DID URL, where it is encoded twice."""
+    beside = get(target, f"{hana.did}?service=files&relativeRef={quote(reference, safe='')}")
+    inside = get(target, quote(f"{hana.did}?service=files&relativeRef={quote(reference, safe='')}", safe=""))
+    for response in (beside, inside):
+        assert response.status == 400, response.headers
+        assert "location" not in response.headers
+        assert "set-cookie" not in response.headers
+
+
+@pytest.mark.parametrize(
+    ("octets", "status"),
+    [
+        (b"", 400),
+        (b"%", 400),
+        (b"%ff%fe", 400),
+        (b"%00", 400),
+        (b"did:ids:%0d%0aX-Evil:%201", 400),
+        (b"../../api/v1/keys", 400),
+        (b"..%2f..%2fapi%2fv1%2fkeys", 400),
+        (b"\xff\xfe", 400),
+        (b"did:ids:" + b"a" * 100_000, 400),
+        (b"%64" * 2000, 400),
+        (b"/" * 4000, 400),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_octets_that_are_no_identifier(target: Target, octets: bytes, status: int) -> None:
+    response = get(target, octets)
+    assert response.status == status
+    body = json.loads(response.body)
+    assert body["error"]["details"]["requestId"] == response.headers["x-request-id"]
+    assert "x-evil" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "accept",
+    ["text/html", "application/did;q=0", "application/x-unknown", "*/*;q=0"],
+)
+def test_a_representation_that_no_one_serves(target: Target, hana: Holder, accept: str) -> None:
+    response = get(target, hana.did, accept)
+    assert (response.status, problem(response)) == (406, "REPRESENTATION_NOT_SUPPORTED")
+
+
+def test_a_bomb_of_accepts_costs_nothing(target: Target, hana: Holder) -> None:
+    many = ",".join(f"application/x-{number};q=0.{number % 1000:03}" for number in range(700))
+    assert get(target, hana.did, many).status == 200
+    fields = [b"Accept: application/did;x=" + b"y" * 20_000] * 2
+    raw = request("GET", PATH + hana.did, *fields)
+    assert exchange(target.wire.address, raw).status == 431
+
+
+def test_the_refusal_repeats_no_secret(target: Target, hana: Holder) -> None:
+    secret = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
+    for after in (f"%23{secret}", f"%3F{secret}%3D1", f"%3FversionId%3D{secret}", f"%3Fservice%3D{secret}"):
+        assert secret.encode() not in get(target, hana.did + after).body
+
+
+def test_what_can_be_resolved_is_told(target: Target) -> None:
+    def told(name: str) -> Any:
+        response = exchange(target.wire.address, request("GET", f"/1.0/{name}"))
+        assert (response.status, response.headers["content-type"]) == (200, "application/json")
+        return json.loads(response.body)
+
+    assert told("methods") == sorted(told("traits")) == sorted(told("properties"))
+    assert {"ids", "key", "web"} <= set(told("methods"))
+    assert told("properties")["ids"]["mutable"] is True
+    for name, traits in told("traits").items():
+        assert traits.pop("name") == name
+        assert set(map(type, traits.values())) == {bool}
+    for dids in told("testIdentifiers").values():
+        for did in dids:
+            assert get(target, did).status == 200
+
+
+@pytest.mark.parametrize("did", ["did:web:127.0.0.1%3A1", "did:web:host.example%3A8443:user"])
+def test_a_port_may_stand_as_it_stands_in_the_did(target: Target, did: str) -> None:
+    """The same DID, as it is and percent-encoded; what has no port is another DID."""
+    as_it_is, encoded = get(target, did), get(target, quote(did, safe=""))
+    assert json.loads(as_it_is.body)["error"]["details"].get("did") == did
+    assert json.loads(encoded.body)["error"]["details"].get("did") == did
