@@ -220,7 +220,8 @@ class Telling:
             }
         }
         log = b"".join(line + b"\n" for line in self.story.lines[:2])
-        self.shown["getDidLog"] = {"200": {"twoEntries": log.decode()}}
+        forms = ("text/jsonl", "application/jsonl")
+        self.shown["getDidLog"] = {f"200 {media}": {"twoEntries": log.decode()} for media in forms}
 
     def events(self) -> Json:
         """The first changes by sequence."""

@@ -9,6 +9,11 @@ Feature: Get the log of a DID
     Then the answer is 200
     And the log proves 3 versions to anybody
 
+  Scenario: Nothing was added
+    Given Hana has a DID
+    When Vera reads the log of the DID of Hana again with the tag that she got
+    Then the answer is 304
+
   @503:DID_QUARANTINED
   Scenario: Whether the DID may be shown cannot be told from an index that somebody else changed
     Given a service that hides what is deactivated and whose index was changed by somebody else

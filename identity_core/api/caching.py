@@ -3,6 +3,7 @@ media type) as long as the version in force is the one they were made from."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -97,7 +98,8 @@ def if_match(request: Request) -> int | None:
     header = request.header("if-match")
     if header is None or header.strip() == "*":
         return None
-    match = _ETAG_VERSION.fullmatch(header.strip())
+    # A proxy that compresses answers weakens their tags (nginx), and a version is what the tag names, not its octets.
+    match = _ETAG_VERSION.fullmatch(header.strip().removeprefix("W/"))
     if match is None:
         raise InvalidRequest('If-Match must be one entity tag such as "3".', details={"header": "If-Match"})
     return int(match[1])
@@ -152,6 +154,15 @@ def dereferencing(content: Any, result: Resolution) -> DidUrlDereferencing:
         content_metadata=_w3c_metadata(result),
         dereferencing_metadata=DereferencingMetadata(content_type="application/did"),
     )
+
+
+def log_answer(request: Request, body: Any, last: bytes, media: str, *more: tuple[str, str]) -> Answer:
+    """A log or what stands beside one, with an entity tag of its last part, or 304."""
+    tag = f'"{hashlib.sha256(last).hexdigest()[:32]}"'
+    headers = [*more, ("ETag", tag), ("Cache-Control", f"public, max-age={HEAD_SECONDS}")]
+    if etag_matches(request.header("if-none-match"), tag):
+        return Answer(304, headers=headers)
+    return Answer(200, body, media, headers)
 
 
 def deactivation(result: Resolution) -> dict[str, JsonValue]:

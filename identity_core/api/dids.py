@@ -16,7 +16,7 @@ from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.errors import DidDeactivated, InternalError
+from identity_core.errors import DidDeactivated, InternalError, NotAcceptable
 from identity_core.ports.ledger import Receipt
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recovered, Rotated, RotateDidKey, UpdateDid
@@ -25,6 +25,7 @@ from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
+_LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
 _NAMED: Final = {
     "authentication": "authentication",
     "keyAgreement": "key_agreement",
@@ -106,8 +107,15 @@ class DidHandlers:
         return history_page(did, page, include_document=query.include_document)
 
     async def get_did_log(self, request: Request) -> Answer:
-        log = await self.log(self.reader.parse(request.path["did"]))
-        return Answer(200, Parts(log.octets, log.pages), media_type="application/jsonl")
+        did = self.reader.parse(request.path["did"])
+        try:
+            media = negotiate(request.header("accept"), _LOG_MEDIA)
+        except NotAcceptable:
+            # A client that wants JSON gets lines of it, as it always did.
+            media = _LOG_MEDIA[0]
+        found = await self.log(did)
+        last = await self.log.last(did, found)
+        return caching.log_answer(request, Parts(found.octets, found.pages), last, media, ("Vary", "Accept"))
 
 
 def issued_key(did: Did, key: Key) -> wire.IssuedKey:

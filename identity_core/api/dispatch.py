@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
+from identity_core.api.cross_origin import Origins
 from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import Admission, Answer, Around, Handler, Operation, Request
@@ -61,8 +62,8 @@ class Wiring:
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``aliases``:
     path at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``max_body`` caps
-    bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``verify``
-    checks every answer against the document: for tests and staging.
+    bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins``
+    are those whose pages may read what is public. ``verify`` checks every answer against the document: for tests and staging.
     """
 
     gate: Admission
@@ -73,6 +74,7 @@ class Wiring:
     aliases: Mapping[str, str] = field(default_factory=lambda: ROOT_ALIASES)
     max_body: int = 256 * 1024
     body_seconds: float = 10.0
+    origins: Origins = field(default_factory=lambda: Origins(()))
     verify: bool = False
 
 
@@ -83,8 +85,12 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self.app = app
         self._wiring = wiring
         self._routes: Routes[Run] = Routes()
+        # What is read without a credential, also by pages of other origins.
+        self._shared: set[Run] = set()
         for path, page in wiring.pages.items():
-            self._routes.add(path, {"GET": _page(page, wiring.gate)})
+            run = _page(page, wiring.gate)
+            self._shared.add(run)
+            self._routes.add(path, {"GET": run})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
         """Compiles the operations of one loaded document."""
@@ -98,6 +104,8 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             run = compile_operation(raw, path, method, declared, operation.function, schemas, self._wiring)
             if self._wiring.verify:
                 run = verified(run, Promises(raw, facts(raw, path, method, declared, self._wiring), declared, schemas))
+            if method == "get" and not declared.get("security", raw.get("security", [])):
+                self._shared.add(run)
             self._routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run
         for path, operation_id in self._wiring.aliases.items():
@@ -114,6 +122,10 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         targets, request.path = self._routes.find(request.raw_path)
         method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
+        if run in self._shared:
+            request.cross_origin = self._wiring.origins.headers(request)
+        elif method == "OPTIONS" and targets.get("GET") in self._shared:
+            request.cross_origin = self._wiring.origins.preflight(request)
         if run is not None:
             answer = await run(request, scope, receive)
         elif method == "OPTIONS":

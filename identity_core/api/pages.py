@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import orjson
 
-from identity_core.api.caching import HEAD_SECONDS, etag_matches
+from identity_core.api.caching import log_answer
 from identity_core.api.contract import OpenApiDocument
 from identity_core.api.request import Answer, Handler, Headers, Parts, Request
 from identity_core.domain.dids.did import Did
@@ -105,10 +105,6 @@ async def _vendored(name: str, media_type: str, request: Request) -> Answer:
     return Answer(200, _file(name), media_type, [*AS_DECLARED, ("cache-control", "public, max-age=86400")])
 
 
-# A reader in a browser is of another origin, and the log is for everyone.
-FOR_EVERYONE: Final = (("access-control-allow-origin", "*"), ("access-control-expose-headers", "etag"))
-
-
 LOG_FILE: Final = "did.jsonl"
 WITNESS_FILE: Final = "did-witness.json"
 
@@ -125,34 +121,24 @@ def log_pages(methods: Iterable[DidMethod], log: GetPublishedLog) -> dict[str, H
 
 
 async def _log(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
-    """The log as ``text/jsonl``, with an entity tag of its last line."""
+    """The log as ``text/jsonl``."""
     did = _named(method, request)
     found = await log(did)
-    answer = Answer(200, Parts(found.octets, found.pages), "text/jsonl")
-    return _tagged(request, answer, await log.log.last(did, found))
+    last = await log.log.last(did, found)
+    return log_answer(request, Parts(found.octets, found.pages), last, "text/jsonl", *AS_DECLARED)
 
 
 async def _witness_file(method: PublishingDidMethod, log: GetPublishedLog, request: Request) -> Answer:
     octets = await log.witness_file(_named(method, request))
-    return _tagged(request, Answer(200, octets, "application/json"), octets)
+    return log_answer(request, octets, octets, "application/json", *AS_DECLARED)
 
 
 def _named(method: PublishingDidMethod, request: Request) -> Did:
     """Whose place this is. Raises ``NotFound``."""
-    request.answer_headers = (*request.answer_headers, *FOR_EVERYONE)
     did = method.published(request.path["did"])
     if did is None:
         raise NotFound
     return did
-
-
-def _tagged(request: Request, answer: Answer, tagged: bytes) -> Answer:
-    """The answer with an entity tag of ``tagged``, or 304."""
-    tag = f'"{hashlib.sha256(tagged).hexdigest()[:32]}"'
-    headers = [*AS_DECLARED, ("etag", tag), ("cache-control", f"public, max-age={HEAD_SECONDS}")]
-    if etag_matches(request.header("if-none-match"), tag):
-        return Answer(304, headers=headers)
-    return Answer(answer.status, answer.body, answer.media_type, headers)
 
 
 ISSUER_PATH: Final = "/.well-known/oauth-authorization-server"

@@ -82,8 +82,8 @@ class Request:
     ``headers`` holds those that the service reads (``transport.READ``), by lower-case name, repeated ones joined by
     ``, ``; ``repeated`` their single values. ``arrived`` counts in seconds of a monotonic clock. ``paid`` tells whether a
     bucket was asked. ``status`` is None until an answer is on its way. ``answer_headers`` go out with whatever becomes the
-    answer, refusals included; the gate may set them before it refuses. ``query`` and ``body`` are of the types of ``identity_core.wire``
-    that the document names for the operation.
+    answer, refusals included; the gate may set them before it refuses; so do those of ``cross_origin``. ``query`` and ``body`` are of the
+    types of ``identity_core.wire`` that the document names for the operation.
     """
 
     __slots__ = (
@@ -94,6 +94,7 @@ class Request:
         "body_octets",
         "caller",
         "client_address",
+        "cross_origin",
         "headers",
         "method",
         "operation",
@@ -141,6 +142,7 @@ class Request:
         self.body = body
         self.caller = caller
         self.answer_headers: Headers = ()
+        self.cross_origin: Headers = ()
         self._json: list[Any] | None = None
 
     @property

@@ -30,6 +30,7 @@ READ: Final = {
     name.encode("ascii"): name
     for name in (
         "accept",
+        "access-control-request-method",
         "authorization",
         "content-encoding",
         "content-length",
@@ -38,6 +39,7 @@ READ: Final = {
         "idempotency-key",
         "if-match",
         "if-none-match",
+        "origin",
         "traceparent",
         "transfer-encoding",
         "x-api-key",
@@ -203,6 +205,6 @@ async def _send(send: Send, message: Message) -> None:
 
 def _headers(answer: Answer, request: Request) -> list[tuple[bytes, bytes]]:
     headers = [*answer.encoded_headers(), (b"x-request-id", request.request_id.encode("ascii"))]
-    for name, value in request.answer_headers:
+    for name, value in (*request.answer_headers, *request.cross_origin):
         headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
     return headers

@@ -16,6 +16,7 @@ from identity_core.api.app import build_app
 from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
+from identity_core.api.cross_origin import Origins
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
@@ -258,6 +259,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         pages=metadata_pages(origin_of(settings)) | did_pages(opened, dids.log),
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
+        origins=Origins(settings.server.cors_origins),
     )
     try:
         return build_app(

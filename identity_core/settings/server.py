@@ -15,6 +15,11 @@ def _origin(text: str) -> None:
         raise ValueError("it is not an origin such as https://id.example.org (no path, no slash at the end)")
 
 
+def _readers(text: str) -> None:
+    if text != "*":
+        _origin(text)
+
+
 def _network(text: str) -> None:
     from ipaddress import ip_network
 
@@ -36,6 +41,12 @@ class Server:
     )
     trusted_proxies: tuple[str, ...] = setting(
         (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
+    )
+    cors_origins: tuple[str, ...] = setting(
+        ("*",),
+        "Origins whose pages may read in a browser what is public here, without credentials; * for all.",
+        check=_readers,
+        example='["https://wallet.example.org"]',
     )
     test_identifiers: tuple[str, ...] = setting(
         (), "DIDs that /1.0/testIdentifiers names for clients to try.", example='["did:web:id.example.org"]'

@@ -211,6 +211,12 @@ def test_only_true_confirms(target: Target, confirm: Any) -> None:
     assert hana.resolve().status == 200
 
 
+def test_a_tag_that_a_compressing_proxy_has_weakened_names_its_version(target: Target) -> None:
+    hana = target.stranger.holder()
+    headers = {"Authorization": hana.signed("update", service()), "If-Match": 'W/"1"'}
+    assert target.wire.call("PATCH", hana.path(), service(), headers).status == 200
+
+
 def test_if_match_of_another_version_changes_nothing(target: Target) -> None:
     hana = target.stranger.holder()
     for tag, status in (
@@ -218,7 +224,10 @@ def test_if_match_of_another_version_changes_nothing(target: Target) -> None:
         ('"0"', 400),
         ('"1", "2"', 400),
         ("1", 400),
-        ('W/"1"', 400),
+        ('W/"2"', 412),
+        ('W/ "1"', 400),
+        ('w/"1"', 400),
+        ('W/W/"1"', 400),
         ('"1.x\u00e9"', 400),
     ):
         headers = {"Authorization": hana.signed("update", service()), "If-Match": tag}

@@ -89,7 +89,7 @@ def settled_octets(address: Address, process: int) -> int:
 def test_the_whole_log_comes_and_head_tells_its_length(target: Target) -> None:
     answer = exchange(address_of(target.server.url), request("GET", PATH))
     assert answer.status == 200
-    assert answer.headers["content-type"] == "application/jsonl"
+    assert answer.headers["content-type"] == "text/jsonl"
     assert int(answer.headers["content-length"]) == len(target.log)
     assert hashlib.sha256(answer.body).digest() == hashlib.sha256(target.log).digest()
     head = exchange(address_of(target.server.url), request("HEAD", PATH), head=True)

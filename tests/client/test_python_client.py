@@ -26,7 +26,8 @@ def shown(kind: str) -> Iterator[Any]:
             bodies = operation["responses"]
         for status, reference in bodies.items():
             content = dereference(DOCUMENT, reference).get("content", {}).get("application/json")
-            if content is None:
+            # The client reads the first form that it knows, and asks for no other.
+            if content is None or (operation["operationId"], status) == ("resolveIdentifier", "200"):
                 continue
             schema = content["schema"]["$ref"].rpartition("/")[2]
             for name, example in content["examples"].items():
@@ -90,9 +91,12 @@ def test_it_understands_every_answer(operation: dict[str, Any], status: str, sch
     transport = httpx.MockTransport(answer)
     client.set_httpx_client(httpx.Client(base_url="https://identity.example/api/v1", transport=transport))
     parsed = function(operation).sync_detailed(client=client, **_arguments(operation)).parsed
+    assert len(sent) == 1
+    if isinstance(value, list):
+        assert parsed == value
+        return
     assert type(parsed).__name__ == schema
     assert said(parsed) == value
-    assert len(sent) == 1
 
 
 def _arguments(operation: dict[str, Any]) -> dict[str, Any]:
@@ -124,11 +128,19 @@ def test_it_encodes_a_did_so_that_no_escape_is_lost() -> None:
     assert paths == [b"/api/v1/dids/did%3Aweb%3Ahost%253A3000"]
 
 
+def test_it_understands_a_resolution_result() -> None:
+    forms = DOCUMENT["paths"]["/identifiers/{identifier}"]["get"]["responses"]["200"]["content"]
+    value = forms["application/did-resolution"]["examples"]["keyInGrace"]["value"]
+    client = importlib.import_module(PACKAGE).Client(base_url="https://identity.example/api/v1")
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=value))
+    client.set_httpx_client(httpx.Client(base_url="https://identity.example/api/v1", transport=transport))
+    module = importlib.import_module(f"{PACKAGE}.api.identifiers.resolve_identifier")
+    assert said(module.sync_detailed("did:ids:x", client=client).parsed) == value
+
+
 def test_it_hands_over_the_log_as_text() -> None:
     client = importlib.import_module(PACKAGE).Client(base_url="https://identity.example/api/v1")
-    transport = httpx.MockTransport(
-        lambda _: httpx.Response(200, text="{}\n", headers={"content-type": "application/jsonl"})
-    )
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, text="{}\n", headers={"content-type": "text/jsonl"}))
     client.set_httpx_client(httpx.Client(base_url="https://identity.example/api/v1", transport=transport))
     module = importlib.import_module(f"{PACKAGE}.api.dids.get_did_log")
     assert module.sync_detailed("did:ids:x", client=client).parsed == "{}\n"

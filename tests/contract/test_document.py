@@ -468,7 +468,7 @@ def test_the_examples_show_every_member_of_an_answer(document: Json) -> None:
 
 def test_the_log_of_the_example_verifies(document: Json) -> None:
     operation = document["paths"]["/dids/{did}/log"]["get"]
-    (example,) = operation["responses"]["200"]["content"]["application/jsonl"]["examples"].values()
+    (example,) = operation["responses"]["200"]["content"]["text/jsonl"]["examples"].values()
     checked = verifier.verify(example["value"].encode())
     assert checked.did.startswith("did:ids:Qm")
 

@@ -44,6 +44,13 @@ def reads_log(world: World, name: str) -> None:
     world.call("getDidLog", did=world.person(name).did)
 
 
+@when(parsers.parse("Vera reads the log of the DID of {name} again with the tag that she got"))
+def reads_log_again(world: World, name: str) -> None:
+    did = world.person(name).did
+    tag = world.call("getDidLog", did=did).headers["etag"]
+    world.call("getDidLog", did=did, if_none_match=tag)
+
+
 @when(parsers.parse("a challenge for the DID of {name} is asked for"))
 def asks_challenge(world: World, name: str) -> None:
     world.call("getDidAuthChallenge", did=world.person(name).did)
