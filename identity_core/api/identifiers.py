@@ -72,7 +72,8 @@ class IdentifierHandlers:
         text = _identifier(request)
         # The result of a DID alone is octet for octet what resolveDid answers, so both keep it once.
         key = W3C if form.media == W3C else f"identifiers {form.media}"
-        cached = self.cache.find(text, key) if query == _NOTHING_ASKED else None
+        is_plain = query == _NOTHING_ASKED
+        cached = self.cache.find(text, key) if is_plain else None
         if cached is None:
             started = time.perf_counter_ns()
             found = await self.resolve(text, query)
@@ -80,7 +81,7 @@ class IdentifierHandlers:
             if answer is not None:
                 return answer
             cached = self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000)
-            if str(found.url.did) == text and query == _NOTHING_ASKED:
+            if is_plain and str(found.url.did) == text:
                 self.cache.keep(text, key, cached)
         if etag_matches(request.header("if-none-match"), cached.etag):
             return cached.not_modified
@@ -141,7 +142,8 @@ def _form(accept: str) -> AnswerForm:
 
 def _identifier(request: Request) -> str:
     """The DID or DID URL of the path."""
-    as_sent = request.raw_path.rpartition(b"/identifiers/")[2]
-    if b"%3" in as_sent and _AS_IT_IS.fullmatch(as_sent) is not None:
-        return as_sent.decode("ascii")
+    if b"%3" in request.raw_path:
+        as_sent = request.raw_path.rpartition(b"/identifiers/")[2]
+        if _AS_IT_IS.fullmatch(as_sent) is not None:
+            return as_sent.decode("ascii")
     return request.path["identifier"]
