@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 from identity_did_ids import DidIds, DidIdsSettings
-from identity_did_key import DidKey
+from identity_did_key import DidKey, DidKeySettings
 
 from identity_core.api import caching
 from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, Shape
@@ -39,7 +39,7 @@ SHAPES: Final[dict[str, Shape]] = {
 
 def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
     """operationId → examples. ``stale_at`` is when a grace period of the current version ends."""
-    methods: dict[str, DidMethod] = {"ids": DidIds(DidIdsSettings()), "key": DidKey()}
+    methods: dict[str, DidMethod] = {"ids": DidIds(DidIdsSettings()), "key": DidKey(DidKeySettings())}
     return {
         "resolveIdentifier": _forms(current, stale_at),
         "listDidMethods": {"200": {"names": plain(_told(ListDidMethods(methods)()))}},

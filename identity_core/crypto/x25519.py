@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from nacl import bindings
+from nacl.exceptions import CryptoError
 
 from identity_core.crypto.ed25519 import InvalidEd25519Key
 
@@ -18,6 +19,15 @@ def public_key(secret: bytes) -> bytes:
     if len(secret) != bindings.crypto_scalarmult_SCALARBYTES:
         raise ValueError("an X25519 secret has 32 bytes")
     return bindings.crypto_scalarmult_base(secret)
+
+
+def from_ed25519(public: bytes) -> bytes:
+    """The X25519 public key of the point of a 32-byte Ed25519 public key (RFC 7748 §4.1, the birational map). Raises
+    ``InvalidEd25519Key`` for what is no point of the group."""
+    try:
+        return bindings.crypto_sign_ed25519_pk_to_curve25519(public)
+    except (CryptoError, TypeError, ValueError) as error:
+        raise InvalidEd25519Key("no point of the prime-order group") from error
 
 
 def check_public_key(raw: bytes) -> None:

@@ -2,8 +2,8 @@
 
     python -m tests.bench.bench_identifiers [--rounds 40] [--requests 400]
 
-One server answers both in turn over a kept connection, so that a neighbour on the machine hits both; CPU is that of the server by ``schedstat``,
-medians over the rounds. A ratio above 1: ``/1.0/identifiers`` is the cheaper one.
+One server answers both in turn over a kept connection, so that a neighbour on the machine hits both; CPU is that of the server by
+``schedstat``, medians over the rounds. A ratio above 1: ``/1.0/identifiers`` is the cheaper one.
 """
 
 from __future__ import annotations

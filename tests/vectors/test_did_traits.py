@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from identity_did_ids import DidIds, DidIdsSettings
-from identity_did_key import DidKey
+from identity_did_key import DidKey, DidKeySettings
 from identity_did_web import DidWeb
 from identity_did_webvh import DidWebvh
 from jsonschema_rs import Draft7Validator
@@ -12,7 +12,7 @@ from jsonschema_rs import Draft7Validator
 from identity_core.ports.did_method import DescribedDidMethod
 from tests.vectors.files import vector_json
 
-METHODS = {"ids": DidIds(DidIdsSettings()), "key": DidKey(), "web": DidWeb, "webvh": DidWebvh}
+METHODS = {"ids": DidIds(DidIdsSettings()), "key": DidKey(DidKeySettings()), "web": DidWeb, "webvh": DidWebvh}
 
 
 @pytest.mark.parametrize("name", METHODS)

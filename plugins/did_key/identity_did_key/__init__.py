@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from identity_core.plugin import BuildContext, NoSettings, Provider, hookimpl
+from identity_core.plugin import BuildContext, Provider, hookimpl
 from identity_core.ports.did_method import DidMethod
-from identity_did_key.method import DidKey
+from identity_did_key.method import DidKey, DidKeySettings
 
-__all__ = ["DidKey", "identity_provide_did_method"]
+__all__ = ["DidKey", "DidKeySettings", "identity_provide_did_method"]
 
 
-def build(settings: NoSettings, context: BuildContext) -> DidKey:
-    """The method; it needs nothing."""
-    return DidKey()
+def build(settings: DidKeySettings, context: BuildContext) -> DidKey:
+    """The method; it needs nothing of the context."""
+    return DidKey(settings)
 
 
 @hookimpl
 def identity_provide_did_method() -> Provider[DidMethod]:
     """Hands over the method."""
-    return Provider("key", build, NoSettings, "identifiers that are their own document")
+    return Provider("key", build, DidKeySettings, "identifiers that are their own document")

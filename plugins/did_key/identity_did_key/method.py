@@ -1,17 +1,19 @@
 """did:key for the key types of the service: Ed25519, X25519, BLS12-381 G2.
 
 A did:key resolves without ever having been registered. Registering one records a log of a single entry, which proves who
-recorded it and when, and nothing about the key; it can never change. Left out on purpose: the X25519 key that some derive
-from an Ed25519 one, and key types that nothing here could check a signature of.
+recorded it and when, and nothing about the key; it can never change. Where the setting says so, a document of an Ed25519 key also has the
+X25519 key that follows from it (did:key, "Document Creation Algorithm", enableEncryptionKeyDerivation). Left out on purpose: key types
+that nothing here could check a signature of.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from identity_core.codec import multikey, times
+from identity_core.crypto import x25519
 from identity_core.domain.dids import document as documents
 from identity_core.domain.dids import keys
 from identity_core.domain.dids import state as history
@@ -50,6 +52,16 @@ TRAITS: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class DidKeySettings:
+    """``[plugins.key]``. Registered DIDs keep the document that they were recorded with."""
+
+    derive_x25519: bool = field(
+        default=False,
+        metadata={"help": "Whether the document of an Ed25519 key has the X25519 key that follows from it."},
+    )
+
+
 class DidKey:
     """``DescribedDidMethod``: immutable, pure."""
 
@@ -59,13 +71,16 @@ class DidKey:
     # RFC 8032 §7.1, test 1: a key that is public in both halves.
     test_identifiers = ("did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw",)
 
+    def __init__(self, settings: DidKeySettings) -> None:
+        self._derives = settings.derive_x25519
+
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier is the multikey of a type that the service knows, of a key that is not weak."""
-        _document(did)
+        _document(did, derives=False)
 
     def expand(self, did: Did) -> DidState | None:
         """The whole state, from the identifier alone."""
-        return _state(did, _document(did), EVER)
+        return _state(did, _document(did, derives=self._derives), EVER)
 
     def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
         """The one entry of a did:key. Raises ``InvalidDocument`` for everything that a did:key cannot say."""
@@ -74,7 +89,7 @@ class DidKey:
         if signer not in change.update_keys:
             raise InvalidDocument("This key may not sign entries of the DID.", details={"key": signer[:64]})
         did = _did(change)
-        document = _document(did)
+        document = _document(did, derives=self._derives)
         body = EntryBody.of({"method": VERSION, "updateKeys": [signer]}, document.to_json(), times.printed_exactly(at))
         entry_hash = entries.multihash(body.octets(did.identifier))
         after = replace(_state(did, document, at), entry_hash=entry_hash, update_keys=(signer,))
@@ -102,12 +117,15 @@ def _did(change: Create) -> Did:
     return Did(f"did:key:{key.public}", "key", key.public)
 
 
-def _document(did: Did) -> DidDocument:
-    """The document of a did:key: its key, with every purpose that the type may serve."""
+def _document(did: Did, *, derives: bool) -> DidDocument:
+    """The document of a did:key: its key, with every purpose that the type may serve, and with ``derives`` the key that follows from it."""
     try:
-        kind, _ = multikey.decode_public(did.identifier)
+        kind, raw = multikey.decode_public(did.identifier)
         revision = Revision.of(DidDocument(str(did), (), ()))
         revision.add_key(keys.Key(kind, did.identifier, keys.key_type(kind).allowed))
+        if derives and kind == multikey.ED25519:
+            derived = multikey.encode_public(multikey.X25519, x25519.from_ed25519(raw))
+            revision.add_key(keys.Key(multikey.X25519, derived, ("keyAgreement",)))
         document = revision.document()
         documents.check(document)
     except (ValueError, InvalidDocument) as error:
@@ -130,9 +148,11 @@ def _state(did: Did, document: DidDocument, at: datetime) -> DidState:
 
 def _apply(entry: entries.Entry) -> DidState:
     did = Did.parse(DidDocument.read(entry.state).did)
-    document = _document(did)
+    # Either form, so that no change of the setting makes what was recorded invalid.
+    forms = (_document(did, derives=derives) for derives in (False, True))
+    document = next((form for form in forms if form.to_json() == entry.state), None)
     update_keys = entry.parameters.get("updateKeys")
-    if did.method != "key" or document.to_json() != entry.state or entry.number != 1:
+    if did.method != "key" or document is None or entry.number != 1:
         raise LogInvalid("The document is not the one of this did:key.")
     if type(update_keys) is not list or entry.parameters != {"method": VERSION, "updateKeys": update_keys}:
         raise LogInvalid("The parameters are not those of a did:key.")

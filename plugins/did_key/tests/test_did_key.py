@@ -6,7 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from identity_did_key import DidKey
+from identity_did_key import DidKey, DidKeySettings
 from identity_did_key.method import EVER
 
 from identity_core.codec import multibase, multikey
@@ -18,7 +18,7 @@ from identity_core.domain.dids.log import entry as entries
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDid, InvalidDocument
 
-METHOD, HANA, LOG = DidKey(), Controller("key"), WalletSigner("key")
+METHOD, HANA, LOG = DidKey(DidKeySettings()), Controller("key"), WalletSigner("key")
 PURPOSES = {
     "Ed25519": ("authentication", "assertionMethod", "capabilityInvocation", "capabilityDelegation"),
     "X25519KeyAgreementKey2020": ("keyAgreement",),
@@ -119,6 +119,15 @@ def test_any_identifier_is_a_key_or_invalid(identifier: str) -> None:
     assert METHOD.expand(did)
 
 
+def resealed(item: dict, did: str) -> bytes:
+    """An entry that says ``item``, with its hash and a signature of the log key."""
+    body = {name: value for name, value in item.items() if name != "proof"}
+    body["versionId"] = f"1-{entries.multihash(entries.canonical(body | {'versionId': did.removeprefix('did:key:')}))}"
+    config = entries.proof_config(LOG.multikey, body["versionTime"])
+    value = entries.proof_value(LOG._pair.sign(entries.proof_input(config, body)))
+    return entries.canonical(body | {"proof": [config | {"proofValue": value}]})
+
+
 def test_an_entry_that_says_something_else() -> None:
     creation = Create((HANA.new_key(),), (LOG.multikey,))
     entry = LOG.seal(METHOD.draft(None, creation, BIRTH, signer=LOG.multikey))
@@ -129,12 +138,7 @@ def test_an_entry_that_says_something_else() -> None:
     def spoilt(change) -> bytes:
         item = copy.deepcopy(good)
         change(item)
-        body = {name: value for name, value in item.items() if name != "proof"}
-        did = good["state"]["id"].removeprefix("did:key:")
-        body["versionId"] = f"1-{entries.multihash(entries.canonical(body | {'versionId': did}))}"
-        config = entries.proof_config(LOG.multikey, body["versionTime"])
-        value = entries.proof_value(LOG._pair.sign(entries.proof_input(config, body)))
-        return entries.canonical(body | {"proof": [config | {"proofValue": value}]})
+        return resealed(item, good["state"]["id"])
 
     assert spoilt(lambda item: None) == entry
     for change in (
@@ -151,3 +155,46 @@ def test_an_entry_that_says_something_else() -> None:
     ):
         with pytest.raises(LogInvalid):
             METHOD.apply(None, spoilt(change))
+
+
+DERIVING = DidKey(DidKeySettings(derive_x25519=True))
+# The example of the did:key specification ("Ed25519 with X25519").
+EXAMPLE = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+DERIVED = "z6LSj72tK8brWgZja8NLRwPigth2T9QRiG1uH9oKZuKjdh9p"
+
+
+def test_the_derived_key_is_the_one_that_everybody_derives() -> None:
+    state = DERIVING.expand(Did.parse(EXAMPLE))
+    assert state is not None
+    signing, agreeing = state.document.methods
+    assert signing.id == f"{EXAMPLE}#{EXAMPLE.removeprefix('did:key:')}"
+    assert (agreeing.id, agreeing.type) == (f"{EXAMPLE}#{DERIVED}", "X25519KeyAgreementKey2020")
+    assert state.document.purposes(agreeing.id) == ("keyAgreement",)
+    plain = METHOD.expand(Did.parse(EXAMPLE))
+    assert plain is not None
+    assert plain.document.methods == (signing,)
+
+
+@pytest.mark.parametrize("kind", ["X25519KeyAgreementKey2020", "Bls12381G2Key2020"])
+def test_from_other_keys_nothing_follows(kind: str) -> None:
+    did = Did.parse(f"did:key:{HANA.new_key(kind).public}")
+    assert DERIVING.expand(did) == METHOD.expand(did)
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(METHOD, DERIVING), (DERIVING, METHOD)])
+def test_what_was_recorded_stays_as_it_was_when_the_setting_changes(writer: DidKey, reader: DidKey) -> None:
+    draft = writer.draft(None, Create((HANA.new_key(),), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
+    entry = LOG.seal(draft)
+    assert reader.apply(None, entry) == writer.apply(None, entry)
+    assert len(reader.apply(None, entry).document.methods) == (2 if writer is DERIVING else 1)
+
+
+def test_a_recorded_key_agreement_key_is_the_derived_one_or_refused() -> None:
+    """Whoever holds the log key cannot add a key of hers to a did:key."""
+    draft = DERIVING.draft(None, Create((HANA.new_key(),), (LOG.multikey,)), BIRTH, signer=LOG.multikey)
+    item = json.loads(LOG.seal(draft))
+    theirs = HANA.new_key("X25519KeyAgreementKey2020").public
+    derived = item["state"]["verificationMethod"][1]["publicKeyMultibase"]
+    assert DERIVING.apply(None, resealed(item, item["state"]["id"])).document == draft.after(LOG.sign(draft)).document
+    with pytest.raises(LogInvalid):
+        DERIVING.apply(None, resealed(json.loads(json.dumps(item).replace(derived, theirs)), item["state"]["id"]))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from identity_did_key import DidKey
+from identity_did_key import DidKey, DidKeySettings
 
 from identity_core.conformance.did_method import DidMethodConformance
 
@@ -9,4 +9,4 @@ from identity_core.conformance.did_method import DidMethodConformance
 class TestDidKey(DidMethodConformance):
     @pytest.fixture
     def method(self) -> DidKey:
-        return DidKey()
+        return DidKey(DidKeySettings())

@@ -294,12 +294,12 @@ def test_keys_that_came_later_do_not_raise_the_cost(tmp_path: Path, verification
 
 
 def test_who_is_not_registered_does_not_sign_in(tmp_path: Path) -> None:
-    from identity_did_key.method import DidKey
+    from identity_did_key.method import DidKey, DidKeySettings
 
     async def scenario(rooms: Rooms) -> None:
         pair = keys.generate("Ed25519", os.urandom)
         did = Did.parse(f"did:key:{pair.public}")
-        rooms.methods["key"] = DidKey()
+        rooms.methods["key"] = DidKey(DidKeySettings())
         assert (await rooms.reader.active(did)).head.state.document.did == str(did)
         with pytest.raises(DidNotFound):
             await rooms.challenge(did, purpose=None, body_hash=None)
