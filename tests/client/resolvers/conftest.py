@@ -31,7 +31,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("node and npm are not installed")
 
     def install(folder: Path) -> None:
-        for name in ("package.json", "package-lock.json", ".npmrc", "resolve.mjs"):
+        for name in ("package.json", "package-lock.json", ".npmrc", "resolve.mjs", "verify_token.mjs"):
             shutil.copy(HERE / name, folder)
         subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
         for package, module in STANDINS.items():
