@@ -1,6 +1,6 @@
 @resolveDid
 Feature: Resolve a DID
-  Anybody resolves a DID: now, at a version, at a time, in four media types.
+  Anybody resolves a DID: now, at a version, at a time, in five media types.
 
   Scenario: The version in force
     Given Hana has a DID with a service
@@ -30,6 +30,12 @@ Feature: Resolve a DID
   Scenario: The bare document
     Given Hana has a DID
     When Vera resolves the DID of Hana as application/did+json
+    Then the answer is 200
+    And the bare document comes back
+
+  Scenario: The bare document by the name that a W3C result gives it
+    Given Hana has a DID
+    When Vera resolves the DID of Hana as application/did
     Then the answer is 200
     And the bare document comes back
 

@@ -35,10 +35,11 @@ from identity_core.wire import (
 LD_JSON: Final = "application/did+ld+json"
 JSON: Final = "application/json"
 BARE: Final = "application/did+json"
+DID: Final = "application/did"
 W3C: Final = "application/did-resolution"
-RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C)
+RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C, DID)
 Shape = Literal["own", "document", "result", "dereferenced"]
-_SHAPES: Final[Mapping[str, Shape]] = {LD_JSON: "own", JSON: "own", BARE: "document", W3C: "result"}
+_SHAPES: Final[Mapping[str, Shape]] = {LD_JSON: "own", JSON: "own", BARE: "document", DID: "document", W3C: "result"}
 HEAD_SECONDS: Final = 5
 # An answer counts only while the index remembers the head of its DID, and it remembers this many.
 CACHED_ANSWERS: Final = 4_096

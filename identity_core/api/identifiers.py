@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
-from identity_core.api.caching import BARE, JSON, LD_JSON, W3C, AnswerCache, CachedAnswer, Shape, etag_matches
+from identity_core.api.caching import BARE, DID, JSON, LD_JSON, W3C, AnswerCache, CachedAnswer, Shape, etag_matches
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.errors import DidDeactivated
@@ -33,7 +33,6 @@ class AnswerForm(NamedTuple):
     alone: str | None = None
 
 
-DID: Final = "application/did"
 LD: Final = "application/ld+json"
 DEREFERENCING: Final = "application/did-url-dereferencing"
 PROFILE: Final = 'profile="https://w3id.org/did-resolution"'
