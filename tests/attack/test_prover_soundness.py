@@ -35,7 +35,7 @@ from tests.attack.prover_forge import (
 
 BALANCE, SCORE, DEBT = (SCHEMA.numeric_slot(name) for name in ("balance", "score", "debt"))
 MISMATCH = "the proof does not match"
-BACKENDS = ["pyblst", "arkworks", "py_ecc"]
+BACKENDS = ["blst", "pyblst", "arkworks", "py_ecc"]
 
 
 def with_slot(slot, scalar):

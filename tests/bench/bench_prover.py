@@ -256,7 +256,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--runs", type=int, default=20)
     options.add_argument("--suite", type=int, choices=[1, 2], help="one suite only; suite 2 has no throughput")
-    options.add_argument("--backend", action="append", choices=["pyblst", "arkworks", "py_ecc"])
+    options.add_argument("--backend", action="append", choices=["blst", "pyblst", "arkworks", "py_ecc"])
     options.add_argument(
         "--throughput", action="store_true", help="one and two pinned processes; needs a quiet machine"
     )
@@ -265,7 +265,7 @@ def main() -> None:
     options.add_argument("--worker", choices=["prove", "verify"], help=argparse.SUPPRESS)
     options.add_argument("--seconds", type=float, default=5.0)
     given = options.parse_args()
-    backends = given.backend or ["pyblst", "arkworks", "py_ecc"]
+    backends = given.backend or ["blst", "pyblst", "arkworks", "py_ecc"]
     if given.worker:
         worker(backends[0], given.seconds, given.worker)
         return

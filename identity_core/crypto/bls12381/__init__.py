@@ -1,4 +1,4 @@
-"""BLS12-381 behind one small interface, on three libraries: pyblst, py_arkworks_bls12381 and py_ecc.
+"""BLS12-381 behind one small interface, on four libraries: blst, pyblst, py_arkworks_bls12381 and py_ecc.
 
 Importing this package imports none of them. Scalars are integers modulo ``ORDER``; no field arithmetic here is ours.
 """
@@ -11,11 +11,12 @@ from identity_core.crypto.bls12381.backend import (
     ORDER,
     BackendUnavailable,
     Curve,
+    DigitTable,
     FixedBases,
     InvalidPoint,
+    PointSums,
 )
 from identity_core.crypto.bls12381.choice import BackendState, available, select
-from identity_core.crypto.bls12381.fixed_bases import DigitTable
 
 __all__ = [
     "G1",
@@ -27,6 +28,7 @@ __all__ = [
     "DigitTable",
     "FixedBases",
     "InvalidPoint",
+    "PointSums",
     "available",
     "select",
 ]

@@ -11,7 +11,7 @@ Left out on purpose: field elements, uncompressed points, points outside the sub
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NewType, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, NewType, Protocol, TypeVar, runtime_checkable
 
 ORDER: Final = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """r, the prime order of G1, G2 and the target group."""
@@ -58,6 +58,30 @@ class FixedBases(Protocol):
         """The sum of ``scalars[k]`` times the point number ``indexes[k]`` (all points in order when ``None``), plus the
         products of the pairs in ``also``, whose points are not fixed. Raises ``ValueError`` on unequal lengths,
         ``IndexError`` on an index that is negative or too large."""
+        ...
+
+
+class PointSums(Protocol):
+    """Sums of products over many fixed points, of each of which less is kept than ``FixedBases`` keep of one. As there, the number of
+    additions tells nothing of the scalars, on the native backends, and caches may. Not for a secret key."""
+
+    def kept(self, point: G1) -> Any:
+        """What is kept of a point."""
+        ...
+
+    def sum(self, scalars: Sequence[int], kept: Sequence[Any]) -> G1:
+        """The sum of ``scalars[k]`` times the point of ``kept[k]``. Raises ``ValueError`` on unequal lengths."""
+        ...
+
+
+class DigitTable(Protocol):
+    """The points 0·P … (radix-1)·P of several P: sums of small multiples whose count of additions no digit changes, zero included."""
+
+    def __len__(self) -> int: ...
+
+    def sum(self, digits: Sequence[int]) -> G1:
+        """The sum of ``digits[i]`` times point i over the first ``len(digits)`` points. Raises ``ValueError`` if there are more digits
+        than points, or a digit that is not 0 to radix - 1."""
         ...
 
 
@@ -148,6 +172,14 @@ class Curve(Protocol):
 
     def fixed_bases(self, points: Sequence[G1], /, *, window: int | None = None) -> FixedBases:
         """``window`` is the width of a digit in bits, 1 to 8; ``None`` leaves it to the backend."""
+        ...
+
+    def digit_table(self, points: Sequence[G1], radix: int, /) -> DigitTable:
+        """The multiples 0 to ``radix`` - 1 of each point. A radix under 2 raises ``ValueError``."""
+        ...
+
+    def point_sums(self) -> PointSums:
+        """Sums over as many points as are wanted."""
         ...
 
 

@@ -7,12 +7,10 @@ which keep 2,700 points of each.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from identity_core.crypto.bls12381.backend import G1, ORDER, SCALAR_OCTETS, Curve
-from identity_core.crypto.bls12381.fixed_bases import NativeCurve
 
 _VALUES: Final = 256
 _OFFSET_DST: Final = b"IDENTITY-BUCKET-SUMS-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
@@ -22,21 +20,20 @@ Shifts = tuple[Any, ...]
 
 
 class BucketSums:
-    """Sums on one curve.
+    """``PointSums`` on one curve; ``plus`` is its addition.
 
     Every bucket starts with a point of unknown logarithm, whose share is taken away at the end, so that no sum adds the identity:
     the count of additions depends on the number of points alone. Buckets are reached at places that depend on the scalars, which a
     cache may tell; not for a secret key.
     """
 
-    def __init__(self, curve: Curve) -> None:
-        # The operator of a native point saves a Python frame an addition.
-        self._add: Any = operator.add if isinstance(curve, NativeCurve) else curve.g1_add
+    def __init__(self, curve: Curve, plus: Callable[[Any, Any], Any]) -> None:
+        self._add = plus
         self._offset: Any = curve.hash_to_g1(b"", _OFFSET_DST)
         # The bucket of value d has its offset d times: 0 + 1 + … + 255 of them in all.
         self._correction: Any = curve.g1_mul(curve.g1_neg(self._offset), _VALUES * (_VALUES - 1) // 2)
 
-    def shifts(self, point: G1) -> Shifts:
+    def kept(self, point: G1) -> Shifts:
         """What is kept of a point."""
         row: list[Any] = [point]
         while len(row) < SCALAR_OCTETS:
@@ -46,11 +43,11 @@ class BucketSums:
             row.append(shifted)
         return tuple(row)
 
-    def sum(self, scalars: Sequence[int], rows: Sequence[Shifts]) -> G1:
-        """The sum of ``scalars[k]`` times the point of ``rows[k]``. Raises ``ValueError`` on unequal lengths."""
+    def sum(self, scalars: Sequence[int], kept: Sequence[Shifts]) -> G1:
+        """The sum of ``scalars[k]`` times the point of ``kept[k]``. Raises ``ValueError`` on unequal lengths."""
         add = self._add
         buckets = [self._offset] * _VALUES
-        for scalar, row in zip(scalars, rows, strict=True):
+        for scalar, row in zip(scalars, kept, strict=True):
             for octet, point in zip((scalar % ORDER).to_bytes(SCALAR_OCTETS, "little"), row, strict=True):
                 buckets[octet] = add(buckets[octet], point)
         # The sum of d·bucket_d is the sum of all partial sums from the last bucket down to the first.

@@ -90,6 +90,8 @@ def _check_products(curve: Curve) -> None:
     bases = curve.fixed_bases([generator, double], window=4)
     _demand(curve.g1_is_identity(bases.msm([-2 * _SECRET, _SECRET])), "fixed bases")
     _demand(curve.g1_equal(bases.msm([ORDER - 1], [0], also=[(double, 1)]), generator), "chosen fixed bases")
+    digits = curve.digit_table([generator, double], 4)
+    _demand(curve.g1_equal(digits.sum([2, 3]), curve.g1_mul(generator, 8)), "sum of small multiples")
     try:
         curve.g1_msm([generator, double], [1])
     except ValueError:
@@ -126,6 +128,12 @@ class BackendState:
     reason: str
 
 
+def _load_blst() -> Curve:
+    from identity_core.crypto.bls12381.blst import BlstCurve
+
+    return BlstCurve()
+
+
 def _load_pyblst() -> Curve:
     from identity_core.crypto.bls12381.pyblst import PyblstCurve
 
@@ -149,6 +157,7 @@ def _load_py_ecc() -> Curve:
 
 
 LOADERS: Final[dict[str, Callable[[], Curve]]] = {
+    "blst": _load_blst,
     "pyblst": _load_pyblst,
     "arkworks": _load_arkworks,
     "py_ecc": _load_py_ecc,

@@ -7,6 +7,7 @@ it, and the others win too. Only curve additions are used: no arithmetic of ours
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import getitem
@@ -22,9 +23,12 @@ from identity_core.crypto.bls12381.backend import (
     ORDER,
     SCALAR_OCTETS,
     Curve,
+    DigitTable,
     FixedBases,
+    PointSums,
     decoded,
 )
+from identity_core.crypto.bls12381.bucket_sums import BucketSums
 
 MAX_TABLE_OCTETS: Final = 64 << 20
 POINT_OCTETS: Final = 192
@@ -32,7 +36,16 @@ POINT_OCTETS: Final = 192
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 8
-_OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
+OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
+
+
+def scalar_digits(scalar: int, window: int) -> bytes:
+    """The digits of a scalar of 255 bits in base 2^window, most significant first. An octet is a digit of eight bits, and much
+    faster to take."""
+    if window == 8:
+        return scalar.to_bytes(SCALAR_OCTETS, "big")
+    last, mask = window * (-(-_SCALAR_BITS // window) - 1), (1 << window) - 1
+    return bytes([(scalar >> shift) & mask for shift in range(last, -1, -window)])
 
 
 class TableShelf:
@@ -67,9 +80,8 @@ class WindowedBases:
         self._points = tuple(points)
         self._window = window
         self._positions = -(-_SCALAR_BITS // window)
-        self._shifts = tuple(range(window * (self._positions - 1), -1, -window))
         self._tables: dict[int, list[list[Any]] | None] = {}
-        self._offset: Any = curve.hash_to_g1(b"", _OFFSET_DST)
+        self._offset: Any = curve.hash_to_g1(b"", OFFSET_DST)
         self._minus_offset: Any = curve.g1_neg(self._offset)
         self._starts: dict[int, Any] = {0: curve.g1_identity()}
         shelf.register(self)
@@ -96,7 +108,7 @@ class WindowedBases:
                 untabled.append((self._points[index], scalar))
             else:
                 rows += table
-                digits += self._digits(scalar % ORDER)
+                digits += scalar_digits(scalar % ORDER, self._window)
         total: G1 = sum(map(getitem, rows, digits), self._start(len(rows)))
         if untabled:
             products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
@@ -108,13 +120,6 @@ class WindowedBases:
         if count not in self._starts:
             self._starts[count] = self._curve.g1_mul(self._minus_offset, count)
         return self._starts[count]
-
-    def _digits(self, scalar: int) -> bytes:
-        """The scalar's digits, most significant first. An octet is a digit of eight bits, and much faster to take."""
-        if self._window == 8:
-            return scalar.to_bytes(SCALAR_OCTETS, "big")
-        mask = (1 << self._window) - 1
-        return bytes([(scalar >> shift) & mask for shift in self._shifts])
 
     def _table(self, index: int) -> list[list[Any]] | None:
         if index not in self._tables:
@@ -198,9 +203,24 @@ class NativeCurve:
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
         return WindowedBases(cast(Curve, self), self._shelf, points, _WINDOW if window is None else window)
 
+    def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
+        return PointDigits(cast(Curve, self), points, radix)
 
-class DigitTable:
-    """The points 0·P … (radix-1)·P of several P: sums of small multiples whose count of additions no digit changes.
+    def point_sums(self) -> PointSums:
+        # The operator of a native point saves a Python frame an addition.
+        return BucketSums(cast(Curve, self), operator.add)
+
+
+def check_digits(digits: Sequence[int], points: int, radix: int) -> None:
+    """Raises ``ValueError`` if there are more digits than points, or a digit that is not 0 to radix - 1."""
+    if len(digits) > points:
+        raise ValueError(f"{len(digits)} digits for {points} points")
+    if digits and not 0 <= min(digits) <= max(digits) < radix:
+        raise ValueError(f"a digit is not in 0 to {radix - 1}")
+
+
+class PointDigits:
+    """``DigitTable`` by points of any curve.
 
     Each entry is shifted by a point O of unknown logarithm and the sum starts at -n·O, so that a digit of zero costs an
     addition like every other: the time says nothing about how many digits are zero.
@@ -211,7 +231,7 @@ class DigitTable:
             raise ValueError("a radix is at least 2")
         self._curve = curve
         self._radix = radix
-        offset = curve.hash_to_g1(b"", _OFFSET_DST)
+        offset = curve.hash_to_g1(b"", OFFSET_DST)
         minus_offset = curve.g1_neg(offset)
         self._starts = [curve.g1_identity()]
         self._rows: list[list[G1]] = []
@@ -226,12 +246,5 @@ class DigitTable:
         return len(self._rows)
 
     def sum(self, digits: Sequence[int]) -> G1:
-        """The sum of ``digits[i]`` times point i over the first ``len(digits)`` points, by ``len(digits)`` additions.
-
-        Raises ``ValueError`` if there are more digits than points, or a digit that is not 0 to radix - 1.
-        """
-        if len(digits) > len(self._rows):
-            raise ValueError(f"{len(digits)} digits for {len(self._rows)} points")
-        if digits and not 0 <= min(digits) <= max(digits) < self._radix:
-            raise ValueError(f"a digit is not in 0 to {self._radix - 1}")
+        check_digits(digits, len(self._rows), self._radix)
         return reduce(self._curve.g1_add, map(getitem, self._rows, digits), self._starts[len(digits)])

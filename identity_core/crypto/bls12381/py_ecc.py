@@ -22,10 +22,14 @@ from identity_core.crypto.bls12381.backend import (
     G1_OCTETS,
     G2_OCTETS,
     ORDER,
+    DigitTable,
     FixedBases,
+    PointSums,
     checked_dst,
     decoded,
 )
+from identity_core.crypto.bls12381.bucket_sums import BucketSums
+from identity_core.crypto.bls12381.fixed_bases import PointDigits
 
 _SCALAR_BITS: Final = 255
 _WINDOW: Final = 4
@@ -96,6 +100,12 @@ class PyEccCurve:
 
     def fixed_bases(self, points: Sequence[Any], /, *, window: int | None = None) -> FixedBases:
         return _MultiplesOfBases(points, _FIXED_WINDOW if window is None else window)
+
+    def digit_table(self, points: Sequence[Any], radix: int, /) -> DigitTable:
+        return PointDigits(self, points, radix)
+
+    def point_sums(self) -> PointSums:
+        return BucketSums(self, add)
 
 
 class _MultiplesOfBases:

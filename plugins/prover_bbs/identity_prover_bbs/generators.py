@@ -102,7 +102,7 @@ class Generators:
         # Each shelf starts with the same three points, so that indexes mean the same on all; a point costs nothing
         # until it is used.
         roles = [self._coefficient, self._coefficient_blinding, self._blinding]
-        return _Shelf(self.curve.fixed_bases([*roles, *points]), DigitTable(self.curve, points, RADIX))
+        return _Shelf(self.curve.fixed_bases([*roles, *points]), self.curve.digit_table(points, RADIX))
 
     def _hashed(self, role: bytes, index: int) -> G1:
         return self.curve.hash_to_g1(generator_message(role, index), labels.GENERATOR_DST)

@@ -33,7 +33,7 @@ def prover_on(backend):
 
 
 class TestNative(ProverConformance):
-    @pytest.fixture(params=["pyblst", "arkworks"])
+    @pytest.fixture(params=["blst", "pyblst", "arkworks"])
     def prover(self, request):
         return prover_on(request.param)
 

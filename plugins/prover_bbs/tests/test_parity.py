@@ -15,7 +15,7 @@ from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer,
 from identity_core.crypto.bbs.suite import P1, ciphersuite
 from identity_core.crypto.bls12381 import select
 
-BACKENDS = ["pyblst", "arkworks", "py_ecc"]
+BACKENDS = ["blst", "pyblst", "arkworks", "py_ecc"]
 ISSUER = BbsIssuer()
 STATEMENTS = {
     "range": [("balance", "gte", 5)],

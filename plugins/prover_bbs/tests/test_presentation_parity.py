@@ -14,7 +14,7 @@ from identity_core.crypto.bls12381 import select
 from plugins.prover_bbs.tests.presentation_vectors import CASES, FILE, issue, presentation, scene
 
 VECTORS = json.loads(FILE.read_text())
-NATIVE = ["pyblst", "arkworks"]
+NATIVE = ["blst", "pyblst", "arkworks"]
 GENERATORS = "32b07c7326450da59eae53892a3ff8dbd12bfc7d35e2c1b7aac978f377e775dc"
 
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, reduce
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from identity_core.crypto.bls12381 import G1, Curve, DigitTable
-from identity_core.crypto.bls12381.bucket_sums import BucketSums, Shifts
 from identity_prover_bbs.generators import generator_message
 from identity_prover_bbs.labels import BLINDING, COEFFICIENT, COEFFICIENT_BLINDING, DIGIT
 from identity_prover_bbs.plan import RADIX
@@ -24,7 +23,7 @@ _FEW: Final = 6
 
 class _Shelf(NamedTuple):
     points: tuple[G1, ...]
-    rows: tuple[Shifts, ...]
+    rows: tuple[Any, ...]
     digits: DigitTable
 
 
@@ -35,8 +34,8 @@ class PresentationGenerators:
         self._curve = curve
         roles = [self._hashed(role, 0) for role in (COEFFICIENT, COEFFICIENT_BLINDING, BLINDING)]
         self._bases = curve.fixed_bases(roles)
-        self._buckets = BucketSums(curve)
-        self._blinding_row = self._buckets.shifts(roles[2])
+        self._sums = curve.point_sums()
+        self._blinding_row = self._sums.kept(roles[2])
         self._shelves: tuple[_Shelf, ...] = ()
 
     @property
@@ -47,7 +46,7 @@ class PresentationGenerators:
     def commit_masks(self, scalars: Sequence[int], blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
         """The sum of scalars[i] G_i + blinding H, plus the products of ``also``."""
         rows = [row for shelf in self._shelves_for(len(scalars)) for row in shelf.rows][: len(scalars)]
-        total = self._buckets.sum([*scalars, blinding], [*rows, self._blinding_row])
+        total = self._sums.sum([*scalars, blinding], [*rows, self._blinding_row])
         if also:
             products = self._curve.g1_msm([point for point, _ in also], [scalar for _, scalar in also])
             total = self._curve.g1_add(total, products)
@@ -69,7 +68,7 @@ class PresentationGenerators:
                 points = [point for shelf in shelves for point in shelf.points][len(digits) : end]
                 return self._curve.g1_add(total, self._curve.g1_msm(points, free))
             rows = [row for shelf in shelves for row in shelf.rows][len(digits) : end]
-            total = self._curve.g1_add(total, self._buckets.sum(free, rows))
+            total = self._curve.g1_add(total, self._sums.sum(free, rows))
         return total
 
     def commit_coefficient(self, coefficient: int, blinding: int, also: Sequence[tuple[G1, int]] = ()) -> G1:
@@ -89,7 +88,7 @@ class PresentationGenerators:
 
     def _shelf(self, number: int) -> _Shelf:
         points = tuple(self._hashed(DIGIT, index) for index in range(number * _SHELF, (number + 1) * _SHELF))
-        return _Shelf(points, tuple(map(self._buckets.shifts, points)), DigitTable(self._curve, points, RADIX))
+        return _Shelf(points, tuple(map(self._sums.kept, points)), self._curve.digit_table(points, RADIX))
 
     def _hashed(self, role: bytes, index: int) -> G1:
         return self._curve.hash_to_g1(generator_message(role, index), labels.GENERATOR_DST)

@@ -11,7 +11,7 @@ from identity_core.crypto.bls12381 import BackendUnavailable, select
 from tests.vectors.files import vector_json
 
 
-@pytest.fixture(params=["pyblst", "arkworks", "py_ecc"])
+@pytest.fixture(params=["blst", "pyblst", "arkworks", "py_ecc"])
 def suite(request):
     try:
         return ciphersuite(select(request.param))

@@ -200,7 +200,7 @@ def test_lengths(scene):
             scene.verify_proof(proof=wrong)
 
 
-@pytest.mark.parametrize("suite", ["pyblst", "arkworks"], indirect=True)
+@pytest.mark.parametrize("suite", ["blst", "pyblst", "arkworks"], indirect=True)
 def test_no_single_bit_may_flip(scene):
     dice = random.Random(1)
     flips = [(8 * octet + dice.randrange(8)) for octet in range(len(scene.proof)) for _ in range(2)]
@@ -302,7 +302,7 @@ def test_backends_make_and_accept_the_same_octets():
     messages = [bytes([number]) for number in range(TABLED_MESSAGES + 2)]
     made = set()
     suites = []
-    for name in ("pyblst", "arkworks", "py_ecc"):
+    for name in ("blst", "pyblst", "arkworks", "py_ecc"):
         try:
             suites.append(ciphersuite(select(name)))
         except BackendUnavailable:

@@ -9,7 +9,7 @@ import pytest
 from identity_core.crypto.bls12381 import BackendUnavailable, Curve, choice, select
 
 
-@pytest.fixture(params=["pyblst", "arkworks", "py_ecc"])
+@pytest.fixture(params=["blst", "pyblst", "arkworks", "py_ecc"])
 def curve(request, monkeypatch):
     try:
         chosen: Curve = select(request.param)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.crypto.bls12381 import ORDER, Curve, DigitTable
+from identity_core.crypto.bls12381 import ORDER, Curve
 from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases
 
 from .test_curves import EVERY_BACKEND
@@ -85,7 +88,7 @@ def test_a_full_shelf_costs_time_and_nothing_else(curve: Curve):
 @pytest.mark.parametrize("radix", [2, 3, 4, 8])
 def test_digit_table(curve: Curve, radix: int):
     points = multiples(curve, 5)
-    table = DigitTable(curve, points, radix)
+    table = curve.digit_table(points, radix)
     assert len(table) == 5
     for digits in ([0] * 5, [radix - 1] * 5, [1, 0, radix - 1], [], [0]):
         assert curve.g1_equal(table.sum(digits), curve.g1_msm(points[: len(digits)], digits))
@@ -102,16 +105,75 @@ def test_digit_table(curve: Curve, radix: int):
 )
 def test_digits_that_are_none(curve: Curve, digits: list[int], reason: str):
     with pytest.raises(ValueError, match=reason):
-        DigitTable(curve, multiples(curve, 2), 4).sum(digits)
+        curve.digit_table(multiples(curve, 2), 4).sum(digits)
 
 
 def test_a_radix_that_is_none(curve: Curve):
     with pytest.raises(ValueError, match="radix"):
-        DigitTable(curve, [], 1)
+        curve.digit_table([], 1)
 
 
+@pytest.fixture
+def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many affine points each sum of the backend blst has added."""
+    from identity_core.crypto.bls12381 import blst_tables
+
+    counts: list[int] = []
+    plain = blst_tables.sum_at
+
+    def seen(addresses: array[int]) -> Any:
+        counts.append(len(addresses))
+        return plain(addresses)
+
+    monkeypatch.setattr(blst_tables, "sum_at", seen)
+    return counts
+
+
+@pytest.mark.parametrize("curve", ["blst"], indirect=True)
+@pytest.mark.parametrize(("window", "positions"), [(1, 255), (5, 51), (8, 32)])
+def test_a_sum_over_affine_tables_adds_as_many_points_for_every_scalar(
+    curve: Curve, summed: list[int], window: int, positions: int
+) -> None:
+    bases, digits = curve.fixed_bases(multiples(curve, 3), window=window), curve.digit_table(multiples(curve, 6), 4)
+    for scalars in ([0, 0, 0], [1, 2, 3], [ORDER - 1, 0, 1 << 254]):
+        bases.msm(scalars)
+    sums, some = curve.point_sums(), multiples(curve, 3)
+    kept = [*map(sums.kept, some)]
+    for scalars in ([0, 0, 0], [1, 2, 3]):
+        sums.sum(scalars, kept)
+    for few in ([0] * 6, [3] * 6, [0, 1, 2, 3, 0, 1]):
+        digits.sum(few)
+    assert summed == [3 * positions + 1] * 3 + [3 * 43 + 1] * 2 + [7] * 3
+
+
+@pytest.mark.parametrize("curve", ["blst"], indirect=True)
+def test_affine_tables_stay_within_their_limit(curve: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
+    from identity_core.crypto.bls12381 import blst_tables
+
+    points = multiples(curve, 3)
+    # Two tables of 128 rows of four points of 96 octets, beside what other tests keep alive.
+    taken = sum(owner.table_octets for owner in curve.tabled)
+    monkeypatch.setattr(blst_tables, "MAX_TABLE_OCTETS", taken + 2 * 128 * 4 * 96)
+    bases = curve.fixed_bases(points, window=2)
+    assert curve.g1_equal(bases.msm(SCALARS[:3]), curve.g1_msm(points, SCALARS[:3]))
+    assert bases.table_octets == 98_304
+    late = curve.fixed_bases(points, window=2)
+    assert curve.g1_equal(late.msm(SCALARS[:3]), curve.g1_msm(points, SCALARS[:3]))
+    assert late.table_octets == 0
+
+
+@pytest.mark.parametrize("curve", ["blst"], indirect=True)
+def test_a_pairing_with_the_identity_is_one(curve: Curve) -> None:
+    g1, g2 = curve.g1_generator(), curve.g2_generator()
+    nothing = [(curve.g1_identity(), g2), (g1, curve.g2_mul(g2, 0))]
+    assert curve.pairing_product_is_one(nothing)
+    assert not curve.pairing_product_is_one([*nothing, (g1, g2)])
+    assert curve.pairing_product_is_one([*nothing, (g1, g2), (curve.g1_neg(g1), g2)])
+
+
+@pytest.mark.parametrize("curve", ["pyblst", "arkworks", "py_ecc"], indirect=True)
 def test_zero_digits_cost_as_many_additions(curve: Curve, monkeypatch):
-    table = DigitTable(curve, multiples(curve, 6), 4)
+    table = curve.digit_table(multiples(curve, 6), 4)
     counts = []
     add = type(curve).g1_add
     for digits in ([0] * 6, [3] * 6, [0, 1, 2, 3, 0, 1]):

@@ -1,0 +1,197 @@
+"""Tables of affine points for the backend blst, and sums over them: one call adds any number of points with a shared inversion."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from operator import add
+from typing import Any, Final, NamedTuple, Protocol
+from weakref import WeakSet
+
+from identity_core.crypto.bls12381.backend import ORDER, Curve
+from identity_core.crypto.bls12381.blst_interface import ADDRESSES, P1, P1S, P1S_AFFINE, blst, ffi
+from identity_core.crypto.bls12381.fixed_bases import MAX_TABLE_OCTETS, OFFSET_DST, check_digits, scalar_digits
+
+_SCALAR_BITS: Final = 255
+_MANY_WINDOW: Final = 6
+_AFFINE_OCTETS: Final = 96
+_PLACES: Final = tuple(_AFFINE_OCTETS * digit for digit in range(256))
+
+
+class TabledCurve(Curve, Protocol):
+    """A curve with what its tables share."""
+
+    offset: Offset
+    tabled: WeakSet[AffineBases]
+
+
+class AffinePoints:
+    """Points in affine coordinates, one behind the other in memory; none of them is the identity."""
+
+    __slots__ = ("_memory", "start")
+
+    def __init__(self, points: Sequence[Any]) -> None:
+        self._memory = ffi.new(P1S_AFFINE, len(points))
+        if points:
+            blst.blst_p1s_to_affine(self._memory, ffi.new(P1S, points), len(points))
+        self.start = int(ffi.cast("uintptr_t", self._memory))
+
+    def rows(self, width: int) -> list[int]:
+        """The addresses of every ``width``-th point."""
+        size = _AFFINE_OCTETS * width
+        return [*range(self.start, self.start + _AFFINE_OCTETS * len(self._memory), size)]
+
+
+def sum_at(addresses: array[int]) -> Any:
+    """The sum of the affine points at these addresses, in a time that depends on their number alone."""
+    out = ffi.new(P1)
+    blst.blst_p1s_add(out, ffi.cast(ADDRESSES, ffi.from_buffer(addresses)), len(addresses))
+    return out
+
+
+class Offset:
+    """The point O that entries of tables are shifted by, and what takes so many of them away again. Nobody knows its logarithm: no entry
+    is the identity, which would be added faster and tell how many digits are zero."""
+
+    def __init__(self, curve: TabledCurve) -> None:
+        self._curve = curve
+        self.point = curve.hash_to_g1(b"", OFFSET_DST)
+        self.minus = curve.g1_neg(self.point)
+        self._starts: dict[int, AffinePoints] = {}
+
+    def start(self, count: int) -> int:
+        """The address of -count·O."""
+        if count not in self._starts:
+            self._starts[count] = AffinePoints([self._curve.g1_mul(self.minus, count)])
+        return self._starts[count].start
+
+    def multiples(self, base: Any, count: int) -> list[Any]:
+        """O, O + base … O + (count - 1)·base."""
+        row = [self.point]
+        while len(row) < count:
+            row.append(self._curve.g1_add(row[-1], base))
+        return row
+
+
+class _Table(NamedTuple):
+    entries: AffinePoints
+    rows: list[int]
+    """The addresses of a row for each position, most significant first."""
+
+
+class AffineBases:
+    """``FixedBases`` by tables of affine points, each entry shifted by the offset."""
+
+    def __init__(self, curve: TabledCurve, points: Sequence[Any], window: int) -> None:
+        if not 1 <= window <= 8:
+            raise ValueError("a window has 1 to 8 bits")
+        self._curve = curve
+        self._points = tuple(points)
+        self._window = window
+        self._positions = -(-_SCALAR_BITS // window)
+        self._tables: dict[int, _Table | None] = {}
+        curve.tabled.add(self)
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    @property
+    def table_octets(self) -> int:
+        """How much memory the tables take now."""
+        return sum(table is not None for table in tuple(self._tables.values())) * self._octets_of_one
+
+    @property
+    def _octets_of_one(self) -> int:
+        return _AFFINE_OCTETS * (self._positions << self._window)
+
+    def msm(
+        self, scalars: Sequence[int], indexes: Sequence[int] | None = None, *, also: Sequence[tuple[Any, int]] = ()
+    ) -> Any:
+        chosen = range(len(self._points)) if indexes is None else indexes
+        return _sum_of_products(
+            self._curve, ((self, index, scalar) for index, scalar in zip(chosen, scalars, strict=True)), also
+        )
+
+    def places(self, index: int, scalar: int) -> Iterable[int] | tuple[Any, int]:
+        """The addresses of the entries whose sum, without the offsets, is the product; or its factors, where there is no room."""
+        table = self._table(index)
+        if table is None:
+            return self._points[index], scalar
+        return map(add, table.rows, map(_PLACES.__getitem__, scalar_digits(scalar % ORDER, self._window)))
+
+    def _table(self, index: int) -> _Table | None:
+        if index not in self._tables:
+            if not 0 <= index < len(self._points):
+                raise IndexError(f"there is no fixed point number {index}")
+            taken = sum(owner.table_octets for owner in self._curve.tabled)
+            has_room = taken + self._octets_of_one <= MAX_TABLE_OCTETS
+            self._tables[index] = self._build(self._points[index]) if has_room else None
+        return self._tables[index]
+
+    def _build(self, base: Any) -> _Table:
+        plus, offset, width = self._curve.g1_add, self._curve.offset, 1 << self._window
+        rows: list[list[Any]] = []
+        for _ in range(self._positions):
+            rows.append(offset.multiples(base, width))
+            base = plus(plus(rows[-1][-1], base), offset.minus)
+        entries = AffinePoints([*chain.from_iterable(reversed(rows))])
+        return _Table(entries, entries.rows(width))
+
+
+class AffineSums:
+    """``PointSums`` by tables of less memory: 264 kB a point."""
+
+    def __init__(self, curve: TabledCurve) -> None:
+        self._curve = curve
+
+    def kept(self, point: Any) -> AffineBases:
+        return AffineBases(self._curve, [point], _MANY_WINDOW)
+
+    def sum(self, scalars: Sequence[int], kept: Sequence[AffineBases]) -> Any:
+        return _sum_of_products(self._curve, ((one, 0, scalar) for scalar, one in zip(scalars, kept, strict=True)), ())
+
+
+def _sum_of_products(
+    curve: TabledCurve, terms: Iterable[tuple[AffineBases, int, int]], also: Sequence[tuple[Any, int]]
+) -> Any:
+    """The sum of the scalars times the points that the bases have under the numbers, plus the products of the pairs in ``also``."""
+    addresses = array("Q")
+    untabled = list(also)
+    for bases, index, scalar in terms:
+        places = bases.places(index, scalar)
+        if isinstance(places, tuple):
+            untabled.append(places)
+        else:
+            addresses.extend(places)
+    total = curve.g1_identity()
+    if addresses:
+        addresses.append(curve.offset.start(len(addresses)))
+        total = sum_at(addresses)
+    if untabled:
+        products = curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])
+        total = curve.g1_add(total, products)
+    return total
+
+
+class AffineDigits:
+    """``DigitTable`` by affine points, each entry shifted by the offset."""
+
+    def __init__(self, curve: TabledCurve, points: Sequence[Any], radix: int) -> None:
+        if radix < 2:
+            raise ValueError("a radix is at least 2")
+        self._curve = curve
+        self._radix = radix
+        self._entries = AffinePoints([*chain.from_iterable(curve.offset.multiples(one, radix) for one in points)])
+        self._rows = self._entries.rows(radix)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def sum(self, digits: Sequence[int]) -> Any:
+        check_digits(digits, len(self._rows), self._radix)
+        if not digits:
+            return self._curve.g1_identity()
+        addresses = array("Q", map(add, self._rows, [_AFFINE_OCTETS * digit for digit in digits]))
+        addresses.append(self._curve.offset.start(len(digits)))
+        return sum_at(addresses)
