@@ -225,7 +225,7 @@ def build_toy(
         "around": None,
         "refusals": None,
         "schemes": SCHEMES,
-        "observe": lambda operation_id, status, seconds: seen.append((operation_id, status)),
+        "observe": lambda request, seconds: seen.append((request.operation_id, request.status)),
         "identify": request_ids("toy"),
         "monotonic": ticking(),
         "lifespan": no_lifespan,

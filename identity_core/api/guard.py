@@ -29,9 +29,9 @@ log = logging.getLogger("identity.api")
 
 
 class Observe(Protocol):
-    """Takes note of one answered request: operation (empty for none), status and seconds."""
+    """Takes note of one answered request, which has a status by now, and of the seconds that it took."""
 
-    def __call__(self, operation_id: str, status: int, seconds: float) -> None:
+    def __call__(self, request: Request, seconds: float) -> None:
         """Must not raise."""
         ...
 
@@ -104,7 +104,7 @@ class Guard:
         finally:
             self._in_progress -= 1
             if request.status is not None:
-                self._observe(request.operation_id, request.status, self._monotonic() - request.arrived)
+                self._observe(request, self._monotonic() - request.arrived)
 
     async def _patiently(self, receive: Receive, scope: Scope) -> Message:
         """What the client sends. A request that waits for its client is no work: a thousand slow clients must not make
@@ -151,14 +151,16 @@ class Guard:
                 await self._charge(request)
             except IdentityError as empty:
                 error = empty
+        request.refusal = error.code
         answer = error_answer(error, request.request_id, request.operation)
         # 501 says what this installation leaves out: anyone who asks for it is refused, and nothing is broken.
         if answer.status >= 500 and answer.status != 501:
-            log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request))
+            log.error("%s %s: %s", request.operation_id or "-", error.code, _story(error), extra=_about(request, error))
         await self._answer(request, answer, send)
 
     async def _fail(self, request: Request, error: Exception, send: Send) -> None:
-        log.error("%s failed: %s", request.operation_id or "-", _story(error), extra=_about(request))
+        request.refusal = InternalError.code
+        log.error("%s failed: %s", request.operation_id or "-", _story(error), extra=_about(request, error))
         await self._answer(request, error_answer(InternalError(), request.request_id), send)
 
     async def _answer(self, request: Request, answer: Answer, send: Send) -> None:
@@ -174,8 +176,14 @@ def request_ids(prefix: str) -> Callable[[], str]:
     return lambda: f"{prefix}-{next(count):x}"
 
 
-def _about(request: Request) -> dict[str, str]:
-    return {"request_id": request.request_id, "operation": request.operation_id}
+def _about(request: Request, error: BaseException) -> dict[str, object]:
+    """What a log line has beside its text. Of two with the same ``story``, one tells as much as both."""
+    places = tuple(
+        (type(each), *((frame.f_code, line) for frame, line in traceback.walk_tb(each.__traceback__)))
+        for each in _causes(error)
+    )
+    fields = {"requestId": request.request_id, "operation": request.operation_id or "-"}
+    return {"fields": fields, "story": (request.operation_id, places)}
 
 
 def _story(error: BaseException) -> str:
@@ -183,13 +191,18 @@ def _story(error: BaseException) -> str:
 
     Messages are cut and long tokens in them masked: a library may have put a key into its exception.
     """
-    return "\n".join(_chain(error))
+    return "\n".join(line for each in _causes(error) for line in _told(each))
 
 
-def _chain(error: BaseException) -> Iterator[str]:
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what led to it, the oldest first."""
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if earlier is not None:
-        yield from _chain(earlier)
+        yield from _causes(earlier)
+    yield error
+
+
+def _told(error: BaseException) -> Iterator[str]:
     for frame in traceback.extract_tb(error.__traceback__):
         yield f"  {frame.filename}:{frame.lineno} {frame.name}"
     message = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", str(getattr(error, "reason", error))[:400])

@@ -103,8 +103,10 @@ class Request:
         "path",
         "query",
         "raw_path",
+        "refusal",
         "repeated",
         "request_id",
+        "sent_octets",
         "status",
     )
 
@@ -132,6 +134,8 @@ class Request:
         self.repeated: Mapping[str, Sequence[str]] = NOTHING
         self.arrived = arrived
         self.status: int | None = None
+        self.sent_octets = 0
+        self.refusal = ""
         self.paid = False
 
         self.operation: Operation | None = None

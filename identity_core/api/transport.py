@@ -176,10 +176,13 @@ async def deliver(answer: Answer, request: Request, send: Send) -> None:
         body = b""
     else:
         headers.append((b"content-length", b"%d" % len(body)))
+    if request.method == "HEAD":
+        body = b""
     request.status = answer.status
+    request.sent_octets = len(body)
     try:
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+        await send({"type": "http.response.body", "body": body})
     except OSError as error:
         raise ClientGone from error
 
@@ -192,6 +195,7 @@ async def _deliver_parts(answer: Answer, body: Parts, request: Request, send: Se
     await _send(send, {"type": "http.response.start", "status": answer.status, "headers": headers})
     if request.method != "HEAD":
         async for part in body.parts:
+            request.sent_octets += len(part)
             await _send(send, {"type": "http.response.body", "body": part, "more_body": True})
     await _send(send, {"type": "http.response.body", "body": b""})
 

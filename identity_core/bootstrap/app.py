@@ -20,7 +20,7 @@ from identity_core.api.cross_origin import Origins
 from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
-from identity_core.api.guard import Guard, request_ids
+from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import (
     AnchoringMetrics,
@@ -31,6 +31,8 @@ from identity_core.api.metrics import (
     keep_copying,
 )
 from identity_core.api.pages import metadata_pages
+from identity_core.api.request import Request
+from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
@@ -44,7 +46,7 @@ from identity_core.bootstrap.handlers import (
     proof_handlers,
     verification_handlers,
 )
-from identity_core.bootstrap.ports import autonomy_of, open_sealed_credentials, origin_of
+from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.dids.challenge import ChallengeKey
 from identity_core.plugin.choose import InUse
@@ -229,6 +231,19 @@ def record_handlers(opened: Runtime) -> tuple[object, ...]:
     )
 
 
+async def _observer(opened: Runtime, measured: Metrics) -> Observe:
+    """What is told of every answered request."""
+    chosen = opened.settings.log
+    write = RequestLog(await did_hashes(opened.custodian), success_share=chosen.success_share)
+
+    def observe(request: Request, seconds: float) -> None:
+        measured.observe(request.operation_id, request.status or 0, seconds)
+        if chosen.requests:
+            write(request, seconds)
+
+    return observe
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
@@ -266,7 +281,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
             load_document(),
             handlers,
             wiring,
-            observe=measured.observe,
+            observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),
             monotonic=clock.monotonic,
             lifespan=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable
@@ -136,6 +137,12 @@ async def challenge_secret(custodian: Custodian) -> bytes:
 async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
     """What makes the fingerprint of an API key's digest."""
     return partial(key_text.fingerprint, await _secret(custodian, b"identity: fingerprints of API keys, v1"))
+
+
+async def did_hashes(custodian: Custodian) -> Callable[[str], str]:
+    """What makes the keyed hash of a DID that stands for it in logs: 12 hex digits, from which no one who knows DIDs finds his."""
+    secret = await _secret(custodian, b"identity: hashes of DIDs in logs, v1")
+    return lambda did: hmac.digest(secret, did.encode(), "sha256").hex()[:12]
 
 
 async def open_sealed_credentials(custodian: Custodian, store: Store) -> SealedCredentials:

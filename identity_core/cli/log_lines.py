@@ -1,21 +1,29 @@
 """What goes to stderr: one line a record, in the settings' format, for our own loggers and for the server's.
 
 A record holds words of strangers (a path, a header, a plugin's message), so characters that a terminal or a line-based
-collector would obey are escaped, and a line stays below 8 KiB. Left out: an access log; the metrics count requests.
+collector would obey are escaped, and a line stays below 8 KiB. A record may bring ``fields``, names and values that follow the message,
+and ``story``, by which a failure that repeats itself is known.
 """
 
 from __future__ import annotations
 
 import logging
+import time
+import traceback
 from datetime import UTC, datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import orjson
 
+from identity_core.cache import BoundedCache
 from identity_core.cli.output import escaped
 from identity_core.settings import Log
 
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 2_000, 1_500
+# A failure is told again after this long, with how often it came in between; so many different ones are known.
+REPEAT_SECONDS: Final = 60.0
+STORIES: Final = 256
 
 
 def logging_config(log: Log) -> dict[str, Any]:
@@ -25,9 +33,14 @@ def logging_config(log: Log) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"server": {"()": f"{__name__}.ServerLines", "all_lines": log.level == "debug"}},
+        "filters": {
+            "server": {"()": f"{__name__}.ServerLines", "all_lines": log.level == "debug"},
+            "repeats": {"()": f"{__name__}.Repeats"},
+        },
         "formatters": {"lines": {"()": f"{__name__}.{formatter}"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["server"]}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["server", "repeats"]}
+        },
         "root": {"handlers": ["stderr"], "level": "WARNING" if log.level in ("debug", "info") else level},
         "loggers": {"identity": {"level": level}, "identity_core": {"level": level}, "uvicorn": {"level": level}},
     }
@@ -46,29 +59,69 @@ class ServerLines(logging.Filter):
         return str(record.msg).startswith("Child process")
 
 
+class Repeats(logging.Filter):
+    """Of failures with the same ``story``, or the same traceback, lets one through in ``REPEAT_SECONDS``. It tells as ``timesBefore`` how
+    many were not since the one before it; each request that failed has a line of its own in any case."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: BoundedCache[object, list[float]] = BoundedCache(STORIES)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        story = getattr(record, "story", None) or _traceback_of(record)
+        if story is None:
+            return True
+        now = time.monotonic()
+        told = self._told.get(story)
+        if told is not None and now - told[0] < REPEAT_SECONDS:
+            told[1] += 1
+            return False
+        if told is not None and told[1]:
+            record.fields = getattr(record, "fields", {}) | {"timesBefore": int(told[1])}
+        self._told.put(story, [now, 0])
+        return True
+
+
+def _traceback_of(record: logging.LogRecord) -> object:
+    if not record.exc_info or record.exc_info[0] is None:
+        return None
+    kind, _, frames = record.exc_info
+    return record.msg, kind, tuple((frame.f_code, line) for frame, line in traceback.walk_tb(frames))
+
+
 class TextLines(logging.Formatter):
-    """``2026-01-02T03:04:05Z WARNING identity: what happened``; the lines of a traceback follow after ``|``."""
+    """``2026-01-02T03:04:05Z WARNING identity: what happened name=value``; the lines of a traceback follow after ``|``."""
 
     def format(self, record: logging.LogRecord) -> str:
         time, message, trace = _parts(self, record)
-        head = f"{time} {record.levelname} {record.name}: {message}"
+        fields = "".join(f" {name}={value}" for name, value in getattr(record, "fields", {}).items())
+        head = f"{time} {record.levelname} {record.name}: {message}{escaped(fields)}"
+        if not trace:
+            return head
         return "\n".join([head, *(f"  | {line}" for line in trace)])
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: ``time``, ``level``, ``logger``, ``message``, ``process``, and ``exception`` where there is
-    one."""
+    """One object a line: ``time``, ``level``, ``logger``, ``message``, ``process``, the record's fields, and
+    ``exception`` where there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
         time, message, trace = _parts(self, record)
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "logger": record.name}
-        line |= {"message": message, "process": record.process} | ({"exception": trace} if trace else {})
+        line |= {"message": message, "process": record.process} | getattr(record, "fields", {})
+        if trace:
+            line["exception"] = trace
         return orjson.dumps(line).decode()
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _parts(formatter: logging.Formatter, record: logging.LogRecord) -> tuple[str, str, list[str]]:
     """The time, the message, and the end of the traceback: the last frames say where it happened."""
-    time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = _second(int(record.created))
     message = escaped(record.getMessage()[:MESSAGE_CHARACTERS])
     if len(message) > MESSAGE_CHARACTERS:
         message = f"{message[: MESSAGE_CHARACTERS - 1]}…"

@@ -175,6 +175,10 @@ class Log:
 
     level: Literal["debug", "info", "warning", "error"] = setting("info", "The lowest level that is written.")
     format: Literal["text", "json"] = setting("text", "One line of text, or one JSON object, a record.")
+    requests: bool = setting(True, "Whether each answered request has a line; it names no DID, key, target or address.")
+    success_share: float = setting(
+        1.0, "Of answers below 400 the share that has one; refusals all have.", least=0, most=1
+    )
 
 
 @dataclass(frozen=True, slots=True)

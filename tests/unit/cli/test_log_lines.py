@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.cli.log_lines import JsonLines, ServerLines, TextLines, logging_config
+from identity_core.cli import log_lines
+from identity_core.cli.log_lines import REPEAT_SECONDS, JsonLines, Repeats, ServerLines, TextLines, logging_config
 from identity_core.settings import Log
 
 NASTY = "a\r\nb\x1b[31m\u2028\u202e\x00\ud800\x9b"
@@ -88,3 +89,42 @@ def test_the_settings_choose(form: str, formatter: type, monkeypatch: pytest.Mon
         root.setLevel(level)
         for name, own in loggers.items():
             logging.getLogger(name).setLevel(own)
+
+
+def with_fields(story: object, **fields: object) -> logging.LogRecord:
+    made = record("failed", level=logging.ERROR)
+    made.fields, made.story = fields, story
+    return made
+
+
+def test_fields_follow_the_message() -> None:
+    made = with_fields(None, status=200, requestId="a-1")
+    assert TextLines().format(made) == "2026-01-02T03:04:05Z ERROR identity: failed status=200 requestId=a-1"
+    line = json.loads(JsonLines().format(made))
+    assert (line["message"], line["status"], line["requestId"]) == ("failed", 200, "a-1")
+
+
+def test_a_failure_that_repeats_itself_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(log_lines.time, "monotonic", lambda: now)
+    repeats = Repeats()
+    told = [repeats.filter(with_fields("disk full", requestId=str(number))) for number in range(1000)]
+    assert told == [True] + [False] * 999
+    assert repeats.filter(with_fields("another"))
+    assert all(repeats.filter(record("no failure")) for _ in range(3))
+    now += REPEAT_SECONDS
+    again = with_fields("disk full", requestId="last")
+    assert repeats.filter(again)
+    assert again.fields == {"requestId": "last", "timesBefore": 999}  # type: ignore[attr-defined]
+
+
+def test_a_traceback_that_repeats_itself_is_counted() -> None:
+    repeats, told = Repeats(), []
+    for kind in (ValueError, ValueError, KeyError):
+        try:
+            raise kind
+        except (ValueError, KeyError):
+            made = record("broke")
+            made.exc_info = sys.exc_info()
+            told.append(repeats.filter(made))
+    assert told == [True, False, True]

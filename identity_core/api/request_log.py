@@ -1,0 +1,97 @@
+"""One record for each answered request, for an operator to find the request that a client names.
+
+A record says what was asked and how it went, never whom it was about: no target, query, header or body, no DID, no key and no
+address. A caller is the fingerprint of an API key, as in the audit log, or a keyed hash of a DID, the same for as long as the installation
+keeps its keys. ``cli/log_lines.py`` makes a line of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from identity_core.api.request import Request
+from identity_core.cache import BoundedCache
+from identity_core.domain.callers import Caller
+
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+# These refusals cost their client nothing, so a flood of them must not fill a disk.
+FREE: Final = frozenset({429, 503})
+FREE_A_SECOND: Final = 50
+REMEMBERED_DIDS: Final = 4_096
+
+log = logging.getLogger("identity.request")
+
+
+class RequestLog:
+    """Writes a record for each request that it is called with.
+
+    ``success_share`` of the answers below 400 get one, from 0 to 1, evenly; so does every refusal, but for those of ``FREE`` past
+    ``FREE_A_SECOND``, whose number the next record of the kind tells. ``hashed`` gives the keyed hash of a DID.
+    """
+
+    def __init__(
+        self,
+        hashed: Callable[[str], str],
+        *,
+        success_share: float,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._hashed = hashed
+        self._share = success_share
+        self._due = 0.0
+        self._monotonic = monotonic
+        self._second = float("-inf")
+        self._free = 0
+        self._left_out = 0
+        self._hashes: BoundedCache[str, str] = BoundedCache(REMEMBERED_DIDS)
+
+    def __call__(self, request: Request, seconds: float) -> None:
+        """``seconds`` is how long it took."""
+        if not log.isEnabledFor(logging.INFO):
+            return
+        status = request.status or 0
+        if status < 400:
+            self._due += self._share
+            # Shares such as 0.1 are no sums of powers of two.
+            if self._due < 1.0 - 1e-9:
+                return
+            self._due -= 1.0
+        fields: dict[str, Any] = {
+            "method": request.method if request.method in METHODS else "-",
+            "operation": request.operation_id or "-",
+            "status": status,
+            "milliseconds": round(seconds * 1000, 2),
+            "octetsIn": len(request.body_octets),
+            "octetsOut": request.sent_octets,
+            "caller": "-" if request.caller is None else self._named(request.caller),
+            "requestId": request.request_id,
+        }
+        if request.refusal:
+            fields["code"] = request.refusal
+        if status in FREE and not self._takes(fields):
+            return
+        # Without a search for who called: that costs as much as the rest.
+        record = logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)
+        record.fields = fields
+        log.handle(record)
+
+    def _takes(self, fields: dict[str, Any]) -> bool:
+        now = self._monotonic()
+        if now - self._second >= 1.0:
+            self._second, self._free = now, 0
+        self._free += 1
+        if self._free > FREE_A_SECOND:
+            self._left_out += 1
+            return False
+        if self._left_out:
+            fields["leftOut"], self._left_out = self._left_out, 0
+        return True
+
+    def _named(self, caller: Caller) -> str:
+        if caller.key is not None:
+            return f"key:{caller.key.fingerprint}"
+        did = str(caller.acting)
+        return f"did:{self._hashes.get(did) or self._hashes.put(did, self._hashed(did))}"

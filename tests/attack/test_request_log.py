@@ -1,0 +1,112 @@
+"""The request log of a running service: every refusal's id is in it, and nothing of what strangers and callers wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.attack.stranger import PREFIX
+from tests.fault import service_process
+from tests.fault.service_process import API_KEY, Running
+
+CANARY = "CaNaRy7Zq"
+
+
+def lines(running: Running) -> list[dict[str, Any]]:
+    found = []
+    for line in running.log.read_text().splitlines():
+        if line.startswith("{"):
+            record = json.loads(line)
+            if record.get("logger") == "identity.request":
+                found.append(record)
+    return found
+
+
+def raw(running: Running, octets: bytes) -> bytes:
+    host = urlsplit(running.wire.url)
+    with socket.create_connection((host.hostname, host.port), 30) as connection:
+        connection.sendall(octets)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    return answer
+
+
+def head(target: str, *headers: str, method: str = "GET") -> bytes:
+    return "\r\n".join([f"{method} {target} HTTP/1.1", "Host: x", "Connection: close", *headers, "", ""]).encode()
+
+
+HOSTILE = [
+    head(f"/{CANARY}"),
+    head(f"/api/v1/dids/did:ids:{CANARY}"),
+    head(f"/api/v1/dids/did:ids:{'1' * 46}?versionId={CANARY}"),
+    head(f"/health?{CANARY}={CANARY}"),
+    head(
+        "/health",
+        f"X-API-Key: {CANARY}",
+        f"X-Forwarded-For: {CANARY}",
+        f"User-Agent: {CANARY}",
+        f"X-Request-Id: ({CANARY})",
+    ),
+    head("/api/v1/dids", f"Authorization: ApiKey {CANARY}"),
+    head("/api/v1/audit", f"Authorization: Bearer {CANARY}.{CANARY}.{CANARY}"),
+    head("/health", method="PROPFIND"),
+    head("/health", f"Host: {CANARY}"),
+    head(f"/{CANARY}", "Content-Length: x"),
+    f"GET /{CANARY}\x00 HTTP/1.1\r\n\r\n".encode(),
+    f"{CANARY} / HTTP/1.1\r\n\r\n".encode(),
+    head("/api/v1/dids", "Content-Type: application/json", f"Content-Length: {len(CANARY) + 2}", method="POST")
+    + f'"{CANARY}"'.encode(),
+]
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_ids_of_refusals_are_in_the_log_and_no_word_of_the_client(tmp_path: Path, form: str) -> None:
+    with service_process.service(tmp_path / "data", environment={"IDENTITY_LOG_FORMAT": form}) as running:
+        hana = running.stranger.holder()
+        read = running.wire.call("GET", f"{PREFIX}/dids/{hana.did}", headers={"X-API-Key": API_KEY})
+        assert read.status == 200
+        ids = []
+        for octets in HOSTILE:
+            answer = raw(running, octets)
+            (found,) = re.findall(rb"\r\nx-request-id: ([A-Za-z0-9_.-]+)\r\n", answer)
+            ids.append(found.decode())
+        asked = [running.wire.call("PATCH", f"{PREFIX}/dids/{hana.did}", {"services": []}) for _ in range(2)]
+        ids += [answer.headers["x-request-id"] for answer in asked]
+        text = running.log.read_text()
+        for request_id in ids:
+            assert len(re.findall(rf'requestId(?:=|":"){re.escape(request_id)}\b', text)) == 1, request_id
+        of_requests = "\n".join(line for line in text.splitlines() if "identity.request" in line)
+        for secret in (CANARY, hana.did, hana.did.rpartition(":")[2], API_KEY, "127.0.0.1"):
+            assert secret not in of_requests
+        assert CANARY not in text
+        if form == "json":
+            (resolved,) = [
+                each for each in lines(running) if each["operation"] == "resolveDid" and each["status"] == 200
+            ]
+            assert re.fullmatch(r"key:[0-9a-f]{12}", resolved["caller"])
+            assert resolved["octetsOut"] == len(read.body)
+            assert all(each["code"] for each in lines(running) if each["status"] >= 400)
+
+
+def test_a_did_has_one_name_in_the_log_that_only_this_installation_makes(tmp_path: Path) -> None:
+    names = []
+    for number in range(2):
+        environment = {"IDENTITY_LOG_FORMAT": "json"}
+        with service_process.service(tmp_path / f"data{number}", environment=environment) as running:
+            hana, iris = running.stranger.holder(), running.stranger.holder()
+            for one in (hana, hana, iris):
+                assert one.act(
+                    "update", {"services": [{"id": "#a", "type": "A", "serviceEndpoint": "https://a.example"}]}
+                )
+            names.append([each["caller"] for each in lines(running) if each["caller"].startswith("did:")])
+    for first, second, third in names:
+        assert first == second != third
+    assert not set(names[0]) & set(names[1])
