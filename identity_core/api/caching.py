@@ -68,10 +68,13 @@ class AnswerCache:
     index: DocumentIndex
     clock: Clock
     cosigned_size: Callable[[], int] = lambda: 0
+    hits: int = field(default=0, init=False)
+    asked: int = field(default=0, init=False)
     _answers: BoundedCache[tuple[str, str], CachedAnswer] = field(default_factory=lambda: BoundedCache(CACHED_ANSWERS))
 
     def find(self, did: str, media: str) -> CachedAnswer | None:
         """The answer that still holds, or None."""
+        self.asked += 1
         cached = self._answers.get((did, media))
         if cached is None or self.index.generation(did) != cached.version_id:
             return None
@@ -79,6 +82,7 @@ class AnswerCache:
             return None
         if cached.awaits is not None and self.cosigned_size() >= cached.awaits:
             return None
+        self.hits += 1
         return cached
 
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:

@@ -128,14 +128,15 @@ class Limiter(Protocol):
     local_decisions: int
 
 
-class _Counts:
+class FollowedCounter:
     """A counter that follows numbers which somebody else counts."""
 
     def __init__(self, name: str, meaning: str, registry: CollectorRegistry, *labels: str) -> None:
         self._counter = Counter(f"identity_{name}", meaning, labels, registry=registry)
-        self._seen: dict[tuple[str, ...], int] = {}
+        self._seen: dict[tuple[str, ...], float] = {}
 
-    def follow(self, count: int, *labels: str) -> None:
+    def follow(self, count: float, *labels: str) -> None:
+        """Brings it up to ``count``."""
         counter = self._counter.labels(*labels) if labels else self._counter
         counter.inc(count - self._seen.get(labels, 0))
         self._seen[labels] = count
@@ -154,10 +155,10 @@ class PluginMetrics:
         self._in_use = in_use
         self._limiter = limiter
         self._counts = {
-            name: _Counts(f"plugin_{name}", meaning, registry, "plugin") for name, meaning in _COUNTS.items()
+            name: FollowedCounter(f"plugin_{name}", meaning, registry, "plugin") for name, meaning in _COUNTS.items()
         }
         started = "Worker processes that were started in the place of another."
-        self._restarts = _Counts("plugin_process_restarts", started, registry, "plugin")
+        self._restarts = FollowedCounter("plugin_process_restarts", started, registry, "plugin")
         self._in_flight = _gauge("plugin_in_flight", "Calls that are unfinished.", "livesum", registry, "plugin")
         working = "1 when the plugin does its work; 0 when it is shut off, starting or failed."
         self._working = _gauge("plugin_working", working, "livemin", registry, "plugin")
@@ -165,7 +166,9 @@ class PluginMetrics:
         if limiter is not None:
             degraded = "1 while the shared rate limits are out of reach and each process limits for itself."
             self._degraded = _gauge("limiter_degraded", degraded, "livemax", registry)
-            self._local = _Counts("limiter_local_decisions", "Decisions made without the shared store.", registry)
+            self._local = FollowedCounter(
+                "limiter_local_decisions", "Decisions made without the shared store.", registry
+            )
 
     def copy(self) -> None:
         """Brings the metrics of this process up to date."""
@@ -221,7 +224,7 @@ class AnchoringMetrics:
         stuck = "1 while a batch waits for something, such as an empty purse, where a person has to do something."
         self._stuck = _gauge("anchoring_stuck", stuck, "livemax", registry)
         self._counts = {
-            name: _Counts(f"anchoring_{name}", meaning, registry) for name, meaning in _ANCHORING_COUNTS.items()
+            name: FollowedCounter(f"anchoring_{name}", meaning, registry) for name, meaning in _ANCHORING_COUNTS.items()
         }
 
     def copy(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import secrets
 import sys
 from collections.abc import Callable, Mapping
@@ -22,14 +20,7 @@ from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
-from identity_core.api.metrics import (
-    AnchoringMetrics,
-    IndexMetrics,
-    Metrics,
-    PluginMetrics,
-    WitnessMetrics,
-    keep_copying,
-)
+from identity_core.api.metrics import Metrics
 from identity_core.api.pages import metadata_pages
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
@@ -46,6 +37,7 @@ from identity_core.bootstrap.handlers import (
     proof_handlers,
     verification_handlers,
 )
+from identity_core.bootstrap.measures import open_metrics
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -126,25 +118,6 @@ def quotas_of(opened: Runtime) -> Quotas:
     )
     proxies = parse_proxies(opened.settings.server.trusted_proxies)
     return Quotas(opened.store.usage, opened.clock, limits, proxies)
-
-
-def open_metrics(opened: Runtime, stack: AsyncExitStack) -> Metrics:
-    """The metrics, with those of plugins, index and anchoring; ``stack`` ends their copying between workers."""
-    shared_metrics = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    measured = Metrics(shared=shared_metrics)
-    copies = [
-        PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter).copy,
-        IndexMetrics(measured.registry, lambda: opened.suspicions.withheld).copy,
-    ]
-    if opened.anchorer is not None:
-        copies.append(AnchoringMetrics(measured.registry, opened.anchorer.follow.figures).copy)
-    if opened.feeder is not None:
-        copies.append(WitnessMetrics(measured.registry, opened.feeder).copy)
-    for copy in copies:
-        measured.before_render(copy)
-        if shared_metrics is not None:
-            stack.callback(asyncio.create_task(keep_copying(copy)).cancel)
-    return measured
 
 
 def service_handlers(opened: Runtime, measured: Metrics) -> ServiceHandlers:
@@ -251,8 +224,8 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
-    measured = open_metrics(opened, stack)
     dids = did_handlers(opened)
+    measured = open_metrics(opened, dids.cache, stack)
     handlers = (
         dids,
         identifier_handlers(opened, dids),

@@ -14,7 +14,15 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any
 
-from identity_core.database.interface import DatabaseClosed, DatabaseError, DatabaseOverloaded, Job, T, Transaction
+from identity_core.database.interface import (
+    DatabaseClosed,
+    DatabaseError,
+    DatabaseOverloaded,
+    Job,
+    T,
+    Transaction,
+    WriterLoad,
+)
 
 QUEUE_LIMIT = 4096
 GROUP_LIMIT = 256
@@ -80,6 +88,8 @@ class GroupCommit:
     group_limit: int = GROUP_LIMIT
     busy: bool = False
     closed: bool = False
+    groups: int = field(default=0, init=False)
+    jobs: int = field(default=0, init=False)
     _loop: asyncio.AbstractEventLoop | None = None
     _waiting: deque[Pending] = field(default_factory=deque)
     _idle: asyncio.Future[None] | None = None
@@ -110,6 +120,8 @@ class GroupCommit:
         loop = self._loop
         if waiting and loop is not None:
             group = [waiting.popleft() for _ in range(min(len(waiting), self.group_limit))]
+            self.groups += 1
+            self.jobs += len(group)
             self.perform(loop, group)
             return
         self.busy = False
@@ -127,6 +139,11 @@ class GroupCommit:
                 pending.future.set_exception(pending.error)
             else:
                 pending.future.set_result(pending.result)
+
+    @property
+    def load(self) -> WriterLoad:
+        """How much waits, and how much went through."""
+        return WriterLoad(len(self._waiting), self.queue_limit, self.jobs, self.groups)
 
     def give_up(self, group: Sequence[Pending], error: DatabaseError) -> None:
         """Fails a group that cannot start, and everything behind it; the writer itself lives on."""

@@ -10,6 +10,7 @@ a server. What the client sees never does.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -108,9 +109,23 @@ class Database(Protocol):
         cheap to know (PostgreSQL)."""
         ...
 
+    def writer_load(self) -> WriterLoad:
+        """How much this object's writer has to do, and has done."""
+        ...
+
     async def close(self) -> None:
         """Finishes what is queued and lets go of files and connections. A second time is no error."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class WriterLoad:
+    """``waiting`` jobs of at most ``limit``; ``jobs`` and ``groups`` since the start: their quotient is how many share a commit."""
+
+    waiting: int
+    limit: int
+    jobs: int
+    groups: int
 
 
 class DatabaseError(Exception):

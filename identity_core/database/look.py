@@ -26,6 +26,7 @@ from identity_core.database.interface import (
     Job,
     T,
     Transaction,
+    WriterLoad,
 )
 from identity_core.database.sqlite_connection import Connection, translated
 
@@ -74,6 +75,10 @@ class Look:
 
     def foreign_changes(self) -> None:
         """Not known."""
+
+    def writer_load(self) -> WriterLoad:
+        """Nothing is written."""
+        return WriterLoad(0, 0, 0, 0)
 
     async def close(self) -> None:
         self.end()

@@ -24,6 +24,7 @@ from identity_core.database.interface import (
     Job,
     NotReplicated,
     T,
+    WriterLoad,
 )
 from identity_core.database.look import Look
 
@@ -105,6 +106,9 @@ class PostgresqlDatabase:
         return None
 
     # Writing
+
+    def writer_load(self) -> WriterLoad:
+        return self._queue.load
 
     def write(self, job: Job[T], *, durable: bool = True) -> asyncio.Future[T]:
         return self._queue.submit(job, durable=durable)

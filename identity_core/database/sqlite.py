@@ -25,6 +25,7 @@ from identity_core.database.interface import (
     Dialect,
     Job,
     T,
+    WriterLoad,
 )
 from identity_core.database.sqlite_connection import (
     open_reader,
@@ -118,6 +119,9 @@ class SqliteDatabase:
         return self._foreign
 
     # Writing
+
+    def writer_load(self) -> WriterLoad:
+        return self._queue.load
 
     def write(self, job: Job[T], *, durable: bool = True) -> asyncio.Future[T]:
         return self._queue.submit(job, durable=durable)

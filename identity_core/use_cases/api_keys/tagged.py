@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
@@ -79,12 +79,18 @@ class TaggedKeys:
 
     async def faults(self) -> Sequence[str]:
         """What is wrong with the key store, a line for each key."""
-        known, found, seen = await self.tags.known(), [], set()
+        return (await self.examined())[0]
+
+    async def examined(self) -> tuple[Sequence[str], datetime | None]:
+        """What is wrong with the key store, a line for each key; and when the first key expires that is usable now, if one does."""
+        known, found, seen, ends, now = await self.tags.known(), [], set(), list[datetime](), self.clock.now()
         async for key in _all(self.store):
             seen.add(key.id)
             if await self._genuine(key) is None:
                 found.append(f"{key.id} {FOREIGN}")
-        return found + [f"{missing} {MISSING}" for missing in sorted(known - seen)]
+            elif key.expires_at is not None and key.revoked_at is None and key.usable(now):
+                ends.append(key.expires_at)
+        return found + [f"{missing} {MISSING}" for missing in sorted(known - seen)], min(ends, default=None)
 
     async def tidy(self) -> None:
         """Takes away what changes that never ended have left: a key holds in its present state alone."""
@@ -106,20 +112,22 @@ class TaggedKeys:
 
 @dataclass(slots=True)
 class KeyStoreWatch(Repeating):
-    """Looks through the key store again and again, the first time to tidy up as well. ``faults`` is what it found last."""
+    """Looks through the key store again and again, the first time to tidy up as well. ``faults`` is what it found last, ``next_expiry``
+    when the first usable key expires."""
 
     complaint = "the key store cannot be looked through"
     interval_seconds = 30.0
 
     keys: TaggedKeys
     faults: Sequence[str] = field(default=(), init=False)
+    next_expiry: datetime | None = field(default=None, init=False)
     _is_tidy: bool = field(default=False, init=False)
 
     async def step(self) -> float:
         if not self._is_tidy:
             await self.keys.tidy()
             self._is_tidy = True
-        found = await self.keys.faults()
+        found, self.next_expiry = await self.keys.examined()
         for one in found:
             if one not in self.faults:
                 log.error("ALARM: API key %s. See `identity doctor`", one)

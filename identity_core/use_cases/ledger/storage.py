@@ -179,6 +179,11 @@ class WatchStorage(Repeating):
             await self.remember()
         return self.interval_seconds
 
+    @property
+    def log_size(self) -> int:
+        """Entries of the log at the last look."""
+        return self._tree.size
+
     def hold_up(self, *others: Repeating | None) -> None:
         """Keeps the others, who write too, from their steps while there is a mismatch."""
         for other in others:

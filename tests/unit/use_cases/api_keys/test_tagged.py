@@ -167,3 +167,22 @@ def test_the_watch_tells_each_fault_once_and_sees_when_it_is_put_right(
         assert not watch.faults
 
     run(scenario())
+
+
+def test_the_watch_knows_when_the_next_usable_key_expires(keys: TaggedKeys) -> None:
+    async def scenario() -> None:
+        now = keys.clock.now()
+        ends = {"past": -1, "later": 9, "next": 5, "revoked": 2}
+        for name, days in ends.items():
+            await keys.create(replace(key(name), digest=name, expires_at=now + timedelta(days=days)))
+        await keys.create(replace(key("endless"), expires_at=None))
+        watch = KeyStoreWatch(keys)
+        await watch.guarded()
+        assert watch.next_expiry == now + timedelta(days=2)
+        revoked = await keys.get("key_revoked")
+        assert revoked is not None
+        await keys.replace(replace(revoked, revoked_at=now), expected=revoked)
+        await watch.guarded()
+        assert watch.next_expiry == now + timedelta(days=5)
+
+    run(scenario())
