@@ -19,7 +19,15 @@ from identity_core.bootstrap.beside import (
     transparency_log,
 )
 from identity_core.bootstrap.installation import Application, Asgi, Installation, application, open_installation
-from identity_core.bootstrap.ports import ANSWERS_KEY, AuditTools, SystemClock, audit_log, open_ledger
+from identity_core.bootstrap.ports import (
+    ANSWERS_KEY,
+    AuditTools,
+    RecordTools,
+    SystemClock,
+    audit_log,
+    open_ledger,
+    record_tools,
+)
 from identity_core.bootstrap.witnesses import approvals_to_publish
 
 __all__ = [
@@ -31,6 +39,7 @@ __all__ = [
     "AuditTools",
     "IndexTools",
     "Installation",
+    "RecordTools",
     "SystemClock",
     "TransparencyLog",
     "anchor_administration",
@@ -43,5 +52,6 @@ __all__ = [
     "open_installation",
     "open_keys",
     "open_ledger",
+    "record_tools",
     "transparency_log",
 ]

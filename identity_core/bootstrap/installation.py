@@ -43,8 +43,10 @@ from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
+from identity_core.ports.retention import KINDS
 from identity_core.settings import Settings, StartError, load
 from identity_core.store import Store
+from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.throttle.fallback import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
 from identity_core.use_cases.anchoring.request import ProofAnchoring
@@ -59,6 +61,7 @@ from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.proofs.check import NoProver
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.records import SweepRecords
 from identity_core.wire import CreateApiKeyRequest
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -124,7 +127,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     repair, suspicions = await _keep_index(settings, signer, check, store, stack)
-    await _forget_expired(store, timedelta(seconds=settings.proof.lifetime_seconds), clock, stack)
+    await _forget_expired(settings, store, clock, stack)
     logged = await TransparencyLog.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
@@ -173,6 +176,9 @@ def _start_provers(
 async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExitStack) -> Store:
     store = await open_store(settings, custodian, processes=settings.server.workers)
     stack.push_async_callback(store.close)
+    store.idempotency = StoredIdempotencyKeys(
+        store.database, retention=timedelta(hours=settings.retention.idempotency_hours)
+    )
     return store
 
 
@@ -214,12 +220,16 @@ async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:
     return await stack.enter_async_context(watch)
 
 
-async def _forget_expired(store: Store, proof_lifetime: timedelta, clock: SystemClock, stack: AsyncExitStack) -> None:
-    """Deletes what has expired, as long as the process lives."""
+async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
+    """Deletes what has expired, and what is kept for a time, as long as the process lives."""
+    proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
     forgetting = ForgetExpired(
         store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock
     )
     await stack.enter_async_context(forgetting)
+    days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
+    kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
+    await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))
 
 
 async def _begin_anchoring(

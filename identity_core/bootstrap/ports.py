@@ -24,10 +24,13 @@ from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import AuditLog
+from identity_core.ports.retention import RecordRetention
 from identity_core.settings import Settings, StartError, require_extras
 from identity_core.store import Store
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.record import Record
+from identity_core.use_cases.records import EraseHolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,3 +215,22 @@ async def _secret_of(settings: Settings, stack: AsyncExitStack) -> bytes | None:
     except (StartError, KeyNotHeld, PluginUnavailable) as error:
         log.warning("the keys of this installation are not at hand: %s", error)
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTools:
+    """What is kept about a DID, and its erasure."""
+
+    retention: RecordRetention
+    erase: EraseHolder
+
+
+@contextlib.asynccontextmanager
+async def record_tools(settings: Settings) -> AsyncIterator[RecordTools]:
+    """Opens the store beside a running service. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins = load_plugins(settings, SystemClock())
+        stack.push_async_callback(plugins.close)
+        store = await store_beside(settings, plugins.custodian(settings.custodian.backend))
+        stack.push_async_callback(store.close)
+        yield RecordTools(store.retention, EraseHolder(store.retention, Record(store.activity), SystemClock()))

@@ -27,6 +27,7 @@ GROUPS = {
     "anchor": "Put commitments to proofs on the ledger: the worker, its state, retries.",
     "ibct": "Issue, sign and check the tokens by which a holder lets an agent act.",
     "audit": "Check and export the audit log.",
+    "records": "Export and erase what is kept about a DID.",
     "ledger": "Verify, audit, export and witness the transparency log.",
     "backup": "Back up an installation while it runs; check a backup; put one back.",
     "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",

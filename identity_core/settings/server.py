@@ -1,4 +1,4 @@
-"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]`` and ``[quota]``."""
+"""The tables about HTTP and its callers: ``[server]``, ``[challenge]``, ``[token]``, ``[retention]`` and ``[quota]``."""
 
 from __future__ import annotations
 
@@ -97,6 +97,19 @@ class TokensSettings:
         least=1,
         most=1e6,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long records about people are kept; what is unset is kept for good. `deploy/README.md` says what of each goes."""
+
+    timeline_days: float | None = setting(
+        None, "Events of the timeline, from when they happened.", least=0.01, most=36_500
+    )
+    verifications_days: float | None = setting(None, "The verification history.", least=0.01, most=36_500)
+    proofs_days: float | None = setting(None, "Proofs, from when they expired.", least=0.01, most=36_500)
+    credentials_days: float | None = setting(None, "Credentials, from when they expired.", least=0.01, most=36_500)
+    idempotency_hours: float = setting(24.0, "Answers that an Idempotency-Key gets again.", least=1, most=720)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from identity_core.settings.fields import DEFAULT, Origin, setting
-from identity_core.settings.server import ChallengesSettings, Quota, Server, TokensSettings
+from identity_core.settings.server import ChallengesSettings, Quota, Retention, Server, TokensSettings
 from identity_core.settings.sources import PluginTables, may_be_handed_on
 
 PLUGIN_NAME = r"[a-z][a-z0-9_-]{0,63}"
@@ -229,6 +229,7 @@ class Settings:
     delegation: DelegationSettings = field(default_factory=DelegationSettings)
     proof: ProofSettings = field(default_factory=ProofSettings)
     quota: Quota = field(default_factory=Quota)
+    retention: Retention = field(default_factory=Retention)
     history: HistorySettings = field(default_factory=HistorySettings)
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: AnchoringSettings = field(default_factory=AnchoringSettings)

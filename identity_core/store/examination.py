@@ -34,7 +34,9 @@ _RULES: Final = (
     ),
     (
         "outbox",
-        "SELECT proof_id FROM anchor_leaves WHERE NOT EXISTS (SELECT 1 FROM proofs WHERE id = proof_id)",
+        # A proof that was erased leaves its leaf behind once what becomes of it is decided.
+        "SELECT proof_id FROM anchor_leaves WHERE NOT EXISTS (SELECT 1 FROM proofs WHERE id = proof_id) AND (state IN ('queued', "
+        "'revoking') OR batch_id IN (SELECT id FROM anchor_batches WHERE state NOT IN ('confirmed', 'failed')))",
         "waits for an anchor, and there is no such proof",
     ),
     (

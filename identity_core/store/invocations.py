@@ -12,7 +12,7 @@ from identity_core.codec.times import micros
 from identity_core.database import Database, Transaction
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
-from identity_core.errors import IbctReplayed, IdentityError, InternalError, PredicateNotSatisfied, RequestInProgress
+from identity_core.errors import IbctReplayed, IdentityError, PredicateNotSatisfied, RequestInProgress
 from identity_core.ports.activity import ActivityRow
 from identity_core.ports.proofs import Consumption, Earlier, Holds, Invocation, Lease, Outcome, RefusedInvocation
 from identity_core.store.activity import StoredActivity
@@ -190,7 +190,8 @@ def _seen(transaction: Transaction, invocation: Invocation, now: int) -> Outcome
         return RefusedInvocation(outcome, read["message"], read["details"])
     proof = find_proof(transaction, proof_id)
     if proof is None:
-        raise InternalError("The proof of a finished invocation is not there.")
+        # Its holder had it erased; what the token was for is done.
+        raise IbctReplayed
     return DelegatedProof(proof.delegation_id, proof.proof, _anchor(read))
 
 

@@ -139,6 +139,9 @@ def limited(chain: Sequence[Standing], question: Disclosure | None) -> IdentityE
 def sealed_values(transaction: Transaction, spending: Consumption) -> bytes:
     """The box that a credential's values are in. ``revoked`` has seen that the credential is there."""
     (box,) = transaction.execute(_SEALED, {"id": spending.credential_id}).fetchone()
+    if not box:
+        # Erased a moment ago.
+        raise CredentialNotFound
     return bytes(box)
 
 

@@ -56,6 +56,8 @@ class ProofRow(StoreModel, table=True):
     __table_args__ = (
         Index(None, "holder", "created_at", "id"),
         Index(None, "agent", "created_at", "id"),
+        # What retention looks along.
+        Index(None, "expires_at"),
         Index(
             "ix_proofs_anchor_revoked",
             "anchor_revoked_block",

@@ -114,6 +114,8 @@ SINCE = (
         for name in ("gap_lists", "gap_handles", "gap_editions", "gap_shards", "cosigned_checkpoints", "witness_files")
     ),
     "ALTER TABLE transparency_head DROP COLUMN service_did",
+    "DROP INDEX ix_credentials_that_expire",
+    "DROP INDEX ix_proofs_expires_at",
 )
 """Takes back what the numbered steps made that Alembic never did."""
 

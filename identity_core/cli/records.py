@@ -1,0 +1,91 @@
+"""``identity records``: what is kept about a DID, and its erasure, on the installation itself, beside a running service or without one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from identity_core.cli.options import of_installation, opened_part, refuse_absent
+from identity_core.cli.output import fail, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.domain.activity import OPERATOR, RequestContext
+from identity_core.domain.dids.did import Did
+from identity_core.errors import InvalidDid
+from identity_core.ports.retention import KINDS, RecordKind
+from identity_core.settings import Settings
+
+if TYPE_CHECKING:
+    from identity_core.bootstrap import RecordTools
+
+PAGE = 500
+
+
+@click.group(name="records", cls=OpenGroup)
+def command() -> None:
+    """Export and erase what is kept about a DID: credentials, proofs, timeline, verifications.
+
+    Its document and its log are on the ledger, which holds keys and endpoints only, and stay.
+    """
+
+
+@command.command()
+@click.argument("did")
+@click.option("--output", "-o", type=click.File("wb"), default="-", help="Where to; standard output by default.")
+@of_installation
+def export(settings: Settings, did: str, output: Any) -> None:
+    """Write every record about DID, as holder, agent, issuer or verifier, as JSON lines with their `kind`.
+
+    Values of credentials and the private halves of keys are sealed and not among them.
+    """
+    with _opened(settings, did) as (runner, tools):
+        for kind in KINDS:
+            after = ""
+            while page := runner.run(tools.retention.page(kind, did, after=after, limit=PAGE)):
+                output.writelines(orjson.dumps({"record": kind, **row}) + b"\n" for _, row in page)
+                after = page[-1][0]
+
+
+@command.command()
+@click.argument("did")
+@click.option(
+    "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@of_installation
+def erase(settings: Settings, did: str, kinds: tuple[RecordKind, ...], yes: bool) -> None:
+    """Erase what is kept about DID as holder. It cannot be undone.
+
+    Of a credential its place in the status list stays, of an anchored proof its salted commitment; the audit log says that you did this.
+    """
+    chosen = kinds or KINDS
+    if not yes:
+        click.confirm(f"Erase {', '.join(chosen)} of {did}?", abort=True, err=True)
+    with _opened(settings, did) as (runner, tools):
+        done = runner.run(tools.erase(did, chosen, RequestContext("eraseRecords", OPERATOR)))
+    body = {"did": did, "erased": dict(done.erased), "waiting": done.waiting}
+    show(body, text=_text)
+
+
+@contextlib.contextmanager
+def _opened(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, RecordTools]]:
+    from identity_core import bootstrap
+
+    try:
+        Did.parse(did)
+    except InvalidDid as error:
+        fail(str(error), did, "name a DID such as did:ids:Qm…", status=2)
+    refuse_absent(settings, "name the one of the service with --data-dir")
+    with opened_part(bootstrap.record_tools(settings)) as opened:
+        yield opened
+
+
+def _text(body: dict[str, Any]) -> str:
+    lines = [f"{count} {kind} erased" for kind, count in body["erased"].items()]
+    if body["waiting"]:
+        lines.append(f"{body['waiting']} proofs wait for their anchors; try again later")
+    return "\n".join(lines)

@@ -1,0 +1,125 @@
+"""The port ``RecordRetention`` on the tables of the store. README.md says what stays and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import orjson
+
+from identity_core.codec.times import micros, moment, printed
+from identity_core.database import Transaction
+from identity_core.errors import JsonValue
+from identity_core.ports.retention import ERASED_HOLDER, RecordKind
+from identity_core.store.records import Repository, first_at
+
+# What is on its way to a ledger is still needed to say what became of it.
+_DECIDED: Final = """
+NOT EXISTS (SELECT 1 FROM anchor_leaves WHERE proof_id = proofs.id AND (state IN ('queued', 'revoking')
+OR (state = 'batched' AND batch_id IN (SELECT id FROM anchor_batches WHERE state NOT IN ('confirmed', 'failed')))))
+"""
+_SCRUB: Final = f"UPDATE credentials SET holder = '{ERASED_HOLDER}', sealed = :nothing, status_reason = NULL"  # noqa: S608
+_NAMED: Final = f"holder <> '{ERASED_HOLDER}'"  # as the partial index has it, or it is not used
+_DISCLOSURES: Final = "DELETE FROM disclosures WHERE credential_id = :id"
+
+# The rows of a step, and what is done to each.
+_OLD: Final[Mapping[RecordKind, str]] = {
+    "credentials": f"SELECT id FROM credentials WHERE valid_until <= :until AND {_NAMED} ORDER BY valid_until LIMIT :limit",  # noqa: S608
+    "proofs": f"SELECT id FROM proofs WHERE expires_at <= :until AND {_DECIDED} ORDER BY expires_at LIMIT :limit",  # noqa: S608
+    "timeline": "SELECT id FROM timeline WHERE id < :before ORDER BY id LIMIT :limit",
+    "verifications": "SELECT id FROM verifications WHERE id < :before ORDER BY id LIMIT :limit",
+}
+_OF_HOLDER: Final[Mapping[RecordKind, str]] = {
+    "credentials": "SELECT id FROM credentials WHERE holder = :holder LIMIT :limit",
+    "proofs": f"SELECT id FROM proofs WHERE holder = :holder AND {_DECIDED} LIMIT :limit",  # noqa: S608
+    "timeline": "SELECT id FROM timeline WHERE holder = :holder LIMIT :limit",
+    "verifications": "SELECT id FROM verifications WHERE holder = :holder LIMIT :limit",
+}
+_DELETE: Final[Mapping[RecordKind, str]] = {
+    "credentials": f"{_SCRUB} WHERE id = :id",
+    "proofs": "DELETE FROM proofs WHERE id = :id",
+    "timeline": "DELETE FROM timeline WHERE id = :id",
+    "verifications": "DELETE FROM verifications WHERE id = :id",
+}
+_UNLINK: Final = "UPDATE verifications SET holder = NULL, proof_id = NULL WHERE id = :id"
+_WAITING: Final = f"SELECT count(*) FROM proofs WHERE holder = :holder AND NOT {_DECIDED.strip()}"  # noqa: S608
+
+# Columns that a person may see of the rows about him: times as they are printed, JSON as it is, nothing that is sealed.
+_TIMES: Final = frozenset({"at", "created_at", "expires_at", "valid_from", "valid_until", "revoked_at"})
+_SHOWN: Final[Mapping[RecordKind, tuple[str, tuple[str, ...]]]] = {
+    "credentials": (
+        "id issuer holder schema_id verification_method valid_from valid_until status status_reason created_at created_by",
+        ("holder", "issuer"),
+    ),
+    "proofs": (
+        "id delegation_id holder agent credential_id issuer schema_id predicate proof created_at expires_at caller challenge domain "
+        "revoked_at revoked_by revocation_reason anchor_status",
+        ("holder", "agent"),
+    ),
+    "timeline": (
+        "id at kind outcome code actor holder agent issuer delegation_id credential_id proof_id",
+        ("holder", "agent", "issuer"),
+    ),
+    "verifications": (
+        "id at verified caller verifier fingerprint holder issuer schema_id proof_id attribute predicate_type codes",
+        ("holder", "verifier"),
+    ),
+}
+
+
+class StoredRecordRetention(Repository):
+    """One transaction a step."""
+
+    async def forget(self, kind: RecordKind, until: datetime, *, limit: int) -> int:
+        wanted = {"until": micros(until), "before": first_at(until), "limit": limit}
+        return await self._database.write(
+            lambda writing: _erase(writing, kind, _OLD, _DELETE[kind], wanted), durable=False
+        )
+
+    async def erase(self, kind: RecordKind, holder: str, *, limit: int) -> int:
+        wanted: dict[str, object] = {"holder": holder, "limit": limit}
+        change = _UNLINK if kind == "verifications" else _DELETE[kind]
+        return await self._database.write(lambda writing: _erase(writing, kind, _OF_HOLDER, change, wanted))
+
+    async def waiting(self, holder: str) -> int:
+        return int((await self._rows(_WAITING, {"holder": holder}))[0][0])
+
+    async def page(
+        self, kind: RecordKind, did: str, *, after: str, limit: int
+    ) -> Sequence[tuple[str, dict[str, JsonValue]]]:
+        columns, roles = _SHOWN[kind]
+        # A page of each role along its own index would be in another order: this is read by a command, not by a request.
+        concerned = " OR ".join(f"{role} = :did" for role in roles)
+        listed = columns.replace(" ", ", ")
+        sql = f"SELECT {listed} FROM {kind} WHERE id > :after AND ({concerned}) ORDER BY id LIMIT :limit"  # noqa: S608
+        rows = await self._rows(sql, {"did": did, "after": after, "limit": limit})
+        return [(row[0], _shown(columns.split(), row)) for row in rows]
+
+
+def _erase(
+    transaction: Transaction,
+    kind: RecordKind,
+    which: Mapping[RecordKind, str],
+    change: str,
+    wanted: Mapping[str, object],
+) -> int:
+    named = {name: value for name, value in wanted.items() if f":{name}" in which[kind]}
+    rows = transaction.execute(which[kind], named).fetchall()
+    for (row_id,) in rows:
+        transaction.execute(change, {"id": row_id, "nothing": b""} if ":nothing" in change else {"id": row_id})
+        if kind == "credentials":
+            transaction.execute(_DISCLOSURES, {"id": row_id})
+    return len(rows)
+
+
+def _shown(columns: Sequence[str], row: Sequence[Any]) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for name, value in zip(columns, row, strict=True):
+        if value is None:
+            continue
+        if name in _TIMES:
+            found[name] = printed(moment(value))
+        else:
+            found[name] = orjson.loads(bytes(value)) if isinstance(value, (bytes, memoryview)) else value
+    return found
