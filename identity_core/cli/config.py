@@ -1,21 +1,31 @@
-"""``identity config``: the settings in force, and where each came from."""
+"""``identity config``: the settings in force, and where each came from; whether they are good; a file to begin with."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from identity_core.cli.options import config_option, configured, installed_plugins
-from identity_core.cli.output import fail_start, show
+from identity_core.cli.output import fail, fail_start, show
 from identity_core.cli.plugin_commands import OpenGroup
-from identity_core.settings import Settings, ShownSetting, StartError, as_toml
+from identity_core.settings import (
+    Settings,
+    SettingsError,
+    ShownSetting,
+    StartError,
+    as_toml,
+    load,
+    require_extras,
+    sample,
+)
 from identity_core.settings import show as shown
 
 
 @click.group(name="config", cls=OpenGroup)
 def command() -> None:
-    """Show the settings in force."""
+    """Show the settings in force, check them, begin a file."""
 
 
 @command.command(name="show")
@@ -32,6 +42,60 @@ def show_command(config: Path | None, origin: bool, changed: bool) -> None:
         rows = [row for row in rows if row.origin.kind != "default"]
     listed = [{"key": row.key, "value": row.value, "origin": str(row.origin), "help": row.help} for row in rows]
     show(listed, text=lambda _: "\n".join(_line(row, origin) for row in rows))
+
+
+@command.command()
+@config_option
+def check(config: Path | None) -> None:
+    """Say everything that is wrong with the settings, those of the plugins too. Ends with 2 where anything is. Starts and opens nothing."""
+    found: list[StartError] = []
+    in_tree: list[SettingsError] = []
+    try:
+        settings = load(file=config, found=in_tree)
+        found += [*in_tree, *_wrong_tables(settings)]
+        require_extras(settings)
+    except StartError as error:
+        found.append(error)
+    said = [{"error": one.what, "at": one.where or "settings", "do": one.fix or "put it right"} for one in found]
+    show({"valid": not said, "problems": said}, text=_problems)
+    if said:
+        raise SystemExit(2)
+
+
+def _wrong_tables(settings: Settings) -> list[StartError]:
+    """What is wrong with the tables of plugins."""
+    found: list[StartError] = []
+    try:
+        tables = installed_plugins(settings).settings_tables()
+    except StartError as error:
+        return [error]
+    for name, kinds in tables.items():
+        for kind in kinds:
+            try:
+                settings.plugins.tables.read(name, kind, {})
+            except StartError as error:
+                found.append(error)
+    return found
+
+
+def _problems(body: dict[str, Any]) -> str:
+    lines = [f"error: {one['error']}\n  at: {one['at']}\n  do: {one['do']}" for one in body["problems"]]
+    return "\n".join(lines) or "the settings are good"
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), default="identity.toml")
+def init(file: Path) -> None:
+    """Write FILE (identity.toml) with every setting, its meaning and its default, all of them commented out."""
+    text = sample(installed_plugins(Settings()).settings_tables())
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        fail("there is such a file already", str(file), "name another, or edit it")
+    except OSError as error:
+        fail(f"the file cannot be written: {error.strerror}", str(file), "name another")
+    show({"file": str(file)}, text="wrote {file}")
 
 
 def show_settings(settings: Settings) -> list[ShownSetting]:

@@ -17,6 +17,8 @@ from identity_core.cli.output import Command, fail, show
 from identity_core.settings import Settings, require_extras
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+# What listens everywhere, and where it can be reached from this machine.
+EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 log = logging.getLogger("identity")
 
@@ -66,7 +68,7 @@ def _settled(settings: Settings, port: int) -> Settings:
     """With the port that was taken, the origin that callers see, and a folder that stays the same in every process."""
     server = settings.server
     shown = f"[{server.host}]" if ":" in server.host else server.host
-    origin = server.public_url or f"http://{'127.0.0.1' if shown == '0.0.0.0' else shown}:{port}"  # noqa: S104
+    origin = server.public_url or f"http://{EVERY_ADDRESS.get(server.host, shown)}:{port}"
     if server.public_url is None and server.host not in LOOPBACK:
         log.warning("server.public_url is not set: challenges and tokens name %s", origin)
     return replace(settings, data_dir=settings.data_dir.resolve(), server=replace(server, port=port, public_url=origin))
@@ -85,9 +87,11 @@ def _open_folder(folder: Path) -> None:
 
 
 def _announce(settings: Settings, first_key: str | None) -> None:
-    origin = settings.server.public_url
+    origin, host, port = settings.server.public_url, settings.server.host, settings.server.port
+    everywhere = f"\nOn every address of this machine, port {port}" if host in EVERY_ADDRESS else ""
     body = {
         "url": origin,
+        "listensOn": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         "document": f"{origin}/docs",
         "dataDir": str(settings.data_dir),
         "database": "sqlite" if settings.database_url is None else "postgresql",
@@ -97,7 +101,7 @@ def _announce(settings: Settings, first_key: str | None) -> None:
     }
     database = "" if settings.database_url is None else f"{shown_database(settings)}; files in "
     key = "" if first_key is None else f"\nFirst API key, shown once: {first_key}"
-    text = f"Listening at {origin}  (document: {origin}/docs)\nData in {database}{settings.data_dir}{key}"
+    text = f"Listening at {origin}  (document: {origin}/docs){everywhere}\nData in {database}{settings.data_dir}{key}"
     show(body, text=lambda _: text)
     processes = "1 process" if settings.server.workers == 1 else f"{settings.server.workers} processes"
-    log.info("serves at %s with %s, %s", origin, processes, shown_database(settings))
+    log.info("serves at %s on %s with %s, %s", origin, body["listensOn"], processes, shown_database(settings))

@@ -2,7 +2,8 @@
 
 One process opens the installation once and serves it. With several, the parent opens it for a moment, so
 that anything wrong is reported before a worker starts, and each worker opens its own. Signals: SIGTERM and Ctrl-C let the
-requests in flight finish, for at most ``server.shutdown_seconds``; with workers SIGHUP replaces them one by one.
+requests in flight finish, for at most ``server.shutdown_seconds``. SIGHUP reads the settings again and obeys what they say of the log;
+with workers it replaces them one by one besides.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import contextlib
 import gc
 import logging
+import logging.config
 import multiprocessing
 import os
 import resource
@@ -33,7 +35,7 @@ from identity_core import bootstrap
 from identity_core.cli.connections import Connections
 from identity_core.cli.http_protocol import HttpProtocol
 from identity_core.cli.log_lines import logging_config
-from identity_core.settings import Settings
+from identity_core.settings import Settings, SettingsError, load
 
 # What is called when the installation is open, with the text of a first API key, or None.
 Announce = Callable[[str | None], None]
@@ -95,7 +97,7 @@ async def _serve_here(settings: Settings, listening: socket.socket, announce: An
         # The installation is open already, so the server has no lifespan to run.
         server = uvicorn.Server(_server_config(installation.app, settings, lifespan="off"))
         announce(await installation.first_key())
-        with _signals_handled_once():
+        with _signals_handled_once(), _log_read_again(settings):
             await server.serve(sockets=[listening])
     log.info("stopped")
 
@@ -104,7 +106,7 @@ def _serve_with_workers(settings: Settings, listening: socket.socket, announce: 
     announce(asyncio.run(_checked(settings)))
     _share_metrics(settings.data_dir)
     config = _server_config(partial(worker_application, settings), settings, lifespan="on", factory=True)
-    return Workers(config, [listening], settings.server.shutdown_seconds + CLOSING_SECONDS).serve()
+    return Workers(config, [listening], settings).serve()
 
 
 async def _checked(settings: Settings) -> str | None:
@@ -129,9 +131,10 @@ def _leave_after(parent: Any) -> None:
 class Workers(Multiprocess):
     """Uvicorn's parent process, which also has an end: a worker that does not stop in time is killed."""
 
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], stop_seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], settings: Settings) -> None:
         super().__init__(config, sockets)
-        self._stop_seconds = stop_seconds
+        self._settings = settings
+        self._stop_seconds = settings.server.shutdown_seconds + CLOSING_SECONDS
 
     def serve(self) -> int:
         """Runs until a signal comes or a worker cannot start. Returns the exit code."""
@@ -139,6 +142,13 @@ class Workers(Multiprocess):
         failed = any(worker.exitcode == STARTUP_FAILURE for worker in self.processes)
         log.info("stopped")
         return STARTUP_FAILURE if failed else 0
+
+    def handle_hup(self) -> None:
+        """Replaces the workers one by one, with what the settings say of the log by now."""
+        self._settings = with_new_log(self._settings)
+        self.config.app = partial(worker_application, self._settings)
+        self.config.log_config = logging_config(self._settings.log)
+        super().handle_hup()
 
     def keep_subprocess_alive(self) -> None:
         """Replaces who died or hangs. Our copy of a worker's end of the pipe is closed first: else who dies before it has answered
@@ -207,6 +217,30 @@ def _signals_handled_once() -> Iterator[None]:
             # SIGTERM stays unheard, so that a second one does not break off the closing.
             if one != signal.SIGTERM:
                 signal.signal(one, handler)
+
+
+@contextlib.contextmanager
+def _log_read_again(settings: Settings) -> Iterator[None]:
+    """SIGHUP, which would end the process, sets the level and the form of the log as the settings say by then."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, with_new_log, settings)
+    try:
+        yield
+    finally:
+        # One that comes while the process closes is no reason to break off.
+        loop.add_signal_handler(signal.SIGHUP, lambda: None)
+
+
+def with_new_log(settings: Settings) -> Settings:
+    """The settings with what they say of the log by now, which is obeyed at once. Where they are wrong nothing changes."""
+    try:
+        new = load(file=settings.file).log
+    except SettingsError as error:
+        log.error("the settings are not read again: %s %s", error.what, error.where)
+        return settings
+    logging.config.dictConfig(logging_config(new))
+    log.info("the settings of the log were read again: %s, %s", new.level, new.format)
+    return replace(settings, log=new)
 
 
 def _share_metrics(data_dir: Path) -> None:

@@ -4,11 +4,12 @@
 ``*_FILE`` for secrets that are mounted as files, and ``API_KEY``), and the command line. Unknown keys are errors. Each
 value remembers its origin. A wrong configuration is a ``SettingsError``: what is wrong, where it stands, what to do.
 
-Left out on purpose: reloading. A setting changes with a restart.
+Left out on purpose: reloading, but for what is logged (SIGHUP). A setting changes with a restart.
 """
 
 from identity_core.settings.fields import Origin, SettingsError, StartError, as_toml, places_of, setting
 from identity_core.settings.load import load
+from identity_core.settings.sample import sample
 from identity_core.settings.server import ChallengesSettings, Quota, Server, TokensSettings
 from identity_core.settings.show import ShownSetting, buckets_of, require_extras, show, shown_hosts
 from identity_core.settings.sources import PluginTables
@@ -52,6 +53,7 @@ __all__ = [
     "load",
     "places_of",
     "require_extras",
+    "sample",
     "setting",
     "show",
     "shown_hosts",

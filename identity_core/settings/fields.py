@@ -104,18 +104,32 @@ def keys_of(table: type[Any], at: str) -> list[str]:
     return keys
 
 
-def build(table: type[T], given: Mapping[str, Given], at: str, origins: dict[str, Origin] | None = None) -> T:
+def build(
+    table: type[T],
+    given: Mapping[str, Given],
+    at: str,
+    origins: dict[str, Origin] | None = None,
+    found: list[SettingsError] | None = None,
+) -> T:
     """The table at the dotted key ``at``, from values by their dotted keys. Raises ``SettingsError``. Keys that the
-    table does not have are not looked at: the caller knows all tables and refuses what belongs to none."""
+    table does not have are not looked at: the caller knows all tables and refuses what belongs to none. With ``found``, for a table
+    that has a default for every key, all errors are put there, and what has one keeps its default."""
     values: dict[str, Any] = {}
     last: Origin | None = None
+    before = 0 if found is None else len(found)
     for field, kind in public_fields(table):
         key = f"{at}.{field.name}" if at else field.name
         if is_table(kind):
-            values[field.name] = build(kind, given, key, origins)
+            values[field.name] = build(kind, given, key, origins, found)
         elif key in given:
             last = given[key].origin
-            values[field.name] = _fitted(field, kind, given[key], key)
+            try:
+                values[field.name] = _fitted(field, kind, given[key], key)
+            except SettingsError as error:
+                if found is None:
+                    raise
+                found.append(error)
+                continue
             if origins is not None:
                 origins[key] = last
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
@@ -126,9 +140,13 @@ def build(table: type[T], given: Mapping[str, Given], at: str, origins: dict[str
         return table(**values)
     except ValueError as error:
         where = str(last) if last is not None else "defaults"
-        raise SettingsError(
-            f"[{at or 'settings'}] is not valid: {error}.", where, f"Change the keys of [{at}]."
-        ) from error
+        refusal = SettingsError(f"[{at or 'settings'}] is not valid: {error}.", where, f"Change the keys of [{at}].")
+        if found is None:
+            raise refusal from error
+        # Where a value of it was left out already, that may be all that is wrong.
+        if len(found) == before:
+            found.append(refusal)
+        return table()
 
 
 def convert(kind: Any, given: Given) -> Any:

@@ -22,7 +22,9 @@ from identity_core.settings.fields import (
 from identity_core.settings.sources import PREFIX, PluginTables, candidates, did_you_mean, line_numbers, value_of
 from identity_core.settings.tree import Settings
 
-DEFAULT_FILE = "identity.toml"
+DEFAULT_FILE = Path("identity.toml")
+SYSTEM_FILE = Path("/etc/identity/identity.toml")
+"""Read where there is no other."""
 
 # Variables with names of their own, and the keys that they set. ``API_KEY`` is the first.
 ALIASES = {"API_KEY": "plugins.env.api_key", "IDENTITY_API_KEYS": "plugins.env.api_keys"}
@@ -33,17 +35,20 @@ def load(
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
+    found: list[SettingsError] | None = None,
 ) -> Settings:
-    """The settings in force. Raises ``SettingsError``.
+    """The settings in force. Raises ``SettingsError``; with ``found`` only for a file that cannot be read at all, and puts there what else
+    is wrong.
 
     ``file`` is the TOML file; without it the variable ``IDENTITY_CONFIG`` names one, else ``identity.toml`` in the
-    working directory is read if it is there. ``environment`` is the process's own when None. ``overrides`` maps dotted
-    keys to values of the command line; None values are options that were not given.
+    working directory is read if it is there, else ``/etc/identity/identity.toml``. ``environment`` is the process's own when None.
+    ``overrides`` maps dotted keys to values of the command line; None values are options that were not given.
     """
     environ = os.environ if environment is None else environment
     keys = frozenset(keys_of(Settings, ""))
-    from_file = _file_layer(file, environ, keys)
-    from_environment, plugin_variables, aliases = _environment_layer(environ, keys)
+    path = _file_read(file, environ)
+    from_file = {} if path is None else _file_layer(path, keys, found)
+    from_environment, plugin_variables, aliases = _environment_layer(environ, keys, found)
     from_command = {
         key: Given(
             value, Origin("command line", "--" + key.rpartition(".")[2].replace("_", "-")), isinstance(value, str)
@@ -60,30 +65,22 @@ def load(
         command_line={key: given for key, given in from_command.items() if key not in keys},
     )
     origins: dict[str, Origin] = {}
-    settings = build(Settings, from_file | from_environment | from_command, "", origins)
+    settings = build(Settings, from_file | from_environment | from_command, "", origins, found)
     plugins = dataclasses.replace(settings.plugins, tables=tables)
-    return dataclasses.replace(settings, origins=origins, file=_file_read(file, environ), plugins=plugins)
-
-
-def _named_file(file: Path | None, environ: Mapping[str, str]) -> Path | None:
-    return file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
+    return dataclasses.replace(settings, origins=origins, file=path, plugins=plugins)
 
 
 def _file_read(file: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The settings file that there is."""
-    path = _named_file(file, environ) or Path(DEFAULT_FILE)
-    return path if path.exists() else None
+    """The settings file that was named, whether it is there or not, else the first that there is."""
+    named = file or (Path(environ["IDENTITY_CONFIG"]) if environ.get("IDENTITY_CONFIG") else None)
+    return named or next((path for path in (DEFAULT_FILE, SYSTEM_FILE) if path.exists()), None)
 
 
-def _file_layer(file: Path | None, environ: Mapping[str, str], keys: frozenset[str]) -> dict[str, Given]:
-    named = _named_file(file, environ)
-    path = named or Path(DEFAULT_FILE)
+def _file_layer(path: Path, keys: frozenset[str], found: list[SettingsError] | None) -> dict[str, Given]:
     try:
         text = path.read_text(encoding="utf-8")
         parsed = tomllib.loads(text)
     except FileNotFoundError:
-        if named is None:
-            return {}
         fix = "Create the file, or name another with --config or IDENTITY_CONFIG."
         raise SettingsError("The settings file does not exist.", f"file {path}", fix) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -96,10 +93,21 @@ def _file_layer(file: Path | None, environ: Mapping[str, str], keys: frozenset[s
     layer: dict[str, Given] = {}
     for key, value in _leaves(parsed):
         origin = Origin("file", f"{path}:{lines.get(key, 1)}")
-        _require_known(key, origin, keys, is_empty_table=value == {})
+        try:
+            _require_known(key, origin, keys, is_empty_table=value == {})
+        except SettingsError as error:
+            _tell(error, found)
+            continue
         if value != {}:
             layer[key] = Given(value, origin)
     return layer
+
+
+def _tell(error: SettingsError, found: list[SettingsError] | None) -> None:
+    """Raises it, or puts it where all are put."""
+    if found is None:
+        raise error
+    found.append(error)
 
 
 def _not_toml(path: Path, reason: str) -> SettingsError:
@@ -142,7 +150,7 @@ def _require_known(key: str, origin: Origin, keys: frozenset[str], *, is_empty_t
 
 
 def _environment_layer(
-    environ: Mapping[str, str], keys: frozenset[str]
+    environ: Mapping[str, str], keys: frozenset[str], found: list[SettingsError] | None
 ) -> tuple[dict[str, Given], dict[str, str], dict[str, Given]]:
     """Values of the core's keys, variables for plugins as they are, and values of the aliases by key."""
     aliases = {key: given for name, key in ALIASES.items() if (given := value_of(environ, name)) is not None}
@@ -159,5 +167,5 @@ def _environment_layer(
             plugin_variables[name] = value
         elif name.removesuffix("_FILE") not in ALIASES:
             fix = did_you_mean(name, own, "Unset the variable; identity config show lists the settings.")
-            raise SettingsError(f"{name} is no setting.", f"environment {name}", fix)
+            _tell(SettingsError(f"{name} is no setting.", f"environment {name}", fix), found)
     return layer, plugin_variables, aliases

@@ -72,7 +72,10 @@ class ProverChoice:
     """The prover of zero-knowledge predicates."""
 
     backend: str | None = setting(
-        None, "The name of the prover plugin; unset: the only one installed, if any.", pattern=PLUGIN_NAME
+        None,
+        "The name of the prover plugin; unset: the only one installed, if any.",
+        pattern=PLUGIN_NAME,
+        example='"bbs"',
     )
     workers: int = setting(1, "Prover processes of each server process.", least=1, most=256)
     deadline_seconds: float = setting(31.0, "How long one proof may take.", least=0.1, most=600)

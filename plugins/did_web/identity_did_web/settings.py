@@ -16,7 +16,7 @@ class WebSettings:
     allow_ranges: tuple[str, ...] = setting(
         (), "Networks that are allowed although they are not public.", example='["10.20.0.0/16"]'
     )
-    ca_file: str | None = setting(None, "Certificates to trust instead of the system's.", example="/etc/ssl/own.pem")
+    ca_file: str | None = setting(None, "Certificates to trust instead of the system's.", example='"/etc/ssl/own.pem"')
     cache_seconds: float = setting(
         60.0, "How long an answer is kept, one that there is nothing included.", least=0, most=3600
     )

@@ -26,7 +26,7 @@ class WebvhSettings:
     host: str | None = setting(
         None,
         "Host, or host:port, that publishes the logs over HTTPS. Default: that of public_url, where it is https.",
-        example="id.example",
+        example='"id.example"',
     )
     path: str = setting(
         f"dids/{PLACEHOLDER}",

@@ -17,11 +17,11 @@ class EvmSettings:
     """A node, a contract that `identity ledger evm deploy` made, and the key that owns it."""
 
     rpc_url: str | None = setting(
-        None, "JSON-RPC of a node.", secret=True, pattern=r"https?://\S+", example="http://127.0.0.1:8545"
+        None, "JSON-RPC of a node.", secret=True, pattern=r"https?://\S+", example='"http://127.0.0.1:8545"'
     )
     chain_id: int | None = setting(None, "The chain's number; a node of another chain is refused.", least=1)
     contract: str | None = setting(
-        None, "Address of the contract.", example="0x5fbdb2315678afecb367f032d93f642f64180aa3"
+        None, "Address of the contract.", example='"0x5fbdb2315678afecb367f032d93f642f64180aa3"'
     )
     from_block: int = setting(0, "The block of the contract's deployment; nothing older is read.", least=0)
     private_key: str | None = setting(None, "The sender's key, 32 bytes in hex.", secret=True)

@@ -230,6 +230,43 @@ def test_workers_share_the_socket_and_are_replaced(folder: Path) -> None:
         assert f"Child process [{lost}] died" in running.log.read_text()
 
 
+def told(running: Serving, words: str) -> bool:
+    until = time.monotonic() + WAIT_SECONDS
+    while words not in running.log.read_text():
+        assert running.process.poll() is None, "it has ended"
+        if time.monotonic() >= until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_hangup_reads_the_settings_of_the_log_again(folder: Path, tmp_path: Path, workers: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text('[log]\nlevel = "warning"\n')
+    arguments = ("--config", str(file), "--workers", workers)
+    with serving(folder, *arguments, environment={"API_KEY": "k" * 40}, popen=servers.popen) as running:
+        assert "identity.request" not in running.log.read_text()
+        file.write_text('[log]\nlevel = "loud"\n')
+        running.process.send_signal(signal.SIGHUP)
+        assert told(running, "the settings are not read again: log.level must be one of")
+        file.write_text('[log]\nformat = "json"\n')
+        running.process.send_signal(signal.SIGHUP)
+        until = time.monotonic() + WAIT_SECONDS
+        while '"logger":"identity.request"' not in running.log.read_text():
+            assert time.monotonic() < until, running.log.read_text()
+            assert httpx.get(f"{running.url}/health", timeout=WAIT_SECONDS).status_code == 200
+        assert running.stop() == 0
+
+
+def test_a_service_that_listens_everywhere_says_so(folder: Path) -> None:
+    arguments = ("--host", "0.0.0.0", "--json")
+    with serving(folder, *arguments, environment={"API_KEY": "k" * 40}, popen=servers.popen) as running:
+        said = json.loads(running.said)
+        port = said["url"].rpartition(":")[2]
+        assert (said["url"], said["listensOn"]) == (f"http://127.0.0.1:{port}", f"0.0.0.0:{port}")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_leave_with_a_parent_that_was_killed(folder: Path) -> None:
     with serving(folder, "--workers", "2", environment={"API_KEY": "k" * 40}) as running:
