@@ -35,6 +35,7 @@ from identity_core.bootstrap.ports import (
     open_store,
 )
 from identity_core.bootstrap.runtime import Runtime
+from identity_core.bootstrap.servers import require_database, tell_limits
 from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
 from identity_core.bootstrap.witnesses import feed_witnesses
 from identity_core.domain.activity import SERVICE, RequestContext
@@ -97,6 +98,7 @@ async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
             # Here and not above: importing the edge takes longer than most commands that have no use for it.
             from identity_core.bootstrap.app import open_app
 
+            require_database(settings)
             with told_at_start(settings):
                 opened = await _open(settings, stack)
             app = await open_app(opened, stack)
@@ -154,7 +156,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         feeder=feeder,
         anchorer=anchorer,
         anchors=anchors,
-        buckets=_open_buckets(settings, clock, stack),
+        buckets=await _open_buckets(settings, clock, stack),
         key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,
         keys=ApiKeyAdministration.over(keys, known_keys, Record(store.activity), fingerprint),
@@ -246,7 +248,7 @@ async def _begin_anchoring(
     return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)
 
 
-def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:
+async def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:
     buckets = open_buckets(
         settings.throttle,
         settings.data_dir,
@@ -256,6 +258,7 @@ def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack)
         logger=log,
     )
     stack.push_async_callback(buckets.close)
+    await tell_limits(settings, buckets)
     return buckets
 
 

@@ -84,6 +84,17 @@ class FallbackStorage(TokenBucketStorage):
         if self._probe is None or self._probe.done():
             self._probe = asyncio.create_task(self._probe_until_alive())
 
+    async def begin(self) -> bool:
+        """Asks the shared store whether it is there, for at most a second. Where it is not, limits locally until it is."""
+        try:
+            async with asyncio.timeout(PROBE_EVERY_SECONDS):
+                await self._shared.check()
+        except self._failures:
+            self.degraded = True
+            self._logged_at = self._monotonic()
+            self._probe = asyncio.create_task(self._probe_until_alive())
+        return not self.degraded
+
     async def _probe_until_alive(self) -> None:
         while self.degraded:
             await asyncio.sleep(PROBE_EVERY_SECONDS)

@@ -317,7 +317,10 @@ def test_a_folder_that_cannot_be_used(identity: Commands, here: Path) -> None:
             for workers in ("1", "2")
             for environment, says in (
                 ({"IDENTITY_LEDGER_BACKEND": "nope"}, "ledger.backend names nope"),
-                ({"IDENTITY_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/x"}, "DatabaseUnavailable"),
+                (
+                    {"IDENTITY_DATABASE_URL": "postgresql://u:secret@127.0.0.1:1/x"},
+                    "server at 127.0.0.1:1 cannot be used",
+                ),
                 ({"IDENTITY_KEY_STORES": "env"}, "no key store can be written"),
             )
         ),
@@ -347,3 +350,26 @@ def test_a_server_of_ones_own_that_does_not_start(capsys: pytest.CaptureFixture[
     assert said[0].startswith("error: the server did not become ready: ledger.backend names nope")
     assert said[1] == "  at: environment IDENTITY_LEDGER_BACKEND (ledger.backend)"
     assert said[2].startswith("  do: Choose one that is installed: ")
+
+
+def test_a_database_server_that_is_not_there(identity: Commands) -> None:
+    url = "postgresql://someone:hush@127.0.0.1:1/identity"
+    lines = refused(identity, "--port", "0", environment={"IDENTITY_DATABASE_URL": url})
+    assert "The PostgreSQL server at 127.0.0.1:1 cannot be used" in lines[0]
+    assert "environment IDENTITY_DATABASE_URL (database_url)" in lines[1]
+    assert "Start it" in lines[2]
+    assert "hush" not in "".join(lines)
+
+
+def test_a_store_of_limits_that_is_not_there_is_told_and_the_service_serves(folder: Path) -> None:
+    environment = {"API_KEY": "k" * 40, "IDENTITY_THROTTLE_REDIS_URL": "redis://:hush@127.0.0.1:1/0"}
+    with serving(folder, environment=environment, popen=servers.popen) as running:
+        said = [
+            line.partition("identity: ")[2]
+            for line in running.log.read_text().splitlines()
+            if "WARNING identity:" in line
+        ]
+        assert said[0] == "the shared store of rate limits, Redis at 127.0.0.1:1, does not answer"
+        assert "environment IDENTITY_THROTTLE_REDIS_URL (throttle.redis_url)" in said[1]
+        assert said[2].startswith("  do: start it")
+        assert "hush" not in running.log.read_text()

@@ -248,3 +248,19 @@ def test_closing_ends_the_probe():
         return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
     assert run(scenario()) == []
+
+
+@pytest.mark.parametrize("health", ["well", "down", "frozen"])
+def test_at_the_start_it_is_asked_whether_the_shared_store_is_there(health):
+    async def scenario():
+        shared = Shared()
+        shared.health = health
+        storage = over(shared)
+        assert await storage.begin() == (health == "well")
+        assert storage.degraded == (health != "well")
+        shared.health = "well"
+        while storage.degraded:
+            await asyncio.sleep(0)
+        await storage.close()
+
+    run(scenario())
