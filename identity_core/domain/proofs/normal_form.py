@@ -80,6 +80,8 @@ def normal_form(question: Question) -> NormalForm:
         inequalities += part_inequalities
     classes = tuple(tuple(_slot_of(question, *one) for one in group) for group in question.same)
     shown = {Slot(part, goal.slot) for part, goal in goals if _is_shown(goal)}
+    if any(Slot(part, goal.slot) in shown for _, part, goal in alternatives):
+        raise refused("an alternative is about an attribute that eq discloses: leave it or the eq out")
     if any(slot in shown for group in classes for slot in group):
         raise refused("an attribute that eq discloses is in a class of same: ask eq of the others too")
     not_null = {Slot(part, goal.slot) for part, goal in goals} | {each.slot for each in inequalities}

@@ -198,6 +198,14 @@ def test_alternatives_are_intervals_or_one_value():
             normal_form(ask((HEADER, predicate, ("score", "gte", 5)), either=((0, 1),)))
 
 
+def test_alternatives_are_about_what_stays_hidden():
+    predicates = [("country", "eq", "JP"), ("country", "eq", "DE"), ("score", "gte", 5)]
+    with pytest.raises(PredicateUnsupported) as refusal:
+        normal_form(ask((HEADER, *predicates), either=((1, 2),)))
+    assert "discloses" in refusal.value.details["reason"]
+    assert len(normal_form(ask((HEADER, *predicates[1:]), either=((0, 1),))).alternatives) == 2
+
+
 # Consents, statements, times.
 
 
