@@ -17,6 +17,7 @@ from tests.once import once
 HERE = Path(__file__).parent
 SCRIPTS = (
     "verify.mjs",
+    "verify_leads.mjs",
     "verify_presentations.mjs",
     "presentation_statement.mjs",
     "presentation_verifier.mjs",

@@ -1,18 +1,24 @@
 """An independent implementation of the BBS draft accepts the BBS part of every kind of proof that we make.
 
 It knows nothing of predicates: it gets the key, the signed header, the presentation header and what is disclosed. With
-another presentation header, header, key or disclosed message it refuses.
+another presentation header, header, key or disclosed message it refuses. So it does with the lead of every presentation, plain and
+consented.
 """
 
 import os
 
 from identity_prover_bbs import BbsProver
 from identity_prover_bbs.envelope import Envelope
+from identity_prover_bbs.suite2 import PresentationEnvelope
 
 from identity_core.conformance.prover_cases import HANA, NOW, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bbs import core
 from identity_core.crypto.bls12381 import select
+from plugins.prover_bbs.tests.presentation_vectors import CASES, scene
+from plugins.prover_bbs.tests.test_presentation_parity import VECTORS
+from tests.presenting import Issuer
 
+ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
 ISSUER = BbsIssuer()
 STATEMENTS = {
     "64-bit bound": [("balance", "gte", 5)],
@@ -79,4 +85,38 @@ def test_every_kind_of_proof(independent, monkeypatch):
             bad.append({**one, "name": f"{name}, another message", "disclosedMessages": messages})
     verdicts = independent("verify.mjs", [*good, *bad])
     assert {one["name"]: verdicts[one["name"]] for one in good} == dict.fromkeys(STATEMENTS, True)
+    assert [one["name"] for one in bad if verdicts[one["name"]] is True] == []
+
+
+def lead(name):
+    """What the implementation gets to see of the frozen presentation of this name: K' of the first credential, where one consents."""
+    vector = VECTORS["presentations"][name]
+    envelope = PresentationEnvelope.decode(vector["proof"])
+    return {
+        "name": name,
+        "publicKey": Issuer().public.hex(),
+        "header": scene(name).question.credentials[0].header.octets.hex(),
+        "presentationHeader": vector["presentationHeader"],
+        "proof": envelope.credential_proofs[0].hex(),
+        "disclosed": [[slot, octets.hex()] for part, slot, octets in envelope.disclosed if part == 0],
+        "point": envelope.consent[:48].hex() if envelope.consent else None,
+    }
+
+
+def test_the_lead_of_every_presentation(independent):
+    good, bad = [lead(name) for name in CASES], []
+    assert {one["point"] is None for one in good} == {True, False}
+    other = lead("pseudonym")["point"]
+    for one in good if ROUNDS > 1 else [one for one in good if one["name"] in ("plain", "set")]:
+        name = one["name"]
+        for member in ("presentationHeader", "header", "proof"):
+            bad.append({**one, "name": f"{name}, another {member}", member: flipped(one[member])})
+        bad.append({**one, "name": f"{name}, another key", "publicKey": Issuer(seed="eve").public.hex()})
+        bad.append({**one, "name": f"{name}, another base", "point": None if one["point"] else other})
+        if one["point"] not in (None, other):
+            bad.append({**one, "name": f"{name}, another's consent", "point": other})
+        for index, message in one["disclosed"]:
+            bad.append({**one, "name": f"{name}, another message", "disclosed": [[index, flipped(message)]]})
+    verdicts = independent("verify_leads.mjs", [*good, *bad])
+    assert {one["name"]: verdicts[one["name"]] for one in good} == dict.fromkeys(CASES, True)
     assert [one["name"] for one in bad if verdicts[one["name"]] is True] == []
