@@ -18,7 +18,9 @@ from identity_prover_bbs.suite2.relation import PresentationRelation, context_oc
 from identity_core.conformance.prover_cases import HANA
 from identity_core.crypto.bbs import blind
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
-from identity_core.crypto.bls12381 import select
+from identity_core.crypto.bbs.openings import PSEUDONYM_DST
+from identity_core.crypto.bbs.suite import ciphersuite
+from identity_core.crypto.bls12381 import Curve, select
 from identity_core.crypto.frames import scalar
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
@@ -96,12 +98,24 @@ def presentation(name: str, backend: str = "pyblst") -> dict[str, str]:
         "questionDigest": asked.question.digest.hex(),
         "statement": relation.octets.hex(),
         "context": context_octets(asked.bound).hex(),
+        "first": bytes(seen["first"]).hex(),
         "firstDigest": sha256(bytes(seen["first"])).hexdigest(),
         "y": scalar(int(seen["y"])).hex(),
         "presentationHeader": bytes(seen["ph"]).hex(),
         "c": scalar(int(seen["c"])).hex(),
         "proof": text,
     }
+
+
+def masked_points(curve: Curve, opening: bytes, base: bytes | None) -> list[str]:
+    """R, and R_N where there is a base, of an opening of one credential: what its c is hashed from. Equation (3.1)."""
+    own = ciphersuite(curve)
+    points = [curve.octets_to_g1(opening[at : at + 48]) for at in range(0, len(opening) - 96, 48)]
+    z_0, z_1, c = (int.from_bytes(opening[at : at + 32], "big") for at in range(len(opening) - 96, len(opening), 32))
+    masked = [own.combine(0, 0, (0, 1), (z_0, z_1), also=[(points[0], -c)])]
+    if base is not None:
+        masked.append(curve.g1_msm([curve.hash_to_g1(base, PSEUDONYM_DST), points[1]], [z_0, -c]))
+    return [curve.g1_to_octets(point).hex() for point in masked]
 
 
 def issue(backend: str = "pyblst") -> dict[str, object]:
@@ -125,12 +139,14 @@ def issue(backend: str = "pyblst") -> dict[str, object]:
         "nonce": (b"n" * 32).hex(),
         "blind": scalar(held.blind).hex(),
         "commitment": held.commitment.hex(),
+        "commitmentMasked": masked_points(asked.curve, held.commitment, blind.issuer_pseudonym_message(IVO)),
         "holderMessage": blind.holder_message(request, f"{holder.did}#key", held.commitment).hex(),
         "signature": held.witness.signature.hex(),
         "gapHeader": issuer.epoch().header.decode(),
         "gap": [witness.gaps[0].low, witness.gaps[0].high, witness.gaps[0].signature.hex()],
         "consentMessage": asked.terms.message(asked.question, asked.context, None).hex(),
         "consent": witness.consent.octets.hex(),
+        "consentMasked": masked_points(asked.curve, witness.consent.octets, None),
         "rho": scalar(witness.consent.rhos[0]).hex(),
     }
 
