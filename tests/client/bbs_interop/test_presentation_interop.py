@@ -15,8 +15,8 @@ import pytest
 
 from plugins.prover_bbs.tests.presentation_vectors import CASES, scene
 from plugins.prover_bbs.tests.test_presentation_parity import VECTORS
-from tests.client.bbs_interop.random_presentations import KINDS, Case, mutant, presentations
 from tests.presenting import NOW
+from tests.random_presentations import KINDS, Case, mutant, presentations
 
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
 PRESENTATIONS = min(200, 4 * ROUNDS)
