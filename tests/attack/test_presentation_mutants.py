@@ -261,7 +261,7 @@ def test_without_what_eq_discloses(monkeypatch):
     found = PresentationEnvelope.decode(other.prove())
     text = replace(found, question=asked.question).encode()
     assert asked.verdict(text) is not True
-    stated = lambda patch: patch.setattr(verifier, "_check_envelope", lambda *_: None)  # noqa: E731
+    stated = lambda patch: patch.setattr(verifier, "check_envelope", lambda *_: None)  # noqa: E731
     with monkeypatch.context() as patch:
         stated(patch)
         assert asked.verdict(text) == MISMATCH, "the disclosed scalar is the verifier's own anyway"
@@ -339,7 +339,7 @@ def test_without_the_agents_signature(monkeypatch):
     for hostile in (text, stranger, moved):
         reason = passes_only(
             monkeypatch,
-            lambda patch: patch.setattr(verifier, "_check_agent", lambda _: None),
+            lambda patch: patch.setattr(verifier, "check_agent", lambda _: None),
             asked,
             hostile,
             **accepted,

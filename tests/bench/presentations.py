@@ -15,7 +15,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from identity_prover_bbs.suite2 import PresentationEnvelope, PresentationProver, PresentationVerifier
+from identity_prover_bbs.suite2 import (
+    PresentationEnvelope,
+    PresentationProver,
+    PresentationVerifier,
+    ReceivedPresentation,
+)
 
 from identity_core.crypto.bbs import blind, consent
 from identity_core.crypto.bbs.octets import mixed_messages_to_scalars
@@ -25,7 +30,7 @@ from identity_core.crypto.bls12381 import Curve, select
 from identity_core.domain.credentials.attributes import Attribute, AttributeType
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.presentation import Acceptance
-from tests.presenting import HANDLE, NOW, PLAIN, Holder, Issuer, Scene, ask
+from tests.presenting import AUDIENCE, HANDLE, NONCE, NOW, PLAIN, Holder, Issuer, Scene, ask
 
 SCHEMA = Schema(
     "https://schemas.example/bench/2",
@@ -95,7 +100,24 @@ def presentation_figures(name: str, runs: int) -> None:
         proving = median(partial(prover.prove, statement, witness, bound), runs)
         verifying = median(partial(verifier.verify, statement, bound, text, Acceptance(NOW)), runs)
         print(f"{case:34}{proving:10.2f}{verifying:11.2f}{octets_of(text):9,}{len(text):10,}", flush=True)
+    _batch_figures(curve, runs)
     _holder_figures(curve, runs)
+
+
+def _batch_figures(curve: Curve, runs: int) -> None:
+    verifier = PresentationVerifier(curve)
+    for case in ("BBS proof alone", "target, consented"):
+        asked = scene(case, curve)
+        keys, text = asked.keys, asked.prove()
+        accepts = partial(
+            verifier.accept, text, asked.question, keys, audience=AUDIENCE, nonce=NONCE, acceptance=Acceptance(NOW)
+        )
+        one = ReceivedPresentation(text, asked.question, keys, AUDIENCE, NONCE, Acceptance(NOW))
+        alone, together = (
+            median(accepts, runs),
+            median(partial(verifier.accept_all, [one] * 16), max(3, runs // 16)) / 16,
+        )
+        print(f"16 at once, {case}: {together:.2f} ms each, alone {alone:.2f}, {alone / together:.2f} times")
 
 
 def _holder_figures(curve: Curve, runs: int) -> None:

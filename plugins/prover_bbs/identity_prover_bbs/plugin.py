@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from identity_core.crypto.bls12381 import Curve, select
 from identity_core.domain.proofs.predicate import PredicateType
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
+from identity_core.errors import ProofInvalid
 from identity_core.plugin import BuildContext, Provider, hookimpl
 from identity_core.ports.prover import Prover
 from identity_prover_bbs import labels
@@ -35,6 +36,7 @@ class BbsProver:
     def __init__(self, curve: Curve, random: Callable[[int], bytes]) -> None:
         self._proving = Proving(curve, random)
         self._verifying = Verifying(curve)
+        self._random = random
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         return self._proving.prove(statement, witness, context)
@@ -44,6 +46,10 @@ class BbsProver:
 
     def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
         self._verifying.verify(statement, proof, context, now)
+
+    def verify_all(self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]]) -> list[ProofInvalid | None]:
+        """What ``verify`` raises for each of statement, proof, context and time, None where it holds; faster than one by one."""
+        return self._verifying.verify_all(asked, self._random)
 
 
 def build(settings: BbsSettings, context: BuildContext) -> BbsProver:

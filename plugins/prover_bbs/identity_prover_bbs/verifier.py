@@ -5,11 +5,12 @@ Cheap checks first: envelope, comparison with the request, lengths; then the cur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.batch import Claim, wrong_groups
 from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
 from identity_core.crypto.bbs.suite import BbsProofInvalid as BbsProofInvalid
 from identity_core.crypto.bbs.suite import Ciphersuite, ciphersuite
@@ -34,6 +35,30 @@ class Verifying:
         self._generators: Final[Generators] = generators(curve)
 
     def verify(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> None:
+        key, bbs_proof = self._but_pairing(statement, proof, context, now)
+        try:
+            core.check_pairing(self._suite, key, bbs_proof)
+        except BbsProofInvalid as refused:
+            raise _refused(str(refused)) from None
+
+    def verify_all(
+        self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]], random: Callable[[int], bytes]
+    ) -> list[ProofInvalid | None]:
+        """What ``verify`` raises for each, with the pairings of all in one product."""
+        answers: list[ProofInvalid | None] = [None] * len(asked)
+        claims: dict[int, list[Claim]] = {}
+        for number, one in enumerate(asked):
+            try:
+                claims[number] = [self._but_pairing(*one)]
+            except ProofInvalid as refused:
+                answers[number] = refused
+        numbers = list(claims)
+        for place in wrong_groups(self._suite, [claims[number] for number in numbers], random):
+            answers[numbers[place]] = _refused("the proof does not match")
+        return answers
+
+    def _but_pairing(self, statement: Statement, proof: ZkProof, context: Context, now: datetime) -> Claim:
+        """Everything is checked but the pairing of the key and proof that it returns."""
         try:
             relation = Relation.of(statement)
         except PredicateUnsupported as unsupported:
@@ -45,11 +70,11 @@ class Verifying:
         if tuple(map(len, envelope.predicate_proofs)) != relation.argument_octets:
             raise _refused("the sub-proofs are not those of the statement")
         try:
-            self._check(relation, envelope, context)
+            return self._check(relation, envelope, context)
         except (BbsProofInvalid, InvalidBlsKey) as refused:
             raise _refused(str(refused)) from None
 
-    def _check(self, relation: Relation, envelope: Envelope, context: Context) -> None:
+    def _check(self, relation: Relation, envelope: Envelope, context: Context) -> Claim:
         statement = relation.statement
         key = octets_to_public_key(self._suite, statement.issuer.public_key)
         proof = octets_to_proof(self._suite, envelope.bbs_proof)
@@ -67,7 +92,7 @@ class Verifying:
         transcript = relation.first_challenge(context, init.points_octets, init.domain, commitments)
         coefficients = [octets for argument in arguments for octets in argument.second(transcript.y)]
         core.check_challenge(init, proof, relation.disclosed, transcript.presentation_header(coefficients))
-        core.check_pairing(self._suite, key, proof)
+        return key, proof
 
     def _arguments(
         self, relation: Relation, proofs: Sequence[bytes], c: int, m_hats: Mapping[int, int]

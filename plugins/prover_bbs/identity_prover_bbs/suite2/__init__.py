@@ -5,12 +5,14 @@
 
 from identity_prover_bbs.suite2.envelope import PresentationEnvelope, sign_as_agent
 from identity_prover_bbs.suite2.prover import PresentationProver
+from identity_prover_bbs.suite2.received import ReceivedPresentation
 from identity_prover_bbs.suite2.verifier import PresentationVerifier, VerifiedPresentation
 
 __all__ = [
     "PresentationEnvelope",
     "PresentationProver",
     "PresentationVerifier",
+    "ReceivedPresentation",
     "VerifiedPresentation",
     "sign_as_agent",
 ]

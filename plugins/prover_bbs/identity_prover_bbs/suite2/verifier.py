@@ -5,16 +5,17 @@ Cheap checks first: envelope, comparison with the question, times, lengths; then
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from os import urandom
 from typing import Final
 
-from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import core
+from identity_core.crypto.bbs.batch import Claim, wrong_groups
 from identity_core.crypto.bbs.consent import ConsentInvalid, check_consent, pseudonym_message
 from identity_core.crypto.bbs.octets import octets_to_proof, octets_to_public_key
-from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST, octets_of_openings
+from identity_core.crypto.bbs.openings import HOLDER_SLOT, PSEUDONYM_DST
 from identity_core.crypto.bbs.suite import BbsProofInvalid, BbsPublicKey, Ciphersuite, InitResult, Proof, ciphersuite
 from identity_core.crypto.bls12381 import G1, ORDER, Curve, InvalidPoint
 from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
@@ -25,7 +26,6 @@ from identity_core.domain.proofs.presentation import (
     Acceptance,
     PresentationContext,
     PresentationStatement,
-    StatusPart,
     unchecked,
 )
 from identity_core.domain.proofs.question import Question
@@ -36,6 +36,14 @@ from identity_prover_bbs.suite2.argument import VectorArgumentVerifier
 from identity_prover_bbs.suite2.envelope import PresentationEnvelope, refusal
 from identity_prover_bbs.suite2.generators import PresentationGenerators, presentation_generators
 from identity_prover_bbs.suite2.prover import consented_base
+from identity_prover_bbs.suite2.received import (
+    OWN_SCALARS,
+    POINTS_OCTETS,
+    ReceivedPresentation,
+    check_agent,
+    check_envelope,
+    own_statement,
+)
 from identity_prover_bbs.suite2.relation import (
     PresentationRelation,
     context_octets,
@@ -43,8 +51,6 @@ from identity_prover_bbs.suite2.relation import (
     presentation_header,
 )
 
-_POINTS_OCTETS: Final = 3 * G1_OCTETS
-_OWN_SCALARS: Final = 3
 _WEIGHT_OCTETS: Final = 16
 
 
@@ -88,47 +94,72 @@ class PresentationVerifier:
     ) -> VerifiedPresentation:
         """Accepts a proof of exactly this question for this audience and nonce. ``keys`` has the 96 octets of each verification method,
         resolved by the verifier, of credentials and of status lists. Raises ``ProofInvalid``."""
-        envelope = PresentationEnvelope.decode(text)
-        context = envelope.bound.context
-        for name, found, expected in (
-            ("question", envelope.question, question),
-            ("audience", context.audience, audience),
-            ("challenge", context.nonce, nonce),
-            ("agent", envelope.bound.agent_key, agent_key),
-            ("capability", context.capability, capability),
-        ):
-            if found != expected:
-                raise refusal(f"the proof is not bound to the expected {name}")
-        try:
-            status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in envelope.epochs)
-            own = tuple(keys[credential.header.method] for credential in question.credentials)
-        except KeyError:
-            raise refusal("the key of a credential or of a status list is not known") from None
-        try:
-            statement = PresentationStatement(question, own, envelope.day, status)
-        except PredicateUnsupported as unsupported:
-            raise ProofInvalid(details=unsupported.details) from None
-        return self.verify(statement, envelope.bound, text, acceptance)
+        received = ReceivedPresentation(text, question, keys, audience, nonce, acceptance, agent_key, capability)
+        return self._whole(*own_statement(received), acceptance)
+
+    def accept_all(
+        self, received: Sequence[ReceivedPresentation], random: Callable[[int], bytes] = urandom
+    ) -> list[VerifiedPresentation | ProofInvalid]:
+        """What ``accept`` returns or raises for each, with the pairings of all in one product (``crypto/bbs/batch.py``)."""
+        answers: list[VerifiedPresentation | ProofInvalid] = []
+        claims: dict[int, list[Claim]] = {}
+        for number_, one in enumerate(received):
+            try:
+                verified, parts, _ = self._but_pairings(*own_statement(one), one.acceptance)
+                claims[number_] = [(part.key, part.proof) for part in parts]
+                answers.append(verified)
+            except ProofInvalid as refused:
+                answers.append(refused)
+        numbers = list(claims)
+        for place in wrong_groups(self._suite, [claims[number_] for number_ in numbers], random):
+            answers[numbers[place]] = refusal("the proof does not match")
+        return answers
 
     def verify(
         self, statement: PresentationStatement, bound: PresentationContext, text: str, acceptance: Acceptance
     ) -> VerifiedPresentation:
         """Accepts a proof of exactly this statement in this context, which are the verifier's own. Raises ``ProofInvalid``."""
+        return self._whole(statement, bound, PresentationEnvelope.decode(text), acceptance)
+
+    def _whole(
+        self,
+        statement: PresentationStatement,
+        bound: PresentationContext,
+        envelope: PresentationEnvelope,
+        acceptance: Acceptance,
+    ) -> VerifiedPresentation:
+        verified, parts, ph = self._but_pairings(statement, bound, envelope, acceptance)
+        try:
+            self._check_pairings(envelope, parts, ph)
+        except BbsProofInvalid as refused:
+            raise refusal(str(refused)) from None
+        return verified
+
+    def _but_pairings(
+        self,
+        statement: PresentationStatement,
+        bound: PresentationContext,
+        envelope: PresentationEnvelope,
+        acceptance: Acceptance,
+    ) -> tuple[VerifiedPresentation, list[_Received], bytes]:
+        """What holds if the pairings of these parts do, and ph."""
         try:
             relation = PresentationRelation.of(statement)
         except PredicateUnsupported as unsupported:
             raise ProofInvalid(details=unsupported.details) from None
-        envelope = PresentationEnvelope.decode(text)
-        _check_envelope(relation, bound, envelope)
+        check_envelope(relation, bound, envelope)
         acceptance.check(statement, bound)
-        _check_agent(envelope)
+        check_agent(envelope)
         try:
-            pseudonym = self._check(relation, envelope)
+            pseudonym, parts, ph = self._check(relation, envelope)
         except (BbsProofInvalid, InvalidBlsKey, InvalidPoint, ConsentInvalid) as refused:
             raise refusal(str(refused)) from None
-        return VerifiedPresentation(statement, bound, pseudonym, unchecked(statement.question))
+        return VerifiedPresentation(statement, bound, pseudonym, unchecked(statement.question)), parts, ph
 
-    def _check(self, relation: PresentationRelation, envelope: PresentationEnvelope) -> bytes | None:
+    def _check(
+        self, relation: PresentationRelation, envelope: PresentationEnvelope
+    ) -> tuple[bytes | None, list[_Received], bytes]:
+        """Everything on the curve but the pairings; the pseudonym, the parts and ph."""
         bound = context_octets(envelope.bound)
         bases, pseudonym = self._consent(relation, envelope)
         lead = octets_to_proof(self._suite, envelope.credential_proofs[0])
@@ -144,8 +175,7 @@ class PresentationVerifier:
         coefficients = [octets for argument in arguments for octets in argument.second(y)]
         ph = presentation_header(relation.octets, bound, first, coefficients)
         core.check_challenge(parts[0].init, lead, relation.parts[0].disclosed, ph)
-        self._check_pairings(envelope, parts, ph)
-        return shown[0] if shown else pseudonym
+        return (shown[0] if shown else pseudonym), parts, ph
 
     def _consent(
         self, relation: PresentationRelation, envelope: PresentationEnvelope
@@ -185,10 +215,10 @@ class PresentationVerifier:
     def _satellite(self, octets: bytes) -> Proof:
         """A further part: its points and first three responses; the messages' come with all others. Raises ``InvalidPoint``."""
         curve = self._suite.curve
-        starts = range(0, _POINTS_OCTETS, G1_OCTETS)
+        starts = range(0, POINTS_OCTETS, G1_OCTETS)
         a_bar, b_bar, d = (curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in starts)
-        e_hat, r1_hat, r3_hat = _scalars(octets[_POINTS_OCTETS : _POINTS_OCTETS + _OWN_SCALARS * SCALAR_OCTETS])
-        return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, (), 0, octets[:_POINTS_OCTETS])
+        e_hat, r1_hat, r3_hat = _scalars(octets[POINTS_OCTETS : POINTS_OCTETS + OWN_SCALARS * SCALAR_OCTETS])
+        return Proof(a_bar, b_bar, d, e_hat, r1_hat, r3_hat, (), 0, octets[:POINTS_OCTETS])
 
     def _arguments(
         self, relation: PresentationRelation, envelope: PresentationEnvelope, c: int, responses: Mapping[Slot, int]
@@ -229,48 +259,13 @@ def _weight(seed: bytes, number_: int) -> int:
     return int.from_bytes(sha256(seed + number(number_)).digest()[:_WEIGHT_OCTETS], "big")
 
 
-def _check_envelope(relation: PresentationRelation, bound: PresentationContext, envelope: PresentationEnvelope) -> None:
-    """Every part of the envelope is that of the statement, and every length that of its shape."""
-    statement = relation.statement
-    question, count = statement.question, len(statement.question.credentials)
-    epochs = tuple(part.epoch for part in statement.status)
-    found = (envelope.question, envelope.day, envelope.epochs, envelope.bound, envelope.disclosed)
-    if found != (question, statement.day, epochs, bound, relation.shown):
-        raise refusal("the proof is of another question, or discloses something else than it says")
-    lengths = [len(octets) for octets in (*envelope.credential_proofs, *envelope.gap_proofs)]
-    own = [_POINTS_OCTETS + SCALAR_OCTETS * (_OWN_SCALARS + len(relation.owned(n))) for n in range(len(relation.parts))]
-    own[0] += SCALAR_OCTETS
-    plain_pseudonym = question.pseudonym is not None and not question.consented
-    sets = [layout.octets for _, layout in relation.sets]
-    if lengths != own or len(envelope.argument) != relation.layout.octets or [*map(len, envelope.sets)] != sets:
-        raise refusal("the sub-proofs are not those of the statement")
-    if (envelope.pseudonym is not None) != plain_pseudonym or (envelope.consent is not None) != question.consented:
-        raise refusal("the pseudonym or the consent is missing, or was not asked for")
-    expected = octets_of_openings(count, pseudonym=question.pseudonym is not None)
-    if envelope.consent is not None and len(envelope.consent) != expected:
-        raise refusal("the consent has not the length of one")
-
-
-def _check_agent(envelope: PresentationEnvelope) -> None:
-    """Who the context names as the agent hands the proof over, now and here."""
-    key, signature = envelope.bound.agent_key, envelope.agent_signature
-    if key is None:
-        return
-    try:
-        if signature is None:
-            raise ValueError
-        ed25519.verify(key, envelope.agent_message, signature)
-    except (ValueError, ed25519.Ed25519SignatureInvalid):
-        raise refusal("the agent's signature is missing, or not one of this proof") from None
-
-
 def _responses(relation: PresentationRelation, envelope: PresentationEnvelope, lead: Proof) -> dict[Slot, int]:
     """The response of every hidden slot: of each class one, in the first slot of it. Raises ``ProofInvalid``."""
     if len(lead.m_hats) != len(relation.owned(0)):
         raise refusal("the BBS proof hides another number of messages")
     responses = dict(zip(relation.owned(0), lead.m_hats, strict=True))
     for number_, octets in enumerate((*envelope.credential_proofs, *envelope.gap_proofs)[1:], 1):
-        own = _scalars(octets[_POINTS_OCTETS + _OWN_SCALARS * SCALAR_OCTETS :])
+        own = _scalars(octets[POINTS_OCTETS + OWN_SCALARS * SCALAR_OCTETS :])
         responses |= dict(zip(relation.owned(number_), own, strict=True))
     for slot, owner in relation.owner.items():
         # The lead sends all of its responses, as the draft has them; equal messages then have equal ones.
