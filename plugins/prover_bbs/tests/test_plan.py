@@ -66,5 +66,11 @@ def test_the_digits_are_frozen():
     assert (len(plan(2**64 - 1)), len(plan(2**63 - 1)), len(plan(2**64 - 2)), len(plan(17167))) == (32, 32, 33, 8)
 
 
+def test_validity_takes_a_digit_more_every_third_day():
+    """What the README says of sizes: until 2059 both intervals of a day have 16 digits, or 17 where the day leaves 2 modulo 3."""
+    for day in range(20_454, 32_768, 7):
+        assert len(plan(day)) + len(plan(65_535 - day)) == 16 + (day % 3 == 2)
+
+
 def test_a_plan_is_made_once():
     assert plan(36_500) is plan(36_500)
