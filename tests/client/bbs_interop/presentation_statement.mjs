@@ -1,5 +1,5 @@
 // The statement of a presentation: envelope, question, normal form and frames (PROTOCOL-2.md §1.1, §2, §4, §8).
-// Written from that page and the drafts and RFCs that it names; nothing here was taken from the Python package.
+// All that is done here stands in that page, or in a draft or RFC that it names.
 import {createHash} from 'node:crypto';
 
 export const R = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n;

@@ -1,4 +1,4 @@
-"""A verifier of presentations in JavaScript, written from PROTOCOL-2.md, takes exactly what ours takes.
+"""A verifier of presentations in JavaScript, which follows PROTOCOL-2.md alone, takes exactly what ours takes.
 
 Both see the frozen vectors, random presentations of every shape, and mutants of these. ``IDENTITY_ROUNDS`` of 50 and more tries 200
 presentations and 2,000 mutants.
