@@ -10,7 +10,8 @@ from identity_core.codec.structs import UNSET
 from identity_core.codec.times import printed
 from identity_core.domain.tokens import scope_text
 from identity_core.use_cases.auth.challenge import GetDidAuthChallenge
-from identity_core.use_cases.auth.tokens import GetJwks, IssueToken
+from identity_core.use_cases.auth.token_keys import GetJwks
+from identity_core.use_cases.auth.tokens import IssueToken
 
 
 @dataclass(frozen=True, slots=True)

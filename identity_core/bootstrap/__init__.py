@@ -14,7 +14,6 @@ from identity_core.bootstrap.beside import (
     anchor_administration,
     has_api_keys,
     index_tools,
-    log_key_rotation,
     open_keys,
     transparency_log,
 )
@@ -28,6 +27,7 @@ from identity_core.bootstrap.ports import (
     open_ledger,
     record_tools,
 )
+from identity_core.bootstrap.rotation import log_key_rotation, token_key_replacement
 from identity_core.bootstrap.witnesses import approvals_to_publish
 
 __all__ = [
@@ -53,5 +53,6 @@ __all__ = [
     "open_keys",
     "open_ledger",
     "record_tools",
+    "token_key_replacement",
     "transparency_log",
 ]

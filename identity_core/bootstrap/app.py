@@ -47,7 +47,8 @@ from identity_core.throttle.policy import Limit, Policy, parse_proxies
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
-from identity_core.use_cases.auth.tokens import AuthenticateBearer, GetJwks, IssueToken, TokenKeys
+from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
+from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
 from identity_core.use_cases.dashboard import GetDashboardTimeline
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
@@ -68,13 +69,24 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
     )
 
 
+async def open_token_keys(opened: Runtime) -> TokenKeys:
+    """The keys of access tokens, kept up to the service log."""
+    chosen, follow = opened.settings.token, opened.follow
+    keys = await TokenKeys.open(
+        opened.custodian, chosen.key_number, opened.clock, chosen.lifetime_seconds, follow.history
+    )
+    keys.renew = follow.now
+    await follow.tell(keys.hear)
+    return keys
+
+
 def auth_handlers(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -> AuthHandlers:
     """The handlers of the tag ``auth``."""
     reader, store, clock, settings = opened.reader, opened.store, opened.clock, opened.settings
     origin, random = origin_of(settings), secrets.token_bytes
     challenge = GetDidAuthChallenge(reader, challenges, clock)
     lifetime = settings.token.lifetime_seconds
-    issue = IssueToken(reader, opened.custodian, token_keys, Record(store.activity), clock, random, origin, lifetime)
+    issue = IssueToken(reader, token_keys, Record(store.activity), clock, random, origin, lifetime)
     return AuthHandlers(challenge, issue, GetJwks(token_keys))
 
 
@@ -221,7 +233,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
     sealed_credentials, autonomy = await open_sealed_credentials(opened.custodian, store), autonomy_of(settings)
-    token_keys = await TokenKeys.open(opened.custodian, settings.token.key_number)
+    token_keys = await open_token_keys(opened)
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
     dids = did_handlers(opened)

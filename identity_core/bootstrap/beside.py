@@ -4,10 +4,9 @@ API keys. The service is made of the same parts.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,7 +21,6 @@ from identity_core.bootstrap.ports import (
 )
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
-from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
 from identity_core.ports.key_store import KeyStore, PreparedKeyStore, WritableKeyStore
 from identity_core.ports.ledger import AnchoringLedger, LedgerBackend
 from identity_core.settings import Settings, StartError
@@ -43,12 +41,10 @@ from identity_core.use_cases.api_keys.manage import (
 )
 from identity_core.use_cases.api_keys.read import GetApiKey, ListApiKeys
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
-from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.index import CatchUp, DidReader
+from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
-from identity_core.use_cases.dids.rotate_log_key import SERVICE_METHOD, RotateServiceKey
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from identity_core.use_cases.record import Record
 
@@ -154,39 +150,6 @@ async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
         check = HeadCheck(methods, ledger, store.documents, store.quarantine)
         audit = IndexAudit(check, ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
         yield IndexTools(audit, CatchUp(methods, ledger, store.documents, check), store)
-
-
-@contextlib.asynccontextmanager
-async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey]:
-    """What rotates the key of the log, beside a running service. Raises ``StartError``."""
-    clock = SystemClock()
-    async with AsyncExitStack() as stack:
-        plugins = load_plugins(settings, clock)
-        stack.push_async_callback(plugins.close)
-        methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
-        custodian = plugins.custodian(settings.custodian.backend)
-        store = await store_beside(settings, custodian)
-        stack.push_async_callback(store.close)
-        signer = await LogSigner.open(custodian)
-        check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-        follow = await followed(signer, ledger, store, check)
-        reader = DidReader(methods, store.documents, clock, check)
-        writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), signer, clock, None)
-        # Two deadlines: an append that ran into one may still be done a moment later.
-        settle = 2 * settings.ledger.deadline_seconds
-        yield RotateServiceKey(
-            writer, follow, service_method(methods), store.transparency, store.index_rows, asyncio.sleep, settle
-        )
-
-
-def service_method(methods: Mapping[str, DidMethod]) -> PreRotatingDidMethod:
-    """The method of the service's own DID. Raises ``StartError`` where none of them has logs that say what happened to a key."""
-    method = methods.get(SERVICE_METHOD)
-    if isinstance(method, PreRotatingDidMethod):
-        return method
-    raise StartError(
-        f"the DID method {SERVICE_METHOD} is not installed, in which the service keeps the log of its keys"
-    )
 
 
 async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:

@@ -58,7 +58,7 @@ from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
-from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.dids.log_keys import FollowServiceLog, KeepGenerations, LogSigner
 from identity_core.use_cases.ledger.storage import WatchStorage
 from identity_core.use_cases.proofs.check import NoProver
 from identity_core.use_cases.record import Record
@@ -128,7 +128,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    repair, suspicions = await _keep_index(settings, signer, check, store, stack)
+    follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     logged = await TransparencyLog.over(settings, ledger, store, custodian)
     watch = await _keep_watch(settings, logged, store, stack)
@@ -147,7 +147,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         store=store,
         reader=DidReader(methods, store.documents, clock, check, settings.did.registered_callers),
         suspicions=suspicions,
-        signer=signer,
+        follow=follow,
         answers_secret=await answers_secret(custodian),
         challenge_secret=await challenge_secret(custodian),
         fingerprint=fingerprint,
@@ -186,14 +186,14 @@ async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExit
 
 async def _keep_index(
     settings: Settings, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
-) -> tuple[IndexRepair, RecordSuspicions]:
+) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
     """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
     there. What is withheld is in the suspicions."""
     storage = check_of(check.ledger, store)
     await storage.caught_up()
     await storage.projections()
     # Which keys are retired is known before anything of theirs is looked at.
-    await followed(signer, check.ledger, store, check)
+    follow = await followed(signer, check.ledger, store, check)
     catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
     await catch_up()
     audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
@@ -204,7 +204,8 @@ async def _keep_index(
     repair = IndexRepair(catch_up)
     await stack.enter_async_context(repair)
     await stack.enter_async_context(suspicions)
-    return repair, suspicions
+    await stack.enter_async_context(KeepGenerations(follow))
+    return follow, repair, suspicions
 
 
 async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:

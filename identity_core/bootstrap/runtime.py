@@ -21,7 +21,7 @@ from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.index_audit import RecordSuspicions
-from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.ledger.feed import WitnessFeeder
 from identity_core.use_cases.ledger.storage import WatchStorage
 
@@ -44,7 +44,7 @@ class Runtime:
     store: Store
     reader: DidReader
     suspicions: RecordSuspicions
-    signer: LogSigner
+    follow: FollowServiceLog
     answers_secret: bytes
     challenge_secret: bytes
     fingerprint: Callable[[str], str]
@@ -58,6 +58,11 @@ class Runtime:
     known_keys: ApiKeyCache
     keys: ApiKeyAdministration
     key_watch: KeyStoreWatch
+
+    @property
+    def signer(self) -> LogSigner:
+        """What signs the entries of logs."""
+        return self.follow.signer
 
     @property
     def limiter(self) -> FallbackStorage | None:

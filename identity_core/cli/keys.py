@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from identity_core.cli.log_key import LOG, log_key_options, rotate_log_key
+from identity_core.cli.log_key import log_key_options
 from identity_core.cli.options import (
     NONE,
     Number,
@@ -23,6 +23,7 @@ from identity_core.cli.options import (
 )
 from identity_core.cli.output import agreed, fail, fail_start, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.service_key import rotate_own_key
 from identity_core.codec.structs import UNSET, member_names
 from identity_core.codec.times import printed, printed_exactly
 from identity_core.domain.callers import ApiKey, require_targets
@@ -254,16 +255,14 @@ def update(
 )
 @log_key_options
 def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -> None:
-    """Make a successor with the same rights; or, with KEY_ID log, let the next key sign the logs of DIDs.
+    """Make a successor with the same rights; or, with KEY_ID log or token, let the next key of the service's own sign.
 
-    The log key rotates while the service runs. Its old key leaves the custodian and is retired in the service log: whoever has it
-    adds nothing that a reader takes. DIDs of before pre-rotation keep it waiting, unless it is --compromised.
+    These rotate while the service runs. The old key of the log of DIDs leaves the custodian and is retired in the service log: whoever
+    has it adds nothing that a reader takes. DIDs of before pre-rotation keep it waiting, unless it is --compromised. The old key of
+    access tokens verifies until its last token has expired, unless it is --compromised: then these tokens end at once.
     """
-    if key_id == LOG:
-        rotate_log_key(settings, **of_log)
+    if rotate_own_key(settings, key_id, **of_log):
         return
-    if any(of_log.values()):
-        misused("these options are for the log key", "identity keys rotate log …")
     from identity_core.wire import RotateApiKeyRequest
 
     wanted = RotateApiKeyRequest(grace_seconds=round(grace_hours * 3600))

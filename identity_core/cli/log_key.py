@@ -27,7 +27,9 @@ def log_key_options(function: F) -> F:
         click.option("--finish", is_flag=True, help="Bring a rotation of the log key to its end; begin none."),
         click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),
         click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
-        click.option("--compromised", is_flag=True, help="Retire the old log key at once, whoever still needs it."),
+        click.option(
+            "--compromised", is_flag=True, help="The old key of log or token counts no more, whoever still needs it."
+        ),
     ):
         function = option(function)
     return function

@@ -93,7 +93,7 @@ class TokensSettings:
     lifetime_seconds: int = setting(600, "How long a token is good for.", least=10, most=86_400)
     key_number: int = setting(
         1,
-        "The signing key in use; the ones before and after it verify too. To rotate, raise by one.",
+        "The signing key in use, unless `identity keys rotate token` has gone on to a later one; those before and after it verify too.",
         least=1,
         most=1e6,
     )

@@ -1,9 +1,4 @@
-"""The keys that sign access tokens: Ed25519 keys ``token-1``, ``token-2``, … that never leave the custodian.
-
-The one in use has a number (setting ``token.key_number``). The next one is published before it signs, so that readers who
-keep our JWK Set know it already, and the one before still verifies, so that raising the number by one logs no one out.
-
-issueToken: an access token for a DIDAuth signature or an API key (openapi/DECISIONS.md §3.5; RFC 6749 §4.4, RFC 9068).
+"""issueToken: an access token for a DIDAuth signature or an API key (openapi/DECISIONS.md §3.5; RFC 6749 §4.4, RFC 9068).
 
 Both are the client-credentials grant: the client shows who it is and gets a token for itself. An API key may ask for
 less than it has, and for a token that names a DID of its allowlist as subject and the key as actor. Left out: refresh
@@ -19,14 +14,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.cache import BoundedCache
-from identity_core.codec import multibase, multikey
-from identity_core.codec.structs import UnsetType, convert, given
+from identity_core.codec import multibase
+from identity_core.codec.structs import UnsetType, given
 from identity_core.crypto.jws import JwsSignatureInvalid, VerificationKey
 from identity_core.domain import tokens as token
 from identity_core.domain.activity import Event, RequestContext
@@ -46,57 +41,14 @@ from identity_core.errors import (
     JsonValue,
 )
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import Custodian
 from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
+from identity_core.use_cases.auth.token_keys import TokenKeys
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
-from identity_core.wire import IssueTokenRequest, Jwk, JwkSet
-
-SEAL_KEY: Final = "token-seal"
-_PURPOSE: Final = "token"
-
-
-@dataclass(frozen=True, slots=True)
-class TokenKeys:
-    """``name`` and ``signing`` are the key in use; ``known`` are all that verify, by ``kid``; ``seal`` is the 32-byte secret under
-    which tokens name their API keys."""
-
-    name: str
-    signing: VerificationKey
-    known: Mapping[str, VerificationKey]
-    seal: bytes = field(repr=False)
-
-    @classmethod
-    async def open(cls, custodian: Custodian, number: int) -> TokenKeys:
-        """Has the custodian make what is missing. ``number`` is at least 1."""
-        keys: dict[int, VerificationKey] = {}
-        # The one in use comes first: some readers of a JWK Set take the first key that they can use.
-        for each in (number, number + 1, *((number - 1,) if number > 1 else ())):
-            public = await custodian.generate(_name(each), multikey.ED25519, did="-", purpose=_PURPOSE)
-            keys[each] = VerificationKey.of(multikey.decode_public(public)[1])
-        await custodian.generate(SEAL_KEY, multikey.ED25519, did="-", purpose=_PURPOSE)
-        # Ed25519 is deterministic: all processes derive the same secret, and the key itself never leaves the custodian.
-        signature = await custodian.sign(SEAL_KEY, b"identity: API keys in access tokens, v1")
-        known = {key.kid: key for key in keys.values()}
-        return cls(_name(number), keys[number], known, hashlib.sha256(signature).digest())
-
-
-def _name(number: int) -> str:
-    return f"token-{number}"
-
+from identity_core.wire import IssueTokenRequest
 
 OPERATE = "dids:operate"
 GRANT = "client_credentials"
-
-
-@dataclass(frozen=True, slots=True)
-class GetJwks:
-    """The public keys that verify tokens as a JWK Set (RFC 7517 §5), the one in use first."""
-
-    keys: TokenKeys
-
-    async def __call__(self) -> JwkSet:
-        return JwkSet(keys=tuple(convert(dict(key.jwk), Jwk) for key in self.keys.known.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +65,6 @@ class IssueToken:
     and ``DidDeactivated`` for the subject."""
 
     reader: DidReader
-    custodian: Custodian
     keys: TokenKeys
     record: Record
     clock: Clock
@@ -128,11 +79,10 @@ class IssueToken:
         issued_at = self.clock.now().replace(microsecond=0)
         expires_at = issued_at + timedelta(seconds=self.lifetime_seconds)
         issued = AccessToken(subject, client, key, scopes, identifier, issued_at, expires_at)
-        text = issued.signing_input(self.issuer, self.keys.signing.kid)
-        signature = await self.custodian.sign(self.keys.name, text.encode("ascii"))
+        text = await self.keys.signed(lambda kid: issued.signing_input(self.issuer, kid))
         details: dict[str, JsonValue] = {"jti": identifier, "expires": int(expires_at.timestamp())}
         await self.record(context, Event(target=subject, details=details), issued_at)
-        return IssuedToken(f"{text}.{multibase.base64url_encode(signature)}", issued)
+        return IssuedToken(text, issued)
 
     async def _parties(
         self, wanted: Did | None, scopes: frozenset[str] | None, caller: Caller, identifier: str

@@ -8,9 +8,10 @@ which begins with the first rotation and which every process reads again once a 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final, Protocol
+from typing import ClassVar, Final, Protocol
 
 from identity_core.codec import multikey
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey
@@ -24,6 +25,7 @@ from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 from identity_core.ports.ledger import LedgerBackend
+from identity_core.use_cases.background import Repeating
 
 LOG_KEY: Final = "log"
 SERVICE_KEY: Final = "service"
@@ -188,8 +190,22 @@ FRESH_SECONDS: Final = 1.0
 
 
 @dataclass(slots=True)
+class KeepGenerations(Repeating):
+    """Reads the service log once a second, so that keys which were replaced stop to count where nothing is written, too."""
+
+    complaint: ClassVar[str] = "keys that were replaced meanwhile are not known"
+
+    generations: Generations
+
+    async def step(self) -> float:
+        await self.generations.now()
+        return self.interval_seconds
+
+
+@dataclass(slots=True)
 class FollowServiceLog:
-    """``Generations`` of the log of the service's own DID. ``retired`` is filled for others to look into: tree sizes by multikey."""
+    """``Generations`` of the log of the service's own DID. ``retired`` is filled for others to look into: tree sizes by multikey.
+    ``hearers`` are told what a log says that has grown, before anything is signed by it."""
 
     signer: LogSigner
     ledger: LedgerBackend
@@ -197,10 +213,17 @@ class FollowServiceLog:
     clock: Clock
     retired: dict[str, int]
     history: LogKeyHistory | None = field(default=None, init=False)
+    hearers: list[Callable[[LogKeyHistory], Awaitable[None]]] = field(default_factory=list, init=False)
     lines: list[bytes] = field(default_factory=list, init=False)
     _did: str | None = field(default=None, init=False)
     _looked: float = field(default=float("-inf"), init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    async def tell(self, hearer: Callable[[LogKeyHistory], Awaitable[None]]) -> None:
+        """Tells ``hearer`` what the log says now, where it has begun, and from then on. Raises what ``hearer`` raises."""
+        if self.history is not None:
+            await hearer(self.history)
+        self.hearers.append(hearer)
 
     async def fresh(self) -> None:
         """As ``Generations.fresh``."""
@@ -235,6 +258,8 @@ class FollowServiceLog:
         held = await self._held(history)
         if not held or held[-1].multikey != history.generations[-1]:
             raise StorageMismatch("The service log is not of the keys that the custodian holds.")
+        for hearer in self.hearers:
+            await hearer(history)
         own = key_hash(history.generations[-1])
         self.lines, self.history = lines, history
         self.retired.update(history.retired)

@@ -1,4 +1,4 @@
-"""``identity keys rotate log``."""
+"""``identity keys rotate log`` and ``token``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from identity_core.bootstrap import beside
+from identity_core.bootstrap import rotation
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.log_keys import key_hash
+from identity_core.use_cases.dids.replace_key import ReplaceServiceKey
 from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey
 from tests.unit.cli.conftest import Commands
 
@@ -29,7 +30,11 @@ def installed(identity: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     def impatient(*parts: object) -> RotateServiceKey:
         return replace(RotateServiceKey(*parts), sleep=at_once)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(beside, "RotateServiceKey", impatient)
+    def impatient_too(*parts: object) -> ReplaceServiceKey:
+        return replace(ReplaceServiceKey(*parts), sleep=at_once)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rotation, "RotateServiceKey", impatient)
+    monkeypatch.setattr(rotation, "ReplaceServiceKey", impatient_too)
     return identity
 
 
@@ -49,6 +54,17 @@ def test_the_log_goes_on_from_key_to_key(installed: Commands, here: Path) -> Non
     assert f"retired from 6 entries on: {second['multikey']}" in said
 
 
+def test_the_key_of_tokens_is_replaced(installed: Commands) -> None:
+    first = installed.json("keys", "rotate", "token")
+    assert (first["key"], first["number"], first["destroyed"]) == ("token", 2, [])
+    assert installed.json("keys", "rotate", "log")["service_did"] == first["service_did"]
+    said = installed.ok("keys", "rotate", "token", "--compromised")
+    assert "access tokens are signed by key 3, z6Mk" in said
+    assert "what the old key signed counts no more" in said
+    assert first["service_did"] in said
+    assert "live to their end" in installed.ok("keys", "rotate", "token")
+
+
 def test_a_key_that_nothing_committed_to_is_refused(installed: Commands, here: Path) -> None:
     (here / "other").write_text(multikey.encode_secret(multikey.ED25519, os.urandom(32)))
     lines = installed.refused("keys", "rotate", "log", "--key-file", "other")
@@ -66,6 +82,8 @@ def test_nothing_is_finished_that_was_not_begun(installed: Commands) -> None:
         ("k_1", "--compromised"),
         ("k_1", "--finish"),
         ("k_1", "--next-hash", HASH),
+        ("token", "--finish"),
+        ("token", "--next-hash", HASH),
         ("log", "--finish", "--next-hash", HASH),
         ("log", "--next-hash", "Qm"),
         ("log", "--next-hash", HASH + "a"),
@@ -78,5 +96,6 @@ def test_options_that_do_not_go_together(installed: Commands, here: Path, words:
 
 
 def test_where_there_is_no_installation_none_is_made(identity: Commands, here: Path) -> None:
-    identity.refused("keys", "rotate", "log", "--data-dir", "elsewhere")
+    for key in ("log", "token"):
+        identity.refused("keys", "rotate", key, "--data-dir", "elsewhere")
     assert not (here / "elsewhere").exists()

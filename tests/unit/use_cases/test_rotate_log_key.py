@@ -27,8 +27,9 @@ from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey
+from identity_core.use_cases.dids.service_log import ServiceLog
 from identity_core.use_cases.record import Record
-from tests.rooms import Rooms, secret_of, update_of
+from tests.rooms import ORIGIN, Rooms, secret_of, update_of
 
 
 class Held:
@@ -103,7 +104,14 @@ class Service:
         return FollowServiceLog(signer, self.rooms.ledger, self.rooms.store.transparency, self.rooms.clock, retired)
 
     async def rotate(self, **how: Any) -> Any:
-        """By another process, which has read the service log itself."""
+        """By another process."""
+        log = await self.service_log()
+        done = await RotateServiceKey(log, self.rooms.store.index_rows, self._sleep, 10.0)(**how)
+        self.retired = log.follow.retired
+        return done
+
+    async def service_log(self) -> ServiceLog:
+        """As a process beside the service has it, which has read it."""
         rooms = self.rooms
         signer = await LogSigner.open(self.custodian)  # type: ignore[arg-type]
         follow = self.follow_of(signer, {})
@@ -119,12 +127,7 @@ class Service:
             rooms.clock,
             None,
         )
-        method = DidIds(DidIdsSettings())
-        done = await RotateServiceKey(
-            writer, follow, method, rooms.store.transparency, rooms.store.index_rows, self._sleep, 10.0
-        )(**how)
-        self.retired = follow.retired
-        return done
+        return ServiceLog(writer, follow, DidIds(DidIdsSettings()), rooms.store.transparency, ORIGIN)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)

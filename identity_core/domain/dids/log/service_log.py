@@ -1,5 +1,6 @@
 """The log of a service's own DID, which lists the generations of its log key: each entry of it is signed by the generation that it
 names, which the one before committed to, and says which of those before are retired, and from which index of the transparency log on.
+Its document lists the keys that were replaced beside it, of tokens and of checkpoints (``service_keys``).
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from identity_core.domain.dids.evolution import Rules
 from identity_core.domain.dids.log import change_json
 from identity_core.domain.dids.log.chain import Chain, fold
 from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.dids.log.service_keys import Replacement, read_replacements
 from identity_core.domain.dids.state import LOG_KEY_RETIRED, DidState, LogInvalid
 
 
 @dataclass(frozen=True, slots=True)
 class LogKeyHistory:
     """What a service log says. ``generations`` are multikeys, the first first and the present last; ``next_key_hashes`` are those of
-    ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on entries of a key count no more."""
+    ``log_keys.key_hash`` that may follow; ``retired`` has the tree size from which on entries of a key count no more. ``replaced`` are the
+    keys of tokens and of checkpoints that took the place of others, in the order of the log."""
 
     did: str
     generations: tuple[str, ...]
     next_key_hashes: tuple[str, ...]
     retired: Mapping[str, int]
+    replaced: tuple[Replacement, ...] = ()
 
     def check(self, entry: bytes, index: int) -> None:
         """Raises ``LogInvalid`` for an ``entry`` of any log that a retired key has signed and that stands at ``index`` (from 0) of the
@@ -61,7 +65,8 @@ def read(lines: Sequence[bytes]) -> LogKeyHistory:
             # Said twice, the earlier holds: nothing that was refused once counts again.
             retired[said.multikey] = min(said.tree_size, retired.get(said.multikey, said.tree_size))
     newest: DidState = states[-1]
-    return LogKeyHistory(str(newest.did), tuple(generations), newest.next_key_hashes, retired)
+    replaced = read_replacements(states)
+    return LogKeyHistory(str(newest.did), tuple(generations), newest.next_key_hashes, retired, replaced)
 
 
 def _method(first: bytes) -> str:

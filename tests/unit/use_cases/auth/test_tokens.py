@@ -31,7 +31,8 @@ from identity_core.domain.dids.keys import generate
 from identity_core.errors import AuthFailed, AuthRequired, DidDeactivated, DidNotFound, Forbidden, InvalidRequest
 from identity_core.plugin.provider import BuildContext
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache, AuthenticateApiKey
-from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssuedToken, IssueToken, TokenKeys
+from identity_core.use_cases.auth.token_keys import TokenKeys
+from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssuedToken, IssueToken
 from identity_core.use_cases.record import Record
 from identity_core.wire import DeactivateDidRequest, IssueTokenRequest
 from tests.rooms import ORIGIN, START, Rooms, recovery_of, rotation_of, secret_of
@@ -67,9 +68,7 @@ class Desk:
         self.asked: list[str] = []
         self.foreign: Caller | None = None
         self.api_keys = AuthenticateApiKey((self.store,), self.known, rooms.clock, lambda digest: f"of {digest[:4]}")
-        self.issue = IssueToken(
-            rooms.reader, custodian, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600
-        )
+        self.issue = IssueToken(rooms.reader, keys, Record(rooms.store.activity), rooms.clock, os.urandom, ORIGIN, 600)
         self.bearer = AuthenticateBearer(rooms.reader, self.api_keys, keys, rooms.clock, self.plugins, ORIGIN)
 
     def plugins(self, text: str, now: object) -> Caller | None:
@@ -119,7 +118,7 @@ def on_desk(test: Callable[[Desk], Awaitable[None]]) -> Callable[[Path], None]:
             context = BuildContext(rooms.clock, logging.getLogger("test"), tmp_path, None)
             custodian = identity_custodian_sealed.build(identity_custodian_sealed.SealedSettings(), context)
             try:
-                await test(Desk(rooms, custodian, await TokenKeys.open(custodian, 1)))
+                await test(Desk(rooms, custodian, await TokenKeys.open(custodian, 1, rooms.clock, 600)))
             finally:
                 await custodian.close()
                 await rooms.close()
@@ -369,7 +368,7 @@ async def test_plugins_are_asked_about_tokens_of_others_only(desk: Desk) -> None
 async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> None:
     issued = await desk.of_key(desk.operator())
     for number, lives in ((1, True), (2, True), (3, False)):
-        keys = await TokenKeys.open(desk.custodian, number)
+        keys = await TokenKeys.open(desk.custodian, number, desk.rooms.clock, 600)
         later = dataclasses.replace(desk.bearer, keys=keys)
         if lives:
             await later(issued.text)
@@ -377,7 +376,7 @@ async def test_rotation_by_one_keeps_everybody_and_by_two_nobody(desk: Desk) -> 
             with pytest.raises(AuthFailed):
                 await later(issued.text)
     assert len(desk.keys.known) == 2
-    second = await TokenKeys.open(desk.custodian, 2)
+    second = await TokenKeys.open(desk.custodian, 2, desk.rooms.clock, 600)
     assert next(iter(second.known)) == second.signing.kid
     assert second.signing.kid in desk.keys.known
     # What the next key signs is good before it is the one in use, as in the middle of a rolling restart.
@@ -473,7 +472,7 @@ async def test_a_token_that_was_accepted_dies_with_the_key_of_the_service_and_wi
     first, second = [(await desk.of_did(did, secret)).text for _ in range(2)]
     for text in (first, second):
         await desk.bearer(text)
-    without = dataclasses.replace(desk.keys, known={})
+    without = await TokenKeys.open(desk.custodian, 7, desk.rooms.clock, 600)
     with pytest.raises(AuthFailed):
         await dataclasses.replace(desk.bearer, keys=without)(first)
     desk.rooms.clock.move(seconds=600)

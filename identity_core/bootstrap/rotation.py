@@ -1,0 +1,84 @@
+"""What replaces the keys of the service, beside a running one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+from identity_core.bootstrap.beside import followed
+from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
+from identity_core.domain import tokens
+from identity_core.domain.dids.log import service_keys
+from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
+from identity_core.settings import Settings, StartError
+from identity_core.store import Store
+from identity_core.use_cases.auth.token_keys import name_of as token_key_name
+from identity_core.use_cases.dids.commit import DidWriter
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.dids.log_keys import LogSigner
+from identity_core.use_cases.dids.replace_key import ReplaceServiceKey, no_succession
+from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey
+from identity_core.use_cases.dids.service_log import SERVICE_METHOD, ServiceLog
+from identity_core.use_cases.record import Record
+
+
+@contextlib.asynccontextmanager
+async def log_key_rotation(settings: Settings) -> AsyncIterator[RotateServiceKey]:
+    """What rotates the key of the log, beside a running service. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        log, store = await _service_log(settings, stack)
+        # Two deadlines: an append that ran into one may still be done a moment later.
+        settle = 2 * settings.ledger.deadline_seconds
+        yield RotateServiceKey(log, store.index_rows, asyncio.sleep, settle)
+
+
+@contextlib.asynccontextmanager
+async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
+    """What replaces the key of access tokens, beside a running service. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        log, _ = await _service_log(settings, stack)
+        keep = timedelta(seconds=settings.token.lifetime_seconds + tokens.LEEWAY_SECONDS)
+        yield ReplaceServiceKey(
+            log,
+            service_keys.TOKEN,
+            token_key_name,
+            settings.token.key_number,
+            1,
+            keep,
+            secrets.token_bytes,
+            asyncio.sleep,
+            no_succession,
+        )
+
+
+async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:
+    """What writes the service log beside a running service, and the store under it; ``stack`` closes them."""
+    clock = SystemClock()
+    plugins = load_plugins(settings, clock)
+    stack.push_async_callback(plugins.close)
+    methods, ledger = plugins.did_methods(), plugins.ledger(settings.ledger.backend)
+    custodian = plugins.custodian(settings.custodian.backend)
+    store = await store_beside(settings, custodian)
+    stack.push_async_callback(store.close)
+    signer = await LogSigner.open(custodian)
+    check = HeadCheck(methods, ledger, store.documents, store.quarantine)
+    follow = await followed(signer, ledger, store, check)
+    reader = DidReader(methods, store.documents, clock, check)
+    writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), signer, clock, None)
+    log = ServiceLog(writer, follow, service_method(methods), store.transparency, origin_of(settings))
+    return log, store
+
+
+def service_method(methods: Mapping[str, DidMethod]) -> PreRotatingDidMethod:
+    """The method of the service's own DID. Raises ``StartError`` where none of them has logs that say what happened to a key."""
+    method = methods.get(SERVICE_METHOD)
+    if isinstance(method, PreRotatingDidMethod):
+        return method
+    raise StartError(
+        f"the DID method {SERVICE_METHOD} is not installed, in which the service keeps the log of its keys"
+    )

@@ -1,0 +1,113 @@
+"""Keys of the service that others took the place of, as the document of the service's own DID lists them.
+
+One service entry a replacement, such as ``#token-2`` of type ``ServiceKeyReplacement``, whose endpoint is the did:key of the new key with
+the rest as a query. An ordinary updateDid that the service's own key has asked for brings it, so the log key alone replaces nothing.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from identity_core.codec import multibase
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.document import ServiceEntry
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.errors import InvalidDocument
+
+TYPE: Final = "ServiceKeyReplacement"
+TOKEN: Final = "token"  # noqa: S105  (what the key signs)
+CHECKPOINT: Final = "checkpoint"
+USES: Final = frozenset({TOKEN, CHECKPOINT})
+_DID_KEY: Final = "did:key:"
+_MEMBERS: Final = ("replaces", "treeSize", "compromised", "succession")
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of
+    ``replaces``: access tokens, or checkpoints of the ledger's log, which had ``tree_size`` entries then. ``compromised``: what the old key
+    signs counts no more. ``succession`` is what the old key says of the new one, octets of a signed note."""
+
+    use: str
+    number: int
+    multikey: str
+    replaces: str
+    tree_size: int
+    compromised: bool
+    at: datetime
+    succession: bytes | None = None
+
+    @property
+    def fragment(self) -> str:
+        """The name of the service entry."""
+        return f"{self.use}-{self.number}"
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint of the service entry."""
+        said = {
+            "replaces": self.replaces,
+            "treeSize": str(self.tree_size),
+            "compromised": "true" if self.compromised else "false",
+        }
+        if self.succession is not None:
+            said["succession"] = multibase.base64url_encode(self.succession)
+        return f"{_DID_KEY}{self.multikey}?{urllib.parse.urlencode(said)}"
+
+    @classmethod
+    def read(cls, entry: ServiceEntry, at: datetime) -> Replacement:
+        """What an entry says that came at this time. Raises ``LogInvalid`` for one that ``endpoint`` would not have written."""
+        try:
+            use, _, number = entry.fragment.partition("-")
+            key, _, query = entry.endpoint.removeprefix(_DID_KEY).partition("?")
+            said = dict(urllib.parse.parse_qsl(query, strict_parsing=True))
+            note = said.get("succession")
+            found = cls(
+                use,
+                int(number),
+                PublicKey.parse(keys.ED25519.name, key).multibase,
+                PublicKey.parse(keys.ED25519.name, said["replaces"]).multibase,
+                int(said["treeSize"]),
+                said["compromised"] == "true",
+                at,
+                None if note is None else multibase.base64url_decode(note),
+            )
+        except (InvalidDocument, ValueError, KeyError) as error:
+            raise LogInvalid("The service log lists a key in another form.") from error
+        if (found.fragment, found.endpoint) != (entry.fragment, entry.endpoint) or use not in USES or found.number < 2:
+            raise LogInvalid("The service log lists a key in another form.")
+        return found
+
+
+def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
+    """The replacements that the versions of the service's DID list, in the order in which they came. Raises ``LogInvalid`` where a key
+    does not take the place of the one before it."""
+    found: dict[str, Replacement] = {}
+    for state in states:
+        for entry in state.document.services:
+            if entry.type == TYPE and entry.fragment not in found:
+                one = Replacement.read(entry, state.updated_at)
+                _check_follows(newest(found.values(), one.use), one)
+                found[entry.fragment] = one
+    return tuple(found.values())
+
+
+def newest(replacements: Iterable[Replacement], use: str) -> Replacement | None:
+    """The last of one use, None where there is none."""
+    return max((one for one in replacements if one.use == use), key=lambda one: one.number, default=None)
+
+
+def of_use(replacements: Sequence[Replacement], use: str) -> tuple[Replacement, ...]:
+    """Those of one use, the first first."""
+    return tuple(one for one in replacements if one.use == use)
+
+
+def _check_follows(before: Replacement | None, after: Replacement) -> None:
+    is_next = before is None or (after.number > before.number and after.replaces == before.multikey)
+    if not is_next or after.multikey == after.replaces:
+        raise LogInvalid("The service log replaces a key that is not the present one.")
