@@ -15,6 +15,7 @@ from identity_core.bootstrap.ports import (
     SystemClock,
     fingerprints,
     load_plugins,
+    log,
     make_answers_key,
     origin_of,
     store_beside,
@@ -45,6 +46,7 @@ from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
+from identity_core.use_cases.dids.service_log import find_service
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from identity_core.use_cases.record import Record
 
@@ -153,14 +155,22 @@ async def index_tools(settings: Settings) -> AsyncIterator[IndexTools]:
 
 
 async def followed(signer: LogSigner, ledger: LedgerBackend, store: Store, check: HeadCheck) -> FollowServiceLog:
-    """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. Raises ``StartError``."""
+    """Keeps ``signer`` and what ``check`` refuses up to the service log, which it has read. A store that does not know it, as one that was
+    made anew from the ledger, is told. Raises ``StartError``."""
+    if await store.transparency.service_did() is None and (found := await find_service(ledger, signer.custodian)):
+        await store.transparency.begin_service(found)
+        log.warning(
+            "the store did not know the service's own DID, and the ledger has it: %s. If the store is a new one, set ledger.origin to the "
+            "name that the log had; API keys, credentials, delegations and proofs are only in a backup",
+            found,
+        )
     follow = FollowServiceLog(signer, ledger, store.transparency, SystemClock(), check.retired)
     await follow.now()
     if not signer.multikey:
         raise StartError(
-            "the first key of the log is retired, and the databases know of no service log that says which followed",
+            "the first key of the log is retired, and neither the store nor the ledger has the service log that says which followed",
             "the service log",
-            "put the databases and the custodian back from one backup",
+            "put the ledger and the custodian back from one backup",
         )
     signer.generations = check.generations = follow
     return follow
