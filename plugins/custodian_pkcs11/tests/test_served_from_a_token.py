@@ -166,6 +166,37 @@ def test_what_is_wrong_is_said_in_three_lines(
     assert "wrong-pin" not in done.stderr
 
 
+def test_keys_of_the_service_are_replaced_on_the_token(
+    environment: Mapping[str, str], tmp_path: Path, softhsm: SoftHsm
+) -> None:
+    environment = {**environment, "IDENTITY_PLUGINS_PKCS11_TOKEN": softhsm.new_token()}
+    label = environment["IDENTITY_PLUGINS_PKCS11_TOKEN"]
+    with service(tmp_path / "data", "--workers", "2", environment=environment, before=STARTED) as running:
+        holder, old = running.stranger.holder(), access_token(running).json["access_token"]
+        for key in ("token", "log"):
+            # A deadline of a second leaves the rotation two to wait for what is on its way.
+            quick = {**environment, "IDENTITY_LEDGER_DEADLINE_SECONDS": "1"}
+            done = identity(quick, "keys", "rotate", key, "--compromised", "--json", "--data-dir", tmp_path / "data")
+            assert done.returncode == 0, done.stderr
+        rotated = json.loads(done.stdout)
+        assert log_keys(running.stranger.holder()) == [rotated["multikey"]]
+        assert rotated["retired"] == log_keys(holder)
+        fresh = access_token(running)
+        assert fresh.status == 200, fresh.body
+        for token, status in ((old, 401), (fresh.json["access_token"], 200)):
+            bearer = {"Authorization": f"Bearer {token}"}
+            assert running.wire.call("GET", f"{PREFIX}/dids", None, bearer).status == status
+        names = names_on(softhsm, label)
+        assert names >= {"log/2", "log/3", "service", "token-2", "token-3"}
+        assert names.isdisjoint({"log", "token-1"}), "what was stolen is on the token still"
+        update = {
+            "operation": "addService",
+            "service": {"id": "a", "type": "A", "serviceEndpoint": "https://a.example/"},
+        }
+        assert holder.act("update", update).status == 200
+        assert verify(holder.log()).versions == 2
+
+
 def test_an_installation_without_its_settings_does_without_it(tmp_path: Path) -> None:
     done = identity({"IDENTITY_DATA_DIR": str(tmp_path)}, "plugins", "list")
     assert done.returncode == 0
