@@ -18,6 +18,7 @@ import identity_ledger_sql
 
 from features.faults.words import Broken, faults
 from identity_core.api.security import Gate
+from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.callers import ApiKey
 from identity_core.plugin import NoSettings, Provider, hookimpl
 from identity_core.ports.ledger import LedgerHead
@@ -94,6 +95,18 @@ class Custodian:
     async def sign_bbs(self, name: str, header: bytes, messages: Any) -> Any:
         await strike("custodian")
         return await self._real.sign_bbs(name, header, messages)
+
+    async def sign_bbs_blind(self, name: str, messages: Any, commitment: bytes, request: IssueRequest) -> Any:
+        await strike("custodian")
+        return await self._real.sign_bbs_blind(name, messages, commitment, request)
+
+    async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> Any:
+        await strike("custodian")
+        return await self._real.commit_holder(secret, credential, request)
+
+    async def consent(self, secret: str, credentials: Any, message: bytes, pseudonym: str | None) -> Any:
+        await strike("custodian")
+        return await self._real.consent(secret, credentials, message, pseudonym)
 
     async def destroy(self, name: str) -> None:
         await self._real.destroy(name)

@@ -23,6 +23,7 @@ from typing import ClassVar
 import pytest
 
 from identity_core.codec import multikey
+from identity_core.conformance.custodian_holders import HolderPromises
 from identity_core.conformance.custodian_keys import (
     DID,
     KEY_TYPES,
@@ -119,7 +120,7 @@ class SigningPromises(ExaminedCustodian):
         await asyncio.gather(*calls)
 
 
-class CustodianConformance(KeyPromises, SigningPromises):
+class CustodianConformance(KeyPromises, SigningPromises, HolderPromises):
     """What every custodian promises."""
 
     @pytest.fixture

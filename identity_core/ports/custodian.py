@@ -1,6 +1,6 @@
 """The socket for private keys that the service holds: issuers' keys, its own log and token keys.
 
-A private key goes in or is made inside; it never comes out.
+A private key goes in or is made inside; it never comes out. A custodian may keep the secrets of holders too.
 
 Refusals of the custodian port.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from identity_core.crypto.bbs.blind import IssueRequest
+from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import IdentityError
 
 
@@ -59,6 +61,35 @@ class Custodian(Protocol):
 
     async def destroy(self, name: str) -> None:
         """Forgets the key for good, durably; an unknown name is no error. The name may be used again."""
+        ...
+
+
+@runtime_checkable
+class HolderCustodian(Custodian, Protocol):
+    """A custodian that keeps holders' secrets as well, and signs credentials that are bound to one (PROTOCOL-2.md §3, §5).
+
+    A holder's secret and the blind of each credential follow from the custodian's own key, the secret's name and the credential's id:
+    nothing is stored for them, none is made ahead, and another name is another secret. They never come out. A secret's name is as long as
+    a DID, an id as the name of a key.
+    """
+
+    async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
+        """The 192-octet commitment to the secret and to the blind of the credential. Raises ``KeyRefused`` for names that it cannot
+        take."""
+        ...
+
+    async def sign_bbs_blind(
+        self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
+    ) -> bytes:
+        """The 80-octet signature under the key ``name`` on the commitment and the messages of the slots from 2 on, as for ``sign_bbs``.
+        Raises ``KeyRefused`` also for a commitment that was not made for this request, and for the header of another kind of credential."""
+        ...
+
+    async def consent(
+        self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
+    ) -> HolderConsent:
+        """The holder's consent to ``message`` for these credentials of the secret, with a pseudonym in that context unless it is None.
+        Raises ``KeyRefused`` for names that it cannot take and for no credential."""
         ...
 
 

@@ -25,7 +25,7 @@ from identity_core.crypto.bbs.openings import (
 )
 from identity_core.crypto.bbs.suite import HASH_TO_SCALAR_DST, Ciphersuite, Signature
 from identity_core.crypto.bls12381 import G1
-from identity_core.crypto.bls12381.backend import G1_OCTETS
+from identity_core.crypto.bls12381.backend import G1_OCTETS, SCALAR_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar, secret_scalar
 from identity_core.crypto.frames import frame, scalar
@@ -38,6 +38,7 @@ BOUND_HEADER_TAG: Final = b"IDENTITY-SERVICE-CREDENTIAL-V2:"
 something, and who commits to them would choose it."""
 COMMIT_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_COMMIT_"
 COMMITMENT_OCTETS: Final = octets_of_openings(1, pseudonym=True)
+BLIND_DST: Final = b"IDENTITY-SERVICE-ZKPRED-V2_XMD:SHA-256_H2S_BLIND_"
 
 
 class CommitmentInvalid(ValueError):
@@ -98,11 +99,38 @@ def commit(
     suite: Ciphersuite, secret: HolderSecret, request: IssueRequest, random: Callable[[int], bytes]
 ) -> tuple[bytes, int]:
     """The 192 octets for the issuer, K ‖ T ‖ z_0 ‖ z_1 ‖ c, and b, which the keeper keeps. Equation (3.2)."""
-    about = frame(TAG + b"commit-masks", [scalar(secret.scalar), *request.fields])
-    masks = HedgedScalars(TAG + b"masks", random, about)
+    masks = _masks(secret, request, random)
     (blind,) = masks.scalars(1)
+    return _committed(suite, secret, blind, request, masks), blind
+
+
+def commit_to(
+    suite: Ciphersuite, secret: HolderSecret, blind: int, request: IssueRequest, random: Callable[[int], bytes]
+) -> bytes:
+    """As ``commit``, with a b that the keeper can make again (``derived_blind``) and need not keep."""
+    # Masks must not repeat for another blind where the source of randomness repeats itself.
+    return _committed(suite, secret, blind, request, _masks(secret, request, random, scalar(blind)))
+
+
+def derived_blind(material: bytes) -> int:
+    """The blind that follows from at least 32 octets of secret entropy, other ones for each credential. Raises ``ValueError``."""
+    if len(material) < SCALAR_OCTETS:
+        raise ValueError(f"a blind is made of at least {SCALAR_OCTETS} octets")
+    return hash_to_scalar(material, BLIND_DST)
+
+
+def _masks(
+    secret: HolderSecret, request: IssueRequest, random: Callable[[int], bytes], *further: bytes
+) -> HedgedScalars:
+    about = frame(TAG + b"commit-masks", [scalar(secret.scalar), *request.fields, *further])
+    return HedgedScalars(TAG + b"masks", random, about)
+
+
+def _committed(
+    suite: Ciphersuite, secret: HolderSecret, blind: int, request: IssueRequest, masks: HedgedScalars
+) -> bytes:
     base = suite.curve.hash_to_g1(issuer_pseudonym_message(request.issuer), PSEUDONYM_DST)
-    return open_points(suite, secret, [blind], base, _commitment_challenge(request), masks), blind
+    return open_points(suite, secret, [blind], base, _commitment_challenge(request), masks)
 
 
 def check_commitment(suite: Ciphersuite, octets: bytes, request: IssueRequest) -> Commitment:

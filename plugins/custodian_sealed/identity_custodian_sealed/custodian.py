@@ -12,11 +12,14 @@ from contextlib import contextmanager
 
 from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
+from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.database import Database, DatabaseError
+from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
+from identity_custodian_sealed.holder_secrets import HolderSecrets
 
 MOST_IN_MEMORY = 4_096
 
@@ -29,7 +32,7 @@ _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
 
 
 class SealedCustodian:
-    """A ``Custodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not open,
+    """A ``HolderCustodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not open,
     ``Overloaded``."""
 
     def __init__(self, database: Database, data_key: bytes, *, clock: Clock, random: Callable[[int], bytes]) -> None:
@@ -39,6 +42,7 @@ class SealedCustodian:
         self._random = random
         self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
+        self._holder_secrets = HolderSecrets(data_key, random)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -72,6 +76,19 @@ class SealedCustodian:
 
     async def sign_bbs(self, name: str, header: bytes, messages: Sequence[bytes | int]) -> bytes:
         return (await self._get(name)).sign_bbs(header, messages)
+
+    async def sign_bbs_blind(
+        self, name: str, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest
+    ) -> bytes:
+        return (await self._get(name)).sign_bbs_blind(messages, commitment, request)
+
+    async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
+        return self._holder_secrets.commit(secret, credential, request)
+
+    async def consent(
+        self, secret: str, credentials: Sequence[str], message: bytes, pseudonym: str | None
+    ) -> HolderConsent:
+        return self._holder_secrets.consent(secret, credentials, message, pseudonym)
 
     async def destroy(self, name: str) -> None:
         with _translated():

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
+from identity_core.crypto.bbs import blind
+from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.dids import evidence
 from identity_core.ports.custodian import KeyRefused
 
@@ -14,6 +16,17 @@ SIGN_BBS = "sign_bbs"
 CAPABILITIES = frozenset({multikey.ED25519, multikey.X25519, multikey.BLS12381G2, SIGN_BBS})
 
 SECRET_BYTES = 32
+
+
+MAX_NAME = 200
+MAX_DID = 512
+
+
+def check_texts(*texts: tuple[str, int]) -> None:
+    """Raises ``KeyRefused`` unless each is printable ASCII, not empty and no longer than that."""
+    for text, most in texts:
+        if not 1 <= len(text) <= most or not (text.isascii() and text.isprintable()):
+            raise KeyRefused("A name, DID or purpose of a key is printable ASCII and not empty.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +43,7 @@ class Label:
         """Raises ``KeyRefused``."""
         if self.key_type not in CAPABILITIES - {SIGN_BBS}:
             raise KeyRefused("The custodian does not hold keys of this type.", details={"type": self.key_type[:128]})
-        for text, most in ((self.name, 200), (self.did, 512), (self.purpose, 64)):
-            if not 1 <= len(text) <= most or not (text.isascii() and text.isprintable()):
-                raise KeyRefused("A name, DID or purpose of a key is printable ASCII and not empty.")
+        check_texts((self.name, MAX_NAME), (self.did, MAX_DID), (self.purpose, 64))
 
     def octets(self, public_key: str) -> bytes:
         """The associated data of the box. No part holds a NUL, so no two labels have the same octets."""
@@ -89,6 +100,24 @@ class HeldKey:
             return interface.sign(ciphersuite(select()), self.secret, self.public_raw, header, messages)
         except ValueError as error:
             raise KeyRefused(f"The messages cannot be signed: {error}.") from error
+
+    def sign_bbs_blind(self, messages: Sequence[bytes | int], commitment: bytes, request: IssueRequest) -> bytes:
+        """The BBS signature on a commitment and the messages behind it. Raises ``KeyRefused`` as ``sign_bbs`` does, and for what is no
+        commitment for this request."""
+        self._require(multikey.BLS12381G2)
+        from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature_to_octets
+        from identity_core.crypto.bbs.suite import ciphersuite
+        from identity_core.crypto.bls12381 import select
+
+        suite = ciphersuite(select())
+        try:
+            known = mixed_messages_to_scalars(messages)
+            signature = blind.blind_sign(
+                suite, self.secret, self.public_raw, request.header, known, commitment, request
+            )
+        except ValueError as error:
+            raise KeyRefused(f"The commitment cannot be signed: {error}.") from error
+        return signature_to_octets(suite, signature)
 
     def _require(self, key_type: str) -> None:
         if self.label.key_type != key_type:
