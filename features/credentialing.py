@@ -73,9 +73,9 @@ def signed(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> d
     return said | json.loads(done.stdout)
 
 
-def issued(world: World, by: str = "Ivo", of: str = "Hana") -> dict[str, Any]:
+def issued(world: World, by: str = "Ivo", of: str = "Hana", **changed: Any) -> dict[str, Any]:
     """The record of a credential that the story is about from now on."""
-    body = world.model("IssueCredentialRequest", wish(world, by, of))
+    body = world.model("IssueCredentialRequest", wish(world, by, of, **changed))
     answer = world.call("issueCredential", headers=world.key_header(), body=body)
     assert answer.status_code == 201, answer.content
     record: dict[str, Any] = answer.parsed.to_dict()

@@ -200,6 +200,8 @@ class CredentialProof(Struct, frozen=True, kw_only=True):
     created: str
     proof_purpose: str
     proof_value: str | UnsetType = UNSET
+    header: str | UnsetType = UNSET
+    commitment: str | UnsetType = UNSET
 
 class CredentialRecord(Struct, frozen=True, kw_only=True):
     id: str
@@ -216,6 +218,7 @@ class CredentialRecord(Struct, frozen=True, kw_only=True):
     created_at: str
     created_by: Author
     credential: VerifiableCredential | None
+    suite: int | UnsetType = UNSET
 
 class CredentialSchema(Struct, frozen=True, kw_only=True):
     id: str
@@ -480,6 +483,7 @@ class IssueCredentialRequest(Struct, frozen=True, kw_only=True):
     valid_from: str | UnsetType = UNSET
     valid_until: str | None | UnsetType = UNSET
     verification_method: str | UnsetType = UNSET
+    suite: int | UnsetType = UNSET
 
 class IssueTokenRequest(Struct, frozen=True, kw_only=True):
     grant_type: str | UnsetType = UNSET

@@ -9,7 +9,7 @@ status list. Run it when the form of an answer changes, and review the differenc
 from __future__ import annotations
 
 import dataclasses
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -19,17 +19,29 @@ from identity_core.codec import multibase, times
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
 from identity_core.crypto.bbs import interface
+from identity_core.crypto.bbs.blind import IssueRequest, blind_sign, commit
+from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, signature_to_octets
+from identity_core.crypto.bbs.openings import HolderSecret
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials import status_gaps, status_list
+from identity_core.domain.credentials.bound_credential import (
+    BoundHeader,
+    Particulars,
+    SecretKeeper,
+    StatusListReference,
+    midnight,
+)
 from identity_core.domain.credentials.credential import (
+    Binding,
     Credential,
     CredentialStatus,
     StatusPurpose,
     check_signature,
 )
+from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
@@ -37,7 +49,9 @@ from identity_core.domain.dids.log import entry
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import JsonValue
 from identity_core.ports.credentials import RegisteredSchema, SchemaPage
+from identity_core.use_cases.credentials.issue import GAP_PERIOD
 from identity_core.use_cases.credentials.sealed import ShownCredential
+from identity_core.use_cases.credentials.signature_checks import signature_check
 from identity_core.use_cases.credentials.status import SignedStatusList
 from identity_core.wire import CredentialCheck, CredentialVerdict
 from openapi.did_examples import Telling
@@ -109,6 +123,8 @@ class CredentialTelling:
         whole = plain(shown(issued, BASE_URL, ADMIN))
         unsigned = plain(shown(dataclasses.replace(issued, to_holder=False), BASE_URL, ADMIN))
         hidden = plain(shown(ShownCredential(issued.credential, None, False), BASE_URL, ADMIN))
+        bound = self.bound()
+        bound_unsigned = plain(shown(dataclasses.replace(bound, to_holder=False), BASE_URL, ADMIN))
         page = plain(credentials([suspended], 50, ADMIN))
         registered = plain(schema(self.schema, ADMIN))
         return {
@@ -123,15 +139,23 @@ class CredentialTelling:
                     "person": {**claims, **validity},
                     "withoutEnd": {**claims, "validUntil": None},
                     "byThisKey": {**claims, "verificationMethod": self.method},
+                    "bound": {**claims, "validUntil": times.printed(_days(365)), "suite": 2},
                 },
-                "201": {"issued": unsigned},
+                "201": {"issued": unsigned, "bound": bound_unsigned},
             },
             "importCredential": {
                 "request": {"signed": {**claims, **validity, **signed}},
                 "201": {"imported": unsigned},
             },
             "listCredentials": {"200": {"onePage": page}},
-            "getCredential": {"200": {"forTheHolder": whole, "forTheIssuer": unsigned, "forOthers": hidden}},
+            "getCredential": {
+                "200": {
+                    "forTheHolder": whole,
+                    "forTheIssuer": unsigned,
+                    "forOthers": hidden,
+                    "bound": plain(shown(bound, BASE_URL, ADMIN)),
+                }
+            },
             "setCredentialStatus": {
                 "request": {
                     "suspend": {"purpose": "suspension", "value": True, "reason": "lost card"},
@@ -169,6 +193,30 @@ class CredentialTelling:
         )
         return ShownCredential(credential, Witness(signature, VALUES), True)
 
+    def bound(self) -> ShownCredential:
+        """The same under suite 2, for a secret that the custodian keeps for Hana."""
+        issued, definition, random = self.issued(), self.schema.definition, dice("hana's keeper")
+        reference = StatusListReference(status_gaps.list_id(self.story.did, GAP_PERIOD), GAP_PERIOD)
+        header = BoundHeader(definition.schema, self.method, reference, SecretKeeper.CUSTODIAN, digest(definition))
+        suite, public = ciphersuite(select()), PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
+        request = IssueRequest(self.method, header.octets, self.holder, random(32))
+        commitment, _ = commit(suite, HolderSecret.derived(suite, random(48)), request, random)
+        credential = dataclasses.replace(
+            issued.credential,
+            id="urn:uuid:5e0a9a3c-7a53-4c79-8c0d-2f4f8f0d4c11",
+            valid_from=_days(0),
+            valid_until=_days(365),
+            status_index=12_345,
+            binding=Binding(header.octets, commitment[:48], 2_718_281_828, self.holder),
+        )
+        particulars = Particulars(credential.id, self.holder, _days(0), _days(365), 2_718_281_828)
+        known = mixed_messages_to_scalars(header.known_messages(VALUES, particulars))
+        signature = blind_sign(suite, self.key.secret_raw, public, header.octets, known, commitment, request)
+        witness = Witness(signature_to_octets(suite, signature), VALUES)
+        work, *arguments = signature_check(credential, witness)
+        work(*arguments)
+        return ShownCredential(credential, witness, True)
+
     def status_list(self, credential: Credential) -> Any:
         """The issuer's list of what is revoked, with two others in it."""
         list_id = status_list.list_id(credential.issuer, 0)
@@ -189,6 +237,11 @@ class CredentialTelling:
         signature = ed25519.sign(self.story.log_secret, entry.proof_input(config, document))
         document["proof"] = {**config, "proofValue": entry.proof_value(signature)}
         return SignedStatusList(1, entry.canonical(document))
+
+
+def _days(count: int) -> datetime:
+    """The beginning of a day."""
+    return midnight(START) + timedelta(days=count)
 
 
 def _secret(shown: ShownCredential) -> Witness:

@@ -17,6 +17,20 @@ Feature: Get a credential
       | Ivo  | is not |
 
   @getCredential
+  Scenario Outline: What a bound credential's signature covers is the holder's alone as well
+    Given Ivo has issued a bound credential to Hana
+    When <name> reads the credential
+    Then the answer is 200
+    And the credential is one of suite 2 that Ivo's header names
+    And the signature <is> in it
+    And the holder's commitment <is> in it
+
+    Examples:
+      | name | is     |
+      | Hana | is     |
+      | Ivo  | is not |
+
+  @getCredential
   Scenario: An operator for this holder sees everything but the signature
     Given Ivo has issued a credential to Hana
     And Olu has an API key for the DID of Hana

@@ -32,6 +32,34 @@ Feature: Issue a credential
     When Irma issues a credential to Hana
     Then the answer is 422 INVALID_CREDENTIAL
 
+  # Suite 2
+
+  @issueCredential
+  Scenario: A credential that is bound to its holder
+    When Ivo issues a bound credential to Hana
+    Then the answer is 201
+    And the credential is one of suite 2 that Ivo's header names
+    And the signature is not in it
+    And no one may keep a copy of the answer
+
+  @issueCredential @422:INVALID_CREDENTIAL
+  Scenario Outline: What suite 2 does not sign
+    When Ivo issues a bound credential to Hana with <what>
+    Then the answer is 422 INVALID_CREDENTIAL
+    And no value is in it
+
+    Examples:
+      | what                       |
+      | an end within a day        |
+      | a beginning within a day   |
+      | an end in the far future   |
+      | a fraction for an integer  |
+
+  @issueCredential @400:INVALID_REQUEST
+  Scenario: A suite that there is not
+    When Ivo issues a bound credential to Hana with suite 3
+    Then the answer is 400 INVALID_REQUEST
+
   @issueCredential @404:SCHEMA_NOT_FOUND
   Scenario: A schema that there is not
     When Ivo issues a credential to Hana with a schema that no one registered

@@ -24,6 +24,27 @@ Feature: Check a credential
       | member | CREDENTIAL_MALFORMED | form      |
 
   @verifyCredential
+  Scenario: A good credential that is bound to its holder
+    Given Ivo has issued a bound credential to Hana
+    When Vera verifies the credential
+    Then the answer is 200
+    And the verdict is good
+
+  @verifyCredential
+  Scenario Outline: A bound credential that was changed
+    Given Ivo has issued a bound credential to Hana
+    When Vera verifies the credential with another <member>
+    Then the answer is 200
+    And the verdict is <outcome> by <check>
+
+    Examples:
+      | member | outcome              | check     |
+      | age    | SIGNATURE_INVALID    | signature |
+      | holder | SIGNATURE_INVALID    | signature |
+      | id     | SIGNATURE_INVALID    | signature |
+      | member | CREDENTIAL_MALFORMED | form      |
+
+  @verifyCredential
   Scenario Outline: A credential that was taken back
     Given Ivo has issued a credential to Hana
     And Ivo has <done> the credential

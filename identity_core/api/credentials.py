@@ -17,10 +17,16 @@ from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed, printed_exactly, printed_or_none
 from identity_core.domain.callers import Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import status_list
+from identity_core.domain.credentials.bound_credential import CRYPTOSUITE as BOUND_CRYPTOSUITE
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.credentials.verifiable_credential import CONTEXTS, CRYPTOSUITE, SCHEMA_TYPE, TYPES
+from identity_core.domain.credentials.verifiable_credential import (
+    CONTEXTS,
+    CRYPTOSUITE,
+    SCHEMA_TYPE,
+    TYPES,
+    status_entries,
+)
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InvalidRequest
 from identity_core.ports.credentials import CredentialPosition, RegisteredSchema, SchemaPage
@@ -155,6 +161,7 @@ def record(credential: Credential, signed: wire.VerifiableCredential | None, rea
         created_at=printed(credential.created_at),
         created_by=author(credential.created_by, reader),
         credential=signed,
+        suite=1 if credential.binding is None else 2,
     )
 
 
@@ -170,6 +177,7 @@ def verifiable_credential(
     credential: Credential, witness: Witness, base_url: str, *, with_signature: bool
 ) -> wire.VerifiableCredential:
     """What ``domain/credentials/verifiable_credential.py`` reads."""
+    binding = credential.binding
     return wire.VerifiableCredential(
         context=CONTEXTS,
         id=credential.id,
@@ -180,16 +188,18 @@ def verifiable_credential(
         credential_schema=wire.CredentialSchemaReference(id=credential.schema.id, type=SCHEMA_TYPE),
         credential_subject={"id": str(credential.holder), **witness.attributes},
         credential_status=convert(
-            status_list.entries(credential.issuer, credential.status_index, base_url),
+            status_entries(credential, base_url),
             tuple[wire.CredentialStatusEntry, ...],
         ),
         proof=wire.CredentialProof(
             type="DataIntegrityProof",
-            cryptosuite=CRYPTOSUITE,
+            cryptosuite=CRYPTOSUITE if binding is None else BOUND_CRYPTOSUITE,
             verification_method=credential.verification_method,
             created=printed(credential.created_at),
             proof_purpose="assertionMethod",
             proof_value="u" + base64url_encode(witness.signature) if with_signature else UNSET,
+            header=UNSET if binding is None else base64url_encode(binding.header),
+            commitment=UNSET if binding is None or not with_signature else base64url_encode(binding.commitment),
         ),
     )
 

@@ -25,7 +25,6 @@ from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
     ImportCredential,
     IssueCredential,
-    SignatureChecks,
 )
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import (
@@ -34,6 +33,7 @@ from identity_core.use_cases.credentials.schemas import (
     ListCredentialSchemas,
 )
 from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.delegations.change import (
@@ -187,7 +187,7 @@ def credential_handlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(intake, opened.custodian),
+        issue=IssueCredential(intake, opened.custodian, store.status_gaps),
         import_signed=ImportCredential(intake),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),

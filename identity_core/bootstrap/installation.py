@@ -55,6 +55,7 @@ from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
 from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
@@ -134,7 +135,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     watch = await _keep_watch(settings, logged, store, stack)
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    watch.hold_up(repair, suspicions, anchorer, feeder)
+    watch.hold_up(repair, suspicions, anchorer, feeder, await _publish_gaps(store, custodian, clock, stack))
     known_keys = ApiKeyCache(clock)
     keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
     return Runtime(
@@ -247,6 +248,13 @@ async def _begin_anchoring(
         await stack.enter_async_context(anchorer)
     enabled = settings.anchoring.enabled is not False
     return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)
+
+
+async def _publish_gaps(
+    store: Store, custodian: Custodian, clock: SystemClock, stack: AsyncExitStack
+) -> PublishStatusGaps:
+    """Makes the lists of revoked handles of each epoch, as long as the process lives."""
+    return await stack.enter_async_context(PublishStatusGaps(store.status_gaps, custodian, clock))
 
 
 async def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:

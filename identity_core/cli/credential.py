@@ -78,6 +78,8 @@ def _record(body: dict[str, Any]) -> str:
     lines = [body["id"], f"status  {body['status']}" + (f" ({body['statusReason']})" if body["statusReason"] else "")]
     lines += [f"issuer  {body['issuerDid']}", f"holder  {body['holderDid']}", f"schema  {body['schemaId']}"]
     lines.append(f"valid   {body['validFrom']} to {body['validUntil'] or 'no end'}")
+    if body.get("suite") == 2:
+        lines.append("suite   2, bound to its holder")
     if body["credential"] is not None:
         subject = body["credential"]["credentialSubject"]
         lines += [f"  {name} = {shown(subject[name])}" for name in body["attributeNames"]]
@@ -119,6 +121,11 @@ add(
         "verificationMethod",
         metavar="KEY_ID",
         help="The issuer's key; the newest that the service holds by default.",
+    ),
+    click.option(
+        "--suite",
+        type=click.IntRange(1, 2),
+        help="What the signature covers: 1 schema and values, the default; 2 also holder, validity in whole days, and status.",
     ),
     body=_issued,
     text=_record,

@@ -90,7 +90,7 @@ def sign_values(definition: CredentialSchema, values: dict[str, Any], secret: by
 def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key: str) -> dict[str, Any]:
     """The verdict on schema, values and signature; what only a service knows stands under ``unchecked``."""
     from identity_core.domain.credentials import verifiable_credential
-    from identity_core.domain.credentials.credential import canonical_values, check_signature
+    from identity_core.domain.credentials.credential import canonical_values
     from identity_core.domain.dids.keys import PublicKey
 
     definition = _definition(schema, "--schema")
@@ -110,7 +110,8 @@ def check_offline(credential: dict[str, Any], schema: dict[str, Any], issuer_key
             return {"verified": False, "checks": checks, "unchecked": UNCHECKED}
         values = canonical_values(definition.schema, presented.attributes)
         check("schema")
-        check_signature(key, presented.signature, definition.schema, values)
+        work, *arguments = presented.signature_check(key, definition, values)
+        work(*arguments)
         check("signature")
     except IdentityError as error:
         check(*stages[len(checks)], str(error.details.get("reason", error)))

@@ -39,7 +39,8 @@ class StatusGaps(Protocol):
         self, gap_list: GapList, credential_id: str, last_day: int, *, random: Callable[[int], bytes]
     ) -> int:
         """The handle of a credential: a free random one of the list, which is begun where it is not there, or the one that
-        the credential has already. ``last_day``: days since 1970-01-01. A handle is never given again."""
+        the credential has already. From then on the list is signed with ``gap_list.method``. ``last_day``: days since 1970-01-01. A
+        handle is never given again."""
         ...
 
     async def lists(self) -> Sequence[GapList]:

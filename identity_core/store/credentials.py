@@ -94,7 +94,14 @@ def _registered(row: Any) -> RegisteredSchema:
 TRIES: Final = 64
 """Random places that are tried. Half of them are free at worst, so that all are taken once in 2^64 times."""
 
-_TABLE = Table("credentials", Credential, extra=("schema_id", "sealed"), omit=("schema",), alias="c")
+_TABLE = Table(
+    "credentials",
+    Credential,
+    extra=("schema_id", "sealed"),
+    omit=("schema",),
+    spread={"binding": ("bound_header", "commitment", "handle", "holder_secret")},
+    alias="c",
+)
 _COLUMNS = f"""
 SELECT s.id, s.attributes, {_TABLE.columns} FROM credentials AS c JOIN credential_schemas AS s ON s.id = c.schema_id
 """  # noqa: S608 - made of constants

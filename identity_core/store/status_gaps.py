@@ -21,6 +21,7 @@ _HANDLE_OCTETS: Final = status_gaps.BITS // 8
 
 _LISTS = Table("gap_lists", GapList)
 _NEW_LIST = f"{_LISTS.insert} ON CONFLICT DO NOTHING"
+_SIGNED_BY = "UPDATE gap_lists SET method = :method, version = version + 1 WHERE id = :id AND method <> :method"
 _ALL_LISTS = f"SELECT {_LISTS.columns} FROM gap_lists ORDER BY id"  # noqa: S608 - made of constants
 _HANDLE_OF = "SELECT list_id, handle FROM gap_handles WHERE credential_id = :credential_id"
 _GIVE = """
@@ -73,6 +74,7 @@ class StoredStatusGaps(Repository):
 
         def give(transaction: Transaction) -> int:
             transaction.execute(_NEW_LIST, _LISTS.write(gap_list))
+            transaction.execute(_SIGNED_BY, {"id": gap_list.id, "method": gap_list.method})
             for handle in tries:
                 known = transaction.execute(_HANDLE_OF, row).fetchone()
                 if known is not None:

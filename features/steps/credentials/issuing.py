@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from pytest_bdd import given, parsers, then, when
 
 from features.credentialing import NOBODY, VALUES, issued, issuer, signed, wish
 from features.delegating import remember
-from features.formats import base64url, printed
+from features.formats import base64url, from_base64url, printed
 from features.signing import call
 from features.steps.answers import body_of
 from features.steps.dids import UNKNOWN
@@ -33,7 +34,16 @@ def in_days(days: float) -> str:
     return printed(datetime.now(UTC) + timedelta(days=days))
 
 
+def midnight(days: int, time: str = "T00:00:00Z") -> str:
+    return in_days(days)[:10] + time
+
+
 # Given
+
+
+@given(parsers.parse("{by:w} has issued a bound credential to {of:w}"))
+def has_issued_bound(world: World, by: str, of: str) -> None:
+    issued(world, by, of, suite=2)
 
 
 @given(parsers.parse("{by:w} has issued a credential to {of:w}"))
@@ -72,6 +82,26 @@ def issues_bad(world: World, by: str, of: str, what: str) -> None:
     call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, **changed))
 
 
+@when(parsers.parse("{by:w} issues a bound credential to {of:w}"))
+def issues_bound(world: World, by: str, of: str) -> None:
+    call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, suite=2))
+
+
+@when(parsers.parse("{by:w} issues a bound credential to {of:w} with {what}"))
+def issues_bad_bound(world: World, by: str, of: str, what: str) -> None:
+    changed: dict[str, Any]
+    if what in MALFORMED:
+        changed = {"attributes": values(**MALFORMED[what])}
+    else:
+        changed = {
+            "an end within a day": {"validUntil": midnight(30, "T00:00:01Z")},
+            "a beginning within a day": {"validFrom": midnight(-1, "T12:00:00Z")},
+            "an end in the far future": {"validUntil": "2149-06-07T00:00:00Z"},
+            "suite 3": {"suite": 3},
+        }[what]
+    call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, **({"suite": 2} | changed)))
+
+
 @when(parsers.parse("{by:w} imports a credential of {of:w} that she signed at home"))
 @when(parsers.parse("{by:w} imports a credential of {of:w} that he signed at home"))
 def imports(world: World, by: str, of: str) -> None:
@@ -108,6 +138,24 @@ def names(world: World, operation_id: str, what: str, role: str) -> None:
 
 
 # Then
+
+
+@then(parsers.parse("the credential is one of suite 2 that {by:w}'s header names"))
+def is_bound(world: World, by: str) -> None:
+    record = body_of(world.answer)
+    shown = record["credential"]
+    header = from_base64url(shown["proof"]["header"])
+    assert record["suite"] == 2
+    assert shown["proof"]["cryptosuite"] == "identity-bbs-credential-2"
+    said = json.loads(header.removeprefix(b"IDENTITY-SERVICE-CREDENTIAL-V2:"))
+    assert (said["issuer"], said["holder"]) == (world.people[by].did, "custodian")
+    assert said["method"] == shown["proof"]["verificationMethod"]
+    *_, entry = shown["credentialStatus"]
+    assert entry["type"] == "IdentityStatusGapsEntry"
+    assert entry["statusListCredential"].endswith(f"/status-gaps/{said['status']['list']}")
+    assert 0 < int(entry["statusListIndex"]) < 2**32 - 1
+    assert shown["validFrom"].endswith("T00:00:00Z")
+    world.notes["credential"] = record
 
 
 @then("the credential says what was asked for")

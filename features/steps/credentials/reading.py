@@ -83,6 +83,11 @@ def signature_shown(world: World, there: str) -> None:
     assert ("proofValue" in body_of(world.answer)["credential"]["proof"]) is (there == "is")
 
 
+@then(parsers.re(r"the holder's commitment (?P<there>is|is not) in it"))
+def commitment_shown(world: World, there: str) -> None:
+    assert ("commitment" in body_of(world.answer)["credential"]["proof"]) is (there == "is")
+
+
 @then("the record is there and the values are not")
 def metadata(world: World) -> None:
     body = body_of(world.answer)

@@ -21,6 +21,7 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
 from identity_core.crypto.bbs.blind import BOUND_HEADER_TAG
 from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.schema import (
     MAX_HEADER_OCTETS,
     Message,
@@ -29,7 +30,7 @@ from identity_core.domain.credentials.schema import (
     read_schema,
 )
 from identity_core.domain.credentials.status_gaps import BITS, LAST_END, PERIODS
-from identity_core.errors import JsonValue
+from identity_core.errors import InvalidCredential, JsonValue
 
 CRYPTOSUITE: Final = "identity-bbs-credential-2"
 
@@ -176,6 +177,36 @@ class Particulars:
         )
 
 
+def particulars_of(credential: Credential, binding: Binding) -> Particulars:
+    """What a credential of this binding says of itself. Raises ``ValueRefused``."""
+    holder, until = str(credential.holder), credential.valid_until
+    return Particulars(credential.id, holder, credential.valid_from, until, binding.handle)
+
+
+def check_bound_signature(
+    public_key: bytes,
+    signature: bytes,
+    header: BoundHeader,
+    values: Mapping[str, JsonValue],
+    particulars: Particulars,
+    commitment: bytes,
+) -> None:
+    """Raises ``InvalidCredential`` unless this key (96 octets) signed exactly this header, these values and particulars for the holder of
+    the commitment K (48 octets)."""
+    # The curve backends are slow to load, and most processes of the command line never need them.
+    from identity_core.crypto.bbs.blind import verify_blind
+    from identity_core.crypto.bbs.octets import mixed_messages_to_scalars, octets_to_signature
+    from identity_core.crypto.bbs.suite import BbsSignatureInvalid, ciphersuite
+    from identity_core.crypto.bls12381 import select
+
+    suite = ciphersuite(select())
+    try:
+        known = mixed_messages_to_scalars(header.known_messages(values, particulars))
+        verify_blind(suite, public_key, header.octets, known, commitment, octets_to_signature(suite, signature))
+    except (BbsSignatureInvalid, ValueError):
+        raise InvalidCredential(details={"reason": "the signature is not the issuer's on these values"}) from None
+
+
 def day_of(moment: datetime) -> int:
     """The days since 1970-01-01 of an instant at 00:00:00Z. Raises ``ValueRefused`` for any other."""
     if moment.tzinfo is None:
@@ -187,6 +218,11 @@ def day_of(moment: datetime) -> int:
 
 
 _ONE_DAY: Final = datetime(1970, 1, 2, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def midnight(moment: datetime) -> datetime:
+    """00:00:00Z of the moment's day."""
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def controller(method: str) -> str:

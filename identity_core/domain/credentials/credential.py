@@ -43,10 +43,22 @@ class StatusPurpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """What a credential of suite 2 has besides (PROTOCOL-2.md §2, §3): the octets of the signed header, the 48 octets K of the holder's
+    commitment, the handle in the status list (0 without one), and the name of the holder's secret at its custodian."""
+
+    header: bytes
+    commitment: bytes
+    handle: int
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
 class Credential:
     """One credential. ``issuer_public_key`` are the 96 octets of the key that ``verification_method`` named when the
     credential came in; ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``);
-    ``created_by`` is ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``."""
+    ``created_by`` is ``Caller.author``. It is valid from ``valid_from`` until just before ``valid_until``. One of suite 1 has no
+    ``binding``."""
 
     id: str
     issuer: Did
@@ -62,6 +74,7 @@ class Credential:
     version: int
     created_at: datetime
     created_by: str
+    binding: Binding | None = None
 
     def check_usable(self, now: datetime) -> None:
         """Raises ``CredentialRevoked`` (also for a suspended one; ``details.status`` says which) or ``CredentialExpired``."""

@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from typing import Any, Final
 
+from identity_core.codec import jcs
 from identity_core.domain.credentials.attributes import (
     DOMAINS,
     Attribute,
@@ -76,6 +78,12 @@ def _check(policy: AttributePolicy, attribute: Attribute) -> None:
         raise ValueRefused(f"a {attribute.type.value} does not take all of these predicates")
     if policy.allowed_values is not None and len(policy.allowed_values) > MAX_THRESHOLDS:
         raise ValueRefused(f"an attribute has at most {MAX_THRESHOLDS} thresholds")
+
+
+def digest(definition: CredentialSchema) -> bytes:
+    """SHA-256 of the JCS of id and attributes as they are registered, policies included: which schema a credential of suite 2 is of."""
+    attributes: list[JsonValue] = [*attributes_json(definition)]
+    return sha256(jcs.canonicalize({"attributes": attributes, "id": definition.schema.id})).digest()
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -20,10 +20,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from identity_core.codec import jcs, strict_json
+from identity_core.codec.multibase import base64url_encode
 
 HEADER_TAG: Final = b"IDENTITY-SERVICE-STATUS-V2:"
 BITS: Final = 32
@@ -45,6 +47,7 @@ _MAX_HEADER_OCTETS: Final = 2_048
 _LAST_SECOND: Final = (1 << 16) * 86_400
 """Days of credentials are numbers of 16 bits; no epoch ends later."""
 _MAX_TEXT: Final = 768
+_LIST_TAG: Final = "identity status gaps v1"
 _LIST_ID: Final = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _DAY: Final = timedelta(days=1)
 _1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -152,6 +155,11 @@ class StatusEpoch:
     def earliest_last_day(self) -> int:
         """The first of the last days (days since 1970-01-01) with which a revoked credential is still in the list of this epoch."""
         return max(0, (self.begins - LINGERS - _1970) // _DAY)
+
+
+def list_id(issuer: str, period: int) -> str:
+    """The id of an issuer's list of that period: 22 characters that follow from both."""
+    return base64url_encode(sha256(f"{_LIST_TAG}\n{issuer}\n{period}".encode()).digest()[:16])
 
 
 def epoch_at(moment: datetime, period: int) -> int:

@@ -21,7 +21,7 @@ class CredentialSchemaRow(StoreModel, table=True):
 
 class CredentialRow(StoreModel, table=True):
     """A credential; see ``domain/credentials/credential.py``. ``sealed`` is the box with its values and signature, and nothing else in
-    the row is secret. The place in the status lists is one of the issuer's alone."""
+    the row is secret. The place in the status lists is one of the issuer's alone. The last four columns are those of suite 2."""
 
     __tablename__ = "credentials"
     __table_args__ = (
@@ -61,6 +61,10 @@ class CredentialRow(StoreModel, table=True):
     created_at: int = Field(sa_type=BigInteger)
     created_by: str = Field(sa_type=Text)
     sealed: bytes = Field(sa_type=LargeBinary)
+    bound_header: bytes | None = Field(default=None, sa_type=LargeBinary)
+    commitment: bytes | None = Field(default=None, sa_type=LargeBinary)
+    handle: int | None = Field(default=None, sa_type=BigInteger)
+    holder_secret: str | None = Field(default=None, sa_type=Text)
 
 
 class StatusListRow(StoreModel, table=True):

@@ -1,9 +1,4 @@
-"""Checks of issuers' signatures beside everything else that the process does.
-
-A check takes milliseconds on the curve, up to some dozens for the widest schema, and anybody may ask for one. So it runs in a
-thread, few at once, and when too many wait the next is turned away instead of making all of them late.
-
-The one way in for a credential: who asks, who is meant, what it says, whose signature it is; then it is sealed and stored.
+"""The one way in for a credential: who asks, who is meant, what it says, whose signature it is; then it is sealed and stored.
 
 Issuing and importing differ in who made the signature, and in nothing else. Issuer and holder are DIDs that this service
 knows; DIDs that only the network knows are left out, because no one could sign for them here.
@@ -12,105 +7,76 @@ issueCredential: signed with an assertion key of the issuer that the custodian h
 
 importCredential: signed by its issuer elsewhere, with a key that the issuer's DID document lists.
 
-The signature covers schema and values. That this holder is meant, and for how long, the issuer says by making the request,
-or an operator who may act for the issuer; a holder cannot import.
+The signature of suite 1 covers schema and values. That this holder is meant, and for how long, the issuer says by making the
+request, or an operator who may act for the issuer; a holder cannot import. That of suite 2 covers all of it, and a secret of the
+holder's that the custodian keeps. Its commitment needs no signature of the holder's: keeper and issuer are this service, which names the
+secret after the holder's DID.
 """
 
 from __future__ import annotations
 
-import asyncio
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from identity_core.codec import multikey, times
 from identity_core.codec.structs import given
+from identity_core.crypto.bbs.blind import IssueRequest
+from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.activity import RequestContext
+from identity_core.domain.credentials import status_gaps
+from identity_core.domain.credentials.attributes import ValueRefused
+from identity_core.domain.credentials.bound_credential import (
+    NO_HANDLE,
+    BoundHeader,
+    Particulars,
+    SecretKeeper,
+    StatusListReference,
+    midnight,
+)
 from identity_core.domain.credentials.credential import (
+    Binding,
     Credential,
     CredentialStatus,
     canonical_values,
-    check_signature,
     parse_signature,
 )
-from identity_core.domain.credentials.schema import Schema
+from identity_core.domain.credentials.credential_schema import CredentialSchema
+from identity_core.domain.credentials.credential_schema import digest as schema_digest
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import PublicKey
+from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.proof import Witness
-from identity_core.errors import InternalError, InvalidCredential, JsonValue, Overloaded, SchemaNotFound
+from identity_core.errors import InternalError, InvalidCredential, JsonValue, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.custodian import Custodian, HolderCustodian, KeyNotHeld
+from identity_core.ports.status_gaps import GapList, StatusGaps
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks, signature_check
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
 
-AT_ONCE: Final = 2
-WAITING: Final = 64
-ANONYMOUS_WAITING: Final = 16
-ANONYMOUS_REST: Final = 3.0
-"""How long strangers rest after a check, in times that it took: together they get a quarter of one processor at most."""
-
-
-@dataclass(slots=True)
-class SignatureChecks:
-    """``at_once`` run and ``waiting`` are unfinished at most; a turn is taken again after ``rest`` times what its check took. Made inside
-    the event loop that uses it, one for those who are known and one for strangers, who thereby hold up no one but each other."""
-
-    at_once: int = AT_ONCE
-    waiting: int = WAITING
-    rest: float = 0.0
-    _turns: asyncio.Semaphore = field(init=False)
-    _unfinished: int = 0
-
-    def __post_init__(self) -> None:
-        self._turns = asyncio.Semaphore(self.at_once)
-
-    @classmethod
-    def for_strangers(cls) -> SignatureChecks:
-        """One at a time, with rests."""
-        return cls(1, ANONYMOUS_WAITING, ANONYMOUS_REST)
-
-    async def __call__(
-        self, public_key: bytes, signature: bytes, schema: Schema, canonical: Mapping[str, JsonValue]
-    ) -> None:
-        """See ``check_signature``. Raises ``InvalidCredential``, ``Overloaded``."""
-        if self._unfinished >= self.waiting:
-            raise Overloaded(details={"retryAfter": 1})
-        self._unfinished += 1
-        try:
-            await self._turns.acquire()
-            # A client that goes away leaves its check running, and the turn with it.
-            await asyncio.shield(self._begun(check_signature, public_key, signature, schema, canonical))
-        finally:
-            self._unfinished -= 1
-
-    def _begun(self, *work: Any) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-
-        def ended(_: object) -> None:
-            loop.call_later(self.rest * (loop.time() - began), self._turns.release)
-
-        future: asyncio.Future[None] = loop.run_in_executor(None, *work)
-        future.add_done_callback(ended)
-        return future
+GAP_PERIOD: Final = 86_400
+"""Seconds of an epoch of the lists that new credentials are put into."""
+NONCE_OCTETS: Final = 32
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Prepared:
-    """A request that may be signed. ``document`` is the issuer's, ``values`` are canonical."""
+    """A request that may be signed, under the ``id`` that the credential will have. ``state`` is the issuer's, ``values`` are canonical."""
 
+    id: str
     issuer: Did
     holder: Did
-    document: DidDocument
-    schema: Schema
+    state: DidState
+    definition: CredentialSchema
     values: dict[str, JsonValue]
     valid_from: datetime
     valid_until: datetime | None
@@ -122,11 +88,12 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """Whose signature it is: the verification method, its 96 octets, and the 80 octets of the signature."""
+    """Whose signature it is: the verification method, its 96 octets, and the 80 octets of the signature; of suite 2 what it is bound to."""
 
     verification_method: str
     public_key: bytes
     signature: bytes
+    binding: Binding | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,23 +121,23 @@ class CredentialIntake:
         if registered is None:
             raise SchemaNotFound
         now = self.clock.now()
-        schema = registered.definition.schema
-        valid_from = (begins or now).replace(microsecond=0)
+        is_bound = isinstance(new, IssueCredentialRequest) and given(new.suite, 1) == 2
+        valid_from = (begins or (midnight(now) if is_bound else now)).replace(microsecond=0)
         valid_until = None if ends is None else ends.replace(microsecond=0)
         if valid_until is not None and valid_until <= max(valid_from, now):
             raise InvalidCredential(details={"reason": "validUntil is past, or not after validFrom"})
-        values = canonical_values(schema, new.attributes)
-        document = issuer.head.state.document
-        return Prepared(issuer_did, holder_did, document, schema, values, valid_from, valid_until, now)
+        definition, state = registered.definition, issuer.head.state
+        values = canonical_values(definition.schema, new.attributes)
+        own_id = f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}"
+        return Prepared(own_id, issuer_did, holder_did, state, definition, values, valid_from, valid_until, now)
 
     async def admit(self, prepared: Prepared, signed: Signed, context: RequestContext) -> ShownCredential:
         """Checks the signature against the issuer's key, stores the credential and returns it. Raises ``InvalidCredential``."""
-        await self.check(signed.public_key, signed.signature, prepared.schema, prepared.values)
         credential = Credential(
-            id=f"urn:uuid:{uuid.UUID(bytes=self.random(16), version=4)}",
+            id=prepared.id,
             issuer=prepared.issuer,
             holder=prepared.holder,
-            schema=prepared.schema,
+            schema=prepared.definition.schema,
             verification_method=signed.verification_method,
             issuer_public_key=signed.public_key,
             valid_from=prepared.valid_from,
@@ -181,8 +148,10 @@ class CredentialIntake:
             version=1,
             created_at=prepared.now,
             created_by=context.caller.author,
+            binding=signed.binding,
         )
         witness = Witness(signed.signature, prepared.values)
+        await self.check(*signature_check(credential, witness))
         box = self.seal.close(credential, witness)
         stored = await self.credentials.add(credential, box, random=self.random)
         if stored is None:
@@ -197,13 +166,45 @@ class IssueCredential:
 
     intake: CredentialIntake
     custodian: Custodian
+    gaps: StatusGaps
 
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
-        key_id, key = await self._held_key(prepared.document, given(new.verification_method, None))
-        schema = prepared.schema
-        signature = await self.custodian.sign_bbs(key_id, schema.header, schema.messages(prepared.values))
-        return await self.intake.admit(prepared, Signed(key_id, key.raw, signature), context)
+        key_id, key = await self._held_key(prepared.state.document, given(new.verification_method, None))
+        if given(new.suite, 1) == 2:
+            signed = await self._bound(prepared, key_id, key)
+        else:
+            schema = prepared.definition.schema
+            signature = await self.custodian.sign_bbs(key_id, schema.header, schema.messages(prepared.values))
+            signed = Signed(key_id, key.raw, signature)
+        return await self.intake.admit(prepared, signed, context)
+
+    async def _bound(self, prepared: Prepared, key_id: str, key: PublicKey) -> Signed:
+        """Signed for a secret of the holder's that the custodian keeps; the list that may revoke it is signed with the issuer's newest key.
+        Raises ``InvalidCredential``."""
+        custodian = self.custodian
+        if not isinstance(custodian, HolderCustodian):
+            raise _refused("the custodian of this service keeps no secrets of holders, which suite 2 needs")
+        list_method, list_key = await self._held_key(prepared.state.document, None)
+        used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
+        if not used <= {*(prepared.state.proven_keys or ())}:
+            raise _refused("the key came without a proof of possession, which suite 2 needs: rotate it, or add another")
+        holder, issuer = str(prepared.holder), str(prepared.issuer)
+        gap_list = GapList(status_gaps.list_id(issuer, GAP_PERIOD), issuer, list_method, GAP_PERIOD)
+        try:
+            particulars = Particulars(prepared.id, holder, prepared.valid_from, prepared.valid_until, NO_HANDLE)
+            reference = StatusListReference(gap_list.id, gap_list.period)
+            digest = schema_digest(prepared.definition)
+            header = BoundHeader(prepared.definition.schema, key_id, reference, SecretKeeper.CUSTODIAN, digest)
+            request = IssueRequest(key_id, header.octets, holder, self.intake.random(NONCE_OCTETS))
+        except ValueRefused as refused:
+            raise _refused(str(refused)) from None
+        handle = await self.gaps.give(gap_list, prepared.id, particulars.last_day, random=self.intake.random)
+        messages = header.known_messages(prepared.values, replace(particulars, handle=handle))
+        # The holder's DID names the secret, so that all of its credentials are of one holder.
+        commitment = await custodian.commit_holder(holder, prepared.id, request)
+        signature = await custodian.sign_bbs_blind(key_id, messages, commitment, request)
+        return Signed(key_id, key.raw, signature, Binding(header.octets, commitment[:G1_OCTETS], handle, holder))
 
     async def _held_key(self, document: DidDocument, wanted: str | None) -> tuple[str, PublicKey]:
         """The newest of the issuer's assertion keys that the custodian has, under the key's own id (``CreateDid`` put it there), or
@@ -226,6 +227,10 @@ class IssueCredential:
         )
 
 
+def _refused(reason: str) -> InvalidCredential:
+    return InvalidCredential(details={"reason": reason})
+
+
 def assertion_keys(document: DidDocument) -> list[str]:
     """The ids of the keys that sign credentials, in the order of the document. A key in its grace period is none: the issuer who
     rotated it wants new credentials to be signed by its successor."""
@@ -245,8 +250,9 @@ class ImportCredential:
 
     async def __call__(self, new: ImportCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
-        method = prepared.document.method(new.verification_method)
-        if method is None or method.id not in assertion_keys(prepared.document):
+        document = prepared.state.document
+        method = document.method(new.verification_method)
+        if method is None or method.id not in assertion_keys(document):
             raise InvalidCredential(
                 details={"reason": "the verification method is no Bls12381G2Key2020 assertionMethod key of the issuer"}
             )

@@ -15,6 +15,7 @@ import orjson
 
 from identity_core.codec import multibase
 from identity_core.crypto import sealing
+from identity_core.crypto.frames import number
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.dids.did import Did
@@ -51,8 +52,9 @@ class CredentialSeal:
 
 def _bound(credential: Credential) -> bytes:
     """The texts with their lengths before them, so that no two lists of texts give the same octets."""
+    binding = credential.binding
     texts = (
-        "identity credential v1",
+        "identity credential v1" if binding is None else "identity credential v2",
         credential.id,
         str(credential.issuer),
         str(credential.holder),
@@ -60,6 +62,8 @@ def _bound(credential: Credential) -> bytes:
         credential.verification_method,
     )
     parts = [text.encode() for text in texts] + [credential.issuer_public_key]
+    if binding is not None:
+        parts += [binding.header, binding.commitment, number(binding.handle), binding.secret.encode()]
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 

@@ -88,7 +88,7 @@ class PublishStatusGaps(Repeating):
         ends = status_gaps.chain(handles)
         edition, known = 1, dict[Gap, bytes]()
         if before is not None:
-            edition, known = await self._signed_before(gap_list.id, before)
+            edition, known = await self._signed_before(gap_list, before)
         signatures = await self._signatures(epoch, ends, known)
         manifest, shards = gap_shards.publish(epoch, edition, ends, signatures)
         await self.gaps.publish(manifest, shards, version)
@@ -105,12 +105,14 @@ class PublishStatusGaps(Repeating):
             signatures.append(signature)
         return signatures
 
-    async def _signed_before(self, list_id: str, before: Published) -> tuple[int, dict[Gap, bytes]]:
-        """The number of the edition that follows, and the signatures of the one before."""
+    async def _signed_before(self, gap_list: GapList, before: Published) -> tuple[int, dict[Gap, bytes]]:
+        """The number of the edition that follows, and the signatures of the one before; none of another key's."""
         manifest = Manifest.from_octets(before.manifest)
         known: dict[Gap, bytes] = {}
+        if manifest.epoch.method != gap_list.method:
+            return manifest.edition + 1, known
         for number, digest in enumerate(manifest.digests):
-            octets = await self.gaps.shard(list_id, digest)
+            octets = await self.gaps.shard(gap_list.id, digest)
             # What is not there, or not as it was published, is signed anew.
             with suppress(StatusListRefused):
                 shard = manifest.open(number, octets or b"")

@@ -1,6 +1,6 @@
 """verifyCredential: whether a credential that somebody shows is one of ours, unchanged, and good now. A verdict, never an error.
 
-The issuer's signature covers schema and values. What it does not cover, the holder above all, is compared with the record,
+The issuer's signature of suite 1 covers schema and values. What it does not cover, the holder above all, is compared with the record,
 and only for a credential whose signature is right: anyone who merely guesses learns nothing from the answer.
 """
 
@@ -15,7 +15,7 @@ from identity_core.domain.credentials.verifiable_credential import PresentedCred
 from identity_core.errors import CredentialExpired, CredentialRevoked, IdentityError, InvalidCredential
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.use_cases.credentials.issue import SignatureChecks
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.wire import CredentialCheck, CredentialVerdict, VerifyCredentialRequest
 
@@ -46,9 +46,8 @@ class VerifyCredential:
         registered = await self.schemas.get(presented.schema_id)
         if registered is None:
             return [_wrong("schema", "SCHEMA_UNKNOWN")]
-        schema = registered.definition.schema
         try:
-            values = canonical_values(schema, presented.attributes)
+            values = canonical_values(registered.definition.schema, presented.attributes)
         except InvalidCredential as error:
             return [_wrong("schema", "ATTRIBUTES_INVALID", error)]
         checks = [_right("schema")]
@@ -59,7 +58,7 @@ class VerifyCredential:
         if found.raw is None:
             return checks
         try:
-            await self.check(found.raw, presented.signature, schema, values)
+            await self.check(*presented.signature_check(found.raw, registered.definition, values))
         except InvalidCredential as error:
             return [*checks, _wrong("signature", "SIGNATURE_INVALID", error)]
         return [*checks, _right("signature")]

@@ -226,8 +226,8 @@ async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, 
     if not supported:
         # Before anything is spent on a prover that is not there.
         raise PluginUnavailable("No prover is available.")
-    if predicate.type.value not in supported:
-        raise PredicateUnsupported(details={"reason": "the prover does not know this predicate"})
+    if predicate.type.value not in supported or credential.binding is not None:
+        raise PredicateUnsupported(details={"reason": "the prover does not know this predicate of this credential"})
     return replace(attempt, prepared=PreparedProof(credential, predicate, sealed_credentials.seal))
 
 

@@ -11,26 +11,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_custodian_sealed.held_key import HeldKey, Label
+from identity_custodian_sealed.holder_secrets import HolderSecrets
 from msgspec import structs
 
 from identity_core.codec.multikey import BLS12381G2, encode_secret
 from identity_core.codec.structs import UNSET, convert
 from identity_core.codec.times import printed_exactly
+from identity_core.crypto.bbs.blind import IssueRequest
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
-from identity_core.ports.custodian import KeyNotHeld
+from identity_core.domain.proofs.presentation import HolderConsent
+from identity_core.ports.custodian import KeyNotHeld, KeyRefused
 from identity_core.use_cases.credentials.issue import (
     CredentialIntake,
     ImportCredential,
     IssueCredential,
-    SignatureChecks,
 )
 from identity_core.use_cases.credentials.read import CredentialAccess, GetCredential, ListCredentials
 from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
@@ -48,6 +52,7 @@ from tests.rooms import START, OneKey, Rooms
 
 BASE = "https://id.example/api/v1"
 SCHEMA = "urn:example:person:1"
+HOLDERS = HolderSecrets(b"h" * 32, os.urandom)
 
 
 class Keys(OneKey):
@@ -61,6 +66,23 @@ class Keys(OneKey):
     async def sign_bbs(self, name: str, header: bytes, messages: Any) -> bytes:
         _, secret, _, _ = self.imported[name]
         return sign_messages(header, messages, held_key(name, secret))
+
+    async def generate(self, name: str, key_type: str, *, did: str, purpose: str) -> str:
+        raise KeyRefused
+
+    async def destroy(self, name: str) -> None:
+        self.imported.pop(name, None)
+
+    async def commit_holder(self, secret: str, credential: str, request: IssueRequest) -> bytes:
+        return HOLDERS.commit(secret, credential, request)
+
+    async def sign_bbs_blind(self, name: str, messages: Any, commitment: bytes, request: IssueRequest) -> bytes:
+        _, secret, _, _ = self.imported[name]
+        key = HeldKey.of(Label(name, BLS12381G2, "d", "p"), secret)
+        return key.sign_bbs_blind(messages, commitment, request)
+
+    async def consent(self, secret: str, credentials: Any, message: bytes, pseudonym: str | None) -> HolderConsent:
+        return HOLDERS.consent(secret, credentials, message, pseudonym)
 
 
 def held_key(key_id: str, secret: bytes) -> Key:
@@ -100,7 +122,7 @@ class Office:
         self.create_schema = CreateCredentialSchema(
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
-        self.issue = IssueCredential(intake, custodian)
+        self.issue = IssueCredential(intake, custodian, store.status_gaps)
         self.import_signed = ImportCredential(intake)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)
@@ -137,9 +159,15 @@ class Office:
             parts[name] = printed_exactly(value) if isinstance(value, datetime) else value
         return IssueCredentialRequest(**({"schema_id": SCHEMA, "attributes": VALUES} | texts | parts))
 
+    async def bound(self, **changed: Any) -> ShownCredential:
+        """The same under suite 2."""
+        return await self.issued(suite=2, **changed)
+
     def import_of(self, signature: str, **changed: Any) -> ImportCredentialRequest:
         """The same with a signature from elsewhere."""
-        return ImportCredentialRequest(**structs.asdict(self.new(**changed)), signature=signature)
+        said = structs.asdict(self.new(**changed))
+        del said["suite"]
+        return ImportCredentialRequest(**said, signature=signature)
 
     def schema(self, schema_id: str | None, attributes: Any, context: RequestContext) -> Any:
         """createCredentialSchema."""

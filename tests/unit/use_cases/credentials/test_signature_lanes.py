@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from identity_core.errors import Overloaded
-from identity_core.use_cases.credentials import issue as signatures
-from identity_core.use_cases.credentials.issue import SignatureChecks
+from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 
 
 class Slow:
@@ -27,14 +26,12 @@ class Slow:
 
 
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
-    check = Slow()
-    monkeypatch.setattr(signatures, "check_signature", check)
-    return check
+def slow() -> Slow:
+    return Slow()
 
 
-def ask(checks: SignatureChecks) -> asyncio.Task[None]:
-    return asyncio.ensure_future(checks(b"", b"", None, {}))  # type: ignore[arg-type]
+def ask(checks: SignatureChecks, slow: Slow) -> asyncio.Task[None]:
+    return asyncio.ensure_future(checks(slow))
 
 
 async def until(what: Any) -> None:
@@ -47,11 +44,11 @@ async def until(what: Any) -> None:
 def test_sixteen_strangers_wait_and_the_next_is_turned_away(slow: Slow) -> None:
     async def story() -> None:
         strangers, known = SignatureChecks.for_strangers(), SignatureChecks()
-        waiting = [ask(strangers) for _ in range(16)]
+        waiting = [ask(strangers, slow) for _ in range(16)]
         await until(lambda: slow.begun == 1)
         with pytest.raises(Overloaded):
-            await ask(strangers)
-        mine = [ask(known) for _ in range(2)]
+            await ask(strangers, slow)
+        mine = [ask(known, slow) for _ in range(2)]
         await until(lambda: slow.begun == 3)
         slow.go.set()
         await asyncio.gather(*mine)
@@ -66,8 +63,8 @@ def test_a_turn_is_free_again_only_after_a_rest(slow: Slow) -> None:
 
     async def story() -> None:
         checks = SignatureChecks(at_once=1, waiting=4, rest=1e6)
-        await ask(checks)
-        second = ask(checks)
+        await ask(checks, slow)
+        second = ask(checks, slow)
         await asyncio.sleep(0.05)
         assert (slow.begun, second.done()) == (1, False)
         second.cancel()
@@ -78,10 +75,10 @@ def test_a_turn_is_free_again_only_after_a_rest(slow: Slow) -> None:
 def test_whoever_goes_away_leaves_the_turn_to_the_check(slow: Slow) -> None:
     async def story() -> None:
         checks = SignatureChecks(at_once=1, waiting=4)
-        gone = ask(checks)
+        gone = ask(checks, slow)
         await until(lambda: slow.begun == 1)
         gone.cancel()
-        second = ask(checks)
+        second = ask(checks, slow)
         await asyncio.sleep(0.05)
         assert slow.begun == 1, "two run where one may"
         slow.go.set()

@@ -297,3 +297,19 @@ def test_others_have_their_turn_while_a_long_list_is_signed(room: Room) -> None:
     asyncio.run(watched())
     assert len(room.signer.signed) == 41
     assert max(after - before for before, after in pairwise(seen)) <= 8
+
+
+def test_another_key_of_the_list_signs_every_gap_anew(room: Room) -> None:
+    one, _ = room.credential()
+    room.set(one, REVOKED)
+    room.step()
+    epochs = {signed[1] for signed in room.signer.signed}
+    rotated = GapList(LIST.id, LIST.issuer, f"{ISSUER}#next", LIST.period)
+    asyncio.run(room.store.status_gaps.give(rotated, "urn:uuid:2", 60_000, random=os.urandom))
+    room.signer.signed.clear()
+    room.step()
+    assert {name for name, _, _ in room.signer.signed} == {rotated.method}
+    assert len({header for _, header, _ in room.signer.signed}) == len(epochs)
+    manifest = room.manifest(status_gaps.epoch_at(room.clock.at, LIST.period))
+    assert manifest is not None
+    assert (manifest.epoch.method, manifest.edition, manifest.gaps) == (rotated.method, 2, 2)
