@@ -32,10 +32,10 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.domain.proofs.stored import DelegatedProof
-from identity_core.errors import JsonValue, PredicateNotSatisfied
+from identity_core.errors import JsonValue, PredicateNotSatisfied, ProofInvalid
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import RefusedInvocation
-from identity_core.ports.prover import Prover
+from identity_core.ports.prover import PresentingProver, Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
@@ -90,6 +90,24 @@ class Workers:
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
         self.prover.verify(statement, proof, context=context, now=now)
+
+    @property
+    def presents(self) -> bool:
+        return isinstance(self.prover, PresentingProver)
+
+    async def present(self, statement: Any, witness: Any, *, bound: Any) -> str:
+        assert isinstance(self.prover, PresentingProver)
+        self.proofs += 1
+        return self.prover.present(statement, witness, bound=bound)
+
+    async def read_presentation(self, text: str) -> Any:
+        if not isinstance(self.prover, PresentingProver):
+            raise ProofInvalid
+        return self.prover.read_presentation(text)
+
+    async def verify_presentation(self, statement: Any, text: str, *, bound: Any, acceptance: Any) -> None:
+        assert isinstance(self.prover, PresentingProver)
+        self.prover.verify_presentation(statement, text, bound=bound, acceptance=acceptance)
 
 
 @dataclass

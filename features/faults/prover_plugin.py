@@ -39,6 +39,18 @@ class Prover:
         self._strike()
         self._real.verify(statement, proof, context=context, now=now)
 
+    def present(self, statement: Any, witness: Any, *, bound: Any) -> Any:
+        self._strike()
+        return self._real.present(statement, witness, bound=bound)
+
+    def read_presentation(self, text: str) -> Any:
+        self._strike()
+        return self._real.read_presentation(text)
+
+    def verify_presentation(self, statement: Any, text: str, *, bound: Any, acceptance: Any) -> None:
+        self._strike()
+        self._real.verify_presentation(statement, text, bound=bound, acceptance=acceptance)
+
     @staticmethod
     def _strike() -> None:
         if "prover:raise" in faults():

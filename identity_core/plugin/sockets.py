@@ -46,7 +46,7 @@ from identity_core.ports.ledger import (
     NewestAnchoringLedger,
     NewestLedger,
 )
-from identity_core.ports.prover import Prover
+from identity_core.ports.prover import PresentingProver, Prover
 
 _AWAY = (PluginUnavailable, PluginTimeout, Overloaded)
 
@@ -121,7 +121,7 @@ PROVER: Socket[Prover] = Socket(
     "identity_provide_prover",
     "prover",
     "prover.backend",
-    (Prover,),
+    (PresentingProver, Prover),
     Contract((ProofInvalid, PredicateUnsupported, PredicateNotSatisfied, WitnessInvalid, *_AWAY), secretive=True),
 )
 SOCKETS: Final[tuple[Socket[Any], ...]] = (DID_METHOD, LEDGER, PROVER, KEY_STORE, CUSTODIAN)

@@ -9,6 +9,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from identity_core.domain.proofs.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    PresentedPresentation,
+)
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 
@@ -47,6 +54,29 @@ class Prover(Protocol):
 
 
 @runtime_checkable
+class PresentingProver(Prover, Protocol):
+    """A prover that also proves with credentials of suite 2, which are bound to their holder (PROTOCOL-2.md)."""
+
+    def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str:
+        """The text of a presentation. Raises as ``prove`` does, ``PredicateNotSatisfied`` also for a credential that is not valid on the
+        day or is revoked."""
+        ...
+
+    def read_presentation(self, text: str) -> PresentedPresentation:
+        """What a presentation says about itself. Nothing is verified; raises ``ProofInvalid`` when it cannot be read."""
+        ...
+
+    def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None:
+        """Accepts a presentation of exactly this statement in exactly this context; both are the verifier's own. Raises
+        ``ProofInvalid``."""
+        ...
+
+
+@runtime_checkable
 class ProofWorkers(Protocol):
     """The prover as use cases get it: its calls run in worker processes, so that they hold up nothing else and can crash nothing else.
 
@@ -69,3 +99,19 @@ class ProofWorkers(Protocol):
     async def read(self, proof: str) -> PresentedProof: ...
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None: ...
+
+    @property
+    def presents(self) -> bool:
+        """Whether it is a ``PresentingProver``. Where it is none, ``present`` raises ``PredicateUnsupported`` and the others
+        ``ProofInvalid``."""
+        ...
+
+    async def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str: ...
+
+    async def read_presentation(self, text: str) -> PresentedPresentation: ...
+
+    async def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None: ...

@@ -14,9 +14,10 @@ from typing import Final
 
 from identity_core.crypto.frames import frame, number
 from identity_core.domain.credentials.bound_credential import Particulars
+from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
-from identity_core.domain.proofs.question import SUITE_2, HolderForm, Question, refused
+from identity_core.domain.proofs.question import SUITE_2, Asked, HolderForm, Question, refused
 from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
 
 CONSENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:consent-message"
@@ -153,6 +154,49 @@ class PresentationContext:
     def agent_message(self, envelope_digest: bytes) -> bytes:
         """What the agent signs when it hands the proof over; the digest is that of the envelope without the signature."""
         return frame(AGENT_TAG, [self.context.audience.encode(), self.context.nonce, envelope_digest])
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedPresentation:
+    """What a presentation says about itself, without the keys: a claim until ``PresentingProver.verify_presentation`` has accepted it under
+    keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential."""
+
+    question: Question
+    day: int | None
+    epochs: tuple[StatusEpoch, ...]
+    bound: PresentationContext
+
+    @property
+    def verification_method(self) -> str:
+        """The DID URL of the issuer's key."""
+        return self.question.credentials[0].header.method
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of the credential."""
+        return self.question.credentials[0].header.schema
+
+    @property
+    def predicates(self) -> tuple[Asked, ...]:
+        """What is asked of the credential."""
+        return self.question.credentials[0].predicates
+
+    @property
+    def context(self) -> Context:
+        """For whom and when."""
+        return self.bound.context
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The DID URLs of all keys that are needed, each once."""
+        own = [credential.header.method for credential in self.question.credentials]
+        return tuple(dict.fromkeys([*own, *(epoch.method for epoch in self.epochs)]))
+
+    def statement(self, keys: Mapping[str, bytes]) -> PresentationStatement:
+        """The statement to verify, under resolved keys (96 octets) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
+        own = tuple(keys[credential.header.method] for credential in self.question.credentials)
+        status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in self.epochs)
+        return PresentationStatement(self.question, own, self.day, status)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -16,13 +16,14 @@ from typing import Annotated, Any, Final, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from identity_core.codec import strict_json
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import IdentityError, PredicateUnsupported
 from identity_core.plugin.border import Fault
 from identity_core.plugin.load import one_line
+from identity_core.plugin.processes.presenting import Present, ReadPresentation, VerifyPresentation
+from identity_core.plugin.processes.reading import read, something_else
 from identity_core.ports.prover import Prover
 
 MAX_MESSAGE_OCTETS: Final = 1 << 22
@@ -66,7 +67,7 @@ class Read(Struct, tag=True):
         try:
             return presented.parse()
         except (ValueError, TypeError, KeyError, AttributeError, PredicateUnsupported) as error:
-            raise _something_else(error) from None
+            raise something_else(error) from None
 
 
 class Verify(Struct, tag=True):
@@ -86,7 +87,7 @@ class Verify(Struct, tag=True):
         return read(octets, type(None))
 
 
-Call = Prove | Read | Verify
+Call = Prove | Read | Verify | Present | ReadPresentation | VerifyPresentation
 
 
 class _Upward(Struct, tag=True, forbid_unknown_fields=True):
@@ -98,6 +99,7 @@ class Ready(_Upward):
 
     suite: Annotated[str, Meta(min_length=1, max_length=200)]
     predicate_types: Annotated[frozenset[str], Meta(max_length=100)]
+    presents: bool = False
 
 
 class Returned(_Upward):
@@ -204,18 +206,6 @@ class FrameReader:
             except (ValueError, RecursionError) as error:
                 raise Unreadable(f"spoke out of turn ({type(error).__name__})") from None
             yield message
-
-
-def read(octets: bytes, kind: type[T]) -> T:
-    """The value in a message. Raises ``Fault``."""
-    try:
-        return msgspec.convert(strict_json.loads(octets), kind)
-    except ValueError as error:
-        raise _something_else(error) from None
-
-
-def _something_else(error: Exception) -> Fault:
-    return Fault(f"answered with something else ({type(error).__name__})")
 
 
 def encode_call(call: Call) -> bytes:

@@ -31,6 +31,7 @@ from identity_core.plugin.processes.confine import be_silent, confine, keep_from
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import BuildContext, NotConfigured, PluginError
 from identity_core.plugin.sockets import PROVER
+from identity_core.ports.prover import PresentingProver
 from identity_core.settings import Plugins, Settings, StartError
 
 Send = Callable[[Message], None]
@@ -89,7 +90,11 @@ def main(descriptor: int) -> None:
 def _ready(order: Order, send: Send) -> Built | None:
     try:
         built = _build(order)
-        prover = {"suite": built.port.suite, "predicate_types": built.port.predicate_types}
+        prover = {
+            "suite": built.port.suite,
+            "predicate_types": built.port.predicate_types,
+            "presents": isinstance(built.port, PresentingProver),
+        }
         send(msgspec.convert(prover, Ready))
     except (StartError, IdentityError, msgspec.ValidationError) as error:
         send(Unfit(str(error), isinstance(error, NotConfigured)))

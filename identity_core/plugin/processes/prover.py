@@ -14,8 +14,25 @@ from identity_core.plugin.border import Bulkhead, Fault, guard
 from identity_core.plugin.build import Built
 from identity_core.plugin.limits import Limits
 from identity_core.plugin.load import Offer
-from identity_core.plugin.processes.channel import Call, Failed, Prove, Raised, Read, Ready, Returned, Verify
+from identity_core.plugin.processes.channel import (
+    Call,
+    Failed,
+    Prove,
+    Raised,
+    Read,
+    Ready,
+    Returned,
+    Verify,
+)
 from identity_core.plugin.processes.pool import Pool
+from identity_core.plugin.processes.presenting import (
+    Accepted,
+    Held,
+    Present,
+    ReadPresentation,
+    Stated,
+    VerifyPresentation,
+)
 from identity_core.plugin.processes.worker import Order
 from identity_core.plugin.provider import PluginError
 from identity_core.plugin.sockets import PROVER
@@ -26,6 +43,13 @@ from identity_core.settings import Settings
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from identity_core.domain.proofs.presentation import (
+        Acceptance,
+        PresentationContext,
+        PresentationStatement,
+        PresentationWitness,
+        PresentedPresentation,
+    )
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256
@@ -84,6 +108,25 @@ class ProverProcesses:
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
         await self._ask(Verify(statement, proof, context, now))
+
+    @property
+    def presents(self) -> bool:
+        return self._known().presents
+
+    async def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str:
+        text: str = await self._ask(Present(Stated.of(statement, bound), Held.of(witness)))
+        return text
+
+    async def read_presentation(self, text: str) -> PresentedPresentation:
+        presented: PresentedPresentation = await self._ask(ReadPresentation(text))
+        return presented
+
+    async def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None:
+        await self._ask(VerifyPresentation(Stated.of(statement, bound), text, Accepted.of(acceptance)))
 
     async def close(self) -> None:
         """Ends the workers, and takes no more calls."""

@@ -20,6 +20,13 @@ from datetime import datetime
 from typing import Final, NoReturn
 
 from identity_core.domain.dids.did import Did
+from identity_core.domain.proofs.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    PresentedPresentation,
+)
 from identity_core.domain.proofs.proof import (
     Context,
     PresentedProof,
@@ -191,6 +198,7 @@ class NoProver:
 
     suite: Final = ""
     predicate_types: Final = frozenset[str]()
+    presents: Final = False
 
     async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         """Raises ``PluginUnavailable``."""
@@ -201,6 +209,22 @@ class NoProver:
         _refuse()
 
     async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
+        """Raises ``PluginUnavailable``."""
+        _refuse()
+
+    async def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str:
+        """Raises ``PluginUnavailable``."""
+        _refuse()
+
+    async def read_presentation(self, text: str) -> PresentedPresentation:
+        """Raises ``PluginUnavailable``."""
+        _refuse()
+
+    async def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None:
         """Raises ``PluginUnavailable``."""
         _refuse()
 

@@ -6,10 +6,18 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 from identity_core.crypto.bls12381 import Curve, select
 from identity_core.domain.proofs.predicate import PredicateType
+from identity_core.domain.proofs.presentation import (
+    Acceptance,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    PresentedPresentation,
+)
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid
 from identity_core.plugin import BuildContext, Provider, hookimpl
@@ -17,6 +25,7 @@ from identity_core.ports.prover import Prover
 from identity_prover_bbs import labels
 from identity_prover_bbs.envelope import Envelope
 from identity_prover_bbs.prover import Proving
+from identity_prover_bbs.suite2 import PresentationEnvelope, PresentationProver, PresentationVerifier
 from identity_prover_bbs.verifier import Verifying
 
 
@@ -28,7 +37,7 @@ class BbsSettings:
 
 
 class BbsProver:
-    """``ports.prover.Prover`` on BBS signatures. Experimental until an outside review (PROTOCOL.md)."""
+    """``ports.prover.PresentingProver`` on BBS signatures. Experimental until an outside review (PROTOCOL.md, PROTOCOL-2.md)."""
 
     suite: Final = labels.SUITE
     predicate_types: Final = frozenset(kind.value for kind in PredicateType)
@@ -36,7 +45,7 @@ class BbsProver:
     def __init__(self, curve: Curve, random: Callable[[int], bytes]) -> None:
         self._proving = Proving(curve, random)
         self._verifying = Verifying(curve)
-        self._random = random
+        self._curve, self._random = curve, random
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
         return self._proving.prove(statement, witness, context)
@@ -50,6 +59,30 @@ class BbsProver:
     def verify_all(self, asked: Sequence[tuple[Statement, ZkProof, Context, datetime]]) -> list[ProofInvalid | None]:
         """What ``verify`` raises for each of statement, proof, context and time, None where it holds; faster than one by one."""
         return self._verifying.verify_all(asked, self._random)
+
+    # The tables of suite 2 are made by the first who needs them.
+
+    @cached_property
+    def _presenting(self) -> PresentationProver:
+        return PresentationProver(self._curve, self._random)
+
+    @cached_property
+    def _accepting(self) -> PresentationVerifier:
+        return PresentationVerifier(self._curve)
+
+    def present(
+        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
+    ) -> str:
+        return self._presenting.prove(statement, witness, bound)
+
+    def read_presentation(self, text: str) -> PresentedPresentation:
+        envelope = PresentationEnvelope.decode(text)
+        return PresentedPresentation(envelope.question, envelope.day, envelope.epochs, envelope.bound)
+
+    def verify_presentation(
+        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
+    ) -> None:
+        self._accepting.verify(statement, bound, text, acceptance)
 
 
 def build(settings: BbsSettings, context: BuildContext) -> BbsProver:
