@@ -37,8 +37,11 @@ from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.ports.prover import PresentingProver, Prover
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.create import Created
+from identity_core.use_cases.proofs.check import IssuerKeys
 from identity_core.use_cases.proofs.generate import Answered, GenerateDelegatedProof
+from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.record import Record
 from identity_core.wire import DelegatedProofRequest
@@ -147,11 +150,14 @@ class Proving(Rooms):
         self.policy = ProofPolicy(
             ORIGIN, timedelta(days=1), False, 3, None, timedelta(seconds=60), timedelta(days=90), (DELEGATIONS,)
         )
+        custodian: Any = self.custodian
+        publisher = PublishStatusGaps(store.status_gaps, custodian, self.clock)
+        self.present = PresentBound(self.workers, custodian, store.status_gaps, publisher, IssuerKeys(self.reader))
         self.generate = GenerateDelegatedProof(
             reader=self.reader,
             delegations=store.delegations,
             sealed_credentials=SealedCredentials(store.credentials, store.credential_schemas, self.seal),
-            provers=self.workers,
+            present=self.present,
             invocations=store.invocations,
             anchoring=anchoring,
             autonomy=AutonomyTable(),

@@ -9,6 +9,33 @@ Feature: Aki has something proved about Hana
     And no one may keep a copy of the answer
     And the answer holds a proof of it that anybody can verify
 
+  Scenario: An agent has an age proved with a credential that is bound to its holder
+    Given Hana's credential is bound to her
+    When Aki asks whether she is 18
+    Then the answer is 201
+    And the answer holds a proof of it that anybody can verify
+    And it says itself that she agreed, and that the credential is valid and not revoked
+
+  Scenario: The same request gives the same proof of a bound credential
+    Given Hana's credential is bound to her
+    When Aki asks the same twice
+    Then both answers are the same proof
+
+  @422:PREDICATE_NOT_SATISFIED
+  Scenario: What does not hold of a bound credential is refused
+    Given Hana's credential is bound to her
+    When Aki asks the same twice, for an age that she has not
+    Then the answer is 422 PREDICATE_NOT_SATISFIED
+    And both answers are the same refusal
+    And the refusal does not tell her age
+
+  @410:CREDENTIAL_REVOKED
+  Scenario: A bound credential that was revoked proves nothing more
+    Given Hana's credential is bound to her
+    And Ivo has made the revocation of her credential known
+    When Aki asks whether she is 18
+    Then the answer is 410 CREDENTIAL_REVOKED
+
   Scenario: An agent asks with an access token
     Given Hana lets Aki prove things about her
     When Aki shows an access token and asks

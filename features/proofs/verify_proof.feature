@@ -16,6 +16,19 @@ Feature: Verify a proof that somebody shows
     And challenge, schemaId, maxAge, holder, credentialValidity, credentialStatus, revocation are listed as unchecked
     And no one may keep a copy of the answer
 
+  Scenario: A proof of suite 1 needs records
+    Given Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof that needs no record
+    Then it is refused with NOT_PROVEN by holder, credentialValidity, credentialStatus
+    And predicate, challenge, domain, issuerDid, schemaId, maxAge, revocation are listed as unchecked
+
+  Scenario: A proof with a bound credential needs none
+    Given Hana's credential is bound to her
+    And Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof that needs no record
+    Then it is verified
+    And predicate, challenge, domain, issuerDid, schemaId, maxAge, revocation are listed as unchecked
+
   Scenario Outline: A proof of something else
     Given Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof <what>

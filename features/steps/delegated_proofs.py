@@ -108,6 +108,12 @@ def not_yet(world: World) -> None:
     story(world)
 
 
+@given("Hana's credential is bound to her")
+def is_bound(world: World) -> None:
+    world.notes["proving"] = Proving(world, issued={"suite": 2})
+    story(world)
+
+
 @given(parsers.parse("Ivo has made the {purpose:w} of her credential known"))
 def status(world: World, purpose: str) -> None:
     story(world).change_status(purpose)
@@ -237,6 +243,19 @@ def verifiable(world: World) -> None:
     asked = {**proof, "predicate": proving.predicate}
     verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", asked))
     assert verdict.parsed.verified is True, verdict.content
+
+
+@then("it says itself that she agreed, and that the credential is valid and not revoked")
+def says_all(world: World) -> None:
+    proof = next(body_of(one)["proof"] for one in world.answers if b"publicSignals" in one.content)
+    assert proof["publicSignals"][0] == "identity-bbs-predicates-2"
+    asked = {**proof, "requires": ["holder", "credentialValidity", "credentialStatus"]}
+    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", asked))
+    found = body_of(verdict)
+    assert found["verified"] is True, verdict.content
+    assert {"holder", "credentialValidity", "credentialStatus"} <= {check["check"] for check in found["checks"]}
+    assert "revocation" in found["unchecked"]
+    assert {"holder", "credentialValidity", "credentialStatus"}.isdisjoint(found["unchecked"])
 
 
 @then("both answers are the same proof")

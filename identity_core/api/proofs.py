@@ -9,8 +9,8 @@ from identity_core.api.anchors import anchor, anchor_details
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
-from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.question import Asked
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
 from identity_core.errors import InvalidRequest
@@ -93,7 +93,8 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
     """What was found, check by check, and what the proof says of itself."""
     presented = verdict.presented
     predicates = () if presented is None else presented.predicates
-    only = predicates[0] if len(predicates) == 1 else None
+    shown = tuple(map(_predicate, predicates))
+    only = shown[0] if len(shown) == 1 else None
     return wire.VerificationResult(
         verified=verdict.verified,
         checks=tuple(wire.ProofCheck(check=check.name, ok=check.ok, code=check.code) for check in verdict.checks),
@@ -103,16 +104,17 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
         proof_id=None if presented is None else presented.context.proof_id,
         predicate=None
         if only is None
-        else wire.OnlyPredicate(attribute_name=only.attribute, type=only.type.value, value=only.value),
-        predicates=tuple(map(_predicate, predicates)),
+        else wire.OnlyPredicate(attribute_name=only.attribute_name, type=only.type, value=only.value),
+        predicates=shown,
         issuer_did=None if presented is None else issuer_of(presented),
         schema_id=None if presented is None else presented.schema.id,
         anchor=anchor,
     )
 
 
-def _predicate(one: Predicate) -> wire.ShownPredicate:
-    return wire.ShownPredicate(attribute_name=one.attribute, type=one.type.value, value=one.value)
+def _predicate(one: Asked) -> wire.ShownPredicate:
+    said = one.json
+    return wire.ShownPredicate(attribute_name=str(said["attributeName"]), type=str(said["type"]), value=said["value"])
 
 
 def record(stored: StoredProof) -> wire.ProofRecord:

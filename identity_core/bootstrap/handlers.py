@@ -68,6 +68,7 @@ from identity_core.use_cases.ledger.read import (
 )
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
+from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
@@ -216,7 +217,9 @@ def _generate(
         reader=opened.reader,
         delegations=store.delegations,
         sealed_credentials=sealed_credentials,
-        provers=opened.provers,
+        present=PresentBound(
+            opened.provers, opened.custodian, store.status_gaps, opened.publisher, IssuerKeys(opened.reader)
+        ),
         invocations=store.invocations,
         anchoring=opened.anchors,
         autonomy=autonomy,

@@ -135,7 +135,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     watch = await _keep_watch(settings, logged, store, stack)
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    watch.hold_up(repair, suspicions, anchorer, feeder, await _publish_gaps(store, custodian, clock, stack))
+    publisher = await _publish_gaps(store, custodian, clock, stack)
+    watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
     known_keys = ApiKeyCache(clock)
     keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
     return Runtime(
@@ -157,6 +158,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         feeder=feeder,
         anchorer=anchorer,
         anchors=anchors,
+        publisher=publisher,
         buckets=await _open_buckets(settings, clock, stack),
         key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,

@@ -19,6 +19,7 @@ from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.index_audit import RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
@@ -53,6 +54,7 @@ class Runtime:
     feeder: WitnessFeeder | None
     anchorer: AnchorWorker | None
     anchors: ProofAnchoring | None
+    publisher: PublishStatusGaps
     buckets: TokenBucketStorage
     key_stores: tuple[KeyStore, ...]
     known_keys: ApiKeyCache

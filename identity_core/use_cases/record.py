@@ -70,7 +70,7 @@ def _line(context: RequestContext, event: Event, at: datetime) -> AuditRow:
 
 def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: datetime) -> Verification:
     presented = verdict.presented
-    only = presented.predicates[0] if presented is not None and len(presented.predicates) == 1 else None
+    only = presented.predicates[0].json if presented is not None and len(presented.predicates) == 1 else None
     return Verification(
         at=at,
         verified=verdict.verified,
@@ -81,7 +81,7 @@ def _verification(caller: Caller, event: Event, verdict: ProofVerification, at: 
         issuer=None if presented is None else issuer_of(presented),
         schema_id=None if presented is None else presented.schema.id,
         proof_id=event.target,
-        attribute=None if only is None else only.attribute,
-        predicate_type=None if only is None else only.type.value,
+        attribute=None if only is None else str(only["attributeName"]),
+        predicate_type=None if only is None else str(only["type"]),
         codes=tuple(map(str, verdict.errors)),
     )

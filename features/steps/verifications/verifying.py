@@ -98,6 +98,7 @@ def verifies_as(world: World, what: str) -> None:
         "whose signals were edited": {"publicSignals": [*proof_of(world)["proof"]["publicSignals"][:-1], "AAAA"]},
         "whose envelope was edited": {"proof": edited(proof_of(world)["proof"]["proof"])},
         "of this very instant": {"maxAge": 0},
+        "that needs no record": {"requires": ["holder", "credentialValidity", "credentialStatus"]},
         "that is none": {"proof": "e30"},
     }
     call(world, "Vera", "verifyProof", "VerifyProofRequest", question(world, **expected[what]))
@@ -159,6 +160,13 @@ def refused_with(world: World, code: str) -> None:
     shown = body_of(world.answer)
     assert (shown["verified"], shown["errors"]) == (False, [code])
     assert [check["code"] for check in shown["checks"] if check["ok"] is False] == [code]
+
+
+@then(parsers.parse("it is refused with {code:w} by {names}"))
+def refused_by(world: World, code: str, names: str) -> None:
+    shown = body_of(world.answer)
+    assert (shown["verified"], shown["errors"]) == (False, [code])
+    assert [check["check"] for check in shown["checks"] if check["ok"] is False] == names.split(", ")
 
 
 @then(parsers.parse("{names} are listed as unchecked"))

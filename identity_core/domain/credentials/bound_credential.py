@@ -21,7 +21,6 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.codec.times import printed
 from identity_core.crypto.bbs.blind import BOUND_HEADER_TAG
 from identity_core.domain.credentials.attributes import ValueRefused
-from identity_core.domain.credentials.credential import Binding, Credential
 from identity_core.domain.credentials.schema import (
     MAX_HEADER_OCTETS,
     Message,
@@ -175,12 +174,6 @@ class Particulars:
                 "validUntil": None if self.valid_until is None else printed(self.valid_until),
             }
         )
-
-
-def particulars_of(credential: Credential, binding: Binding) -> Particulars:
-    """What a credential of this binding says of itself. Raises ``ValueRefused``."""
-    holder, until = str(credential.holder), credential.valid_until
-    return Particulars(credential.id, holder, credential.valid_from, until, binding.handle)
 
 
 def check_bound_signature(

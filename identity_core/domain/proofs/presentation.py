@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntFlag
+from hashlib import sha256
 from typing import Final
 
+from identity_core.codec import jcs
+from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto.frames import frame, number
 from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.credentials.schema import Schema
@@ -276,9 +279,28 @@ class Acceptance:
                 raise ProofInvalid(details={"reason": "the holder's consent does not cover what it must"})
 
 
+def presentation_signals(question: Question, context: Context) -> tuple[str, ...]:
+    """``ZKProof.publicSignals``: suite, then verification method, schema id and name, type and JCS of the value of each predicate for each
+    credential, then base64url SHA-256 of the JCS of the context, and of each signed header."""
+    signals = [SUITE_2]
+    for credential in question.credentials:
+        signals += [credential.header.method, credential.header.schema.id]
+        for predicate in credential.predicates:
+            asked = predicate.json
+            signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
+    headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
+    context_digest = sha256(jcs.canonicalize(context.json)).digest()
+    return (*signals, *map(base64url_encode, (context_digest, *headers)))
+
+
+def last_expiry(day: int) -> datetime:
+    """When a proof that credentials are valid on this day ends at the latest."""
+    return _EPOCH + (day + 1) * _DAY + DAY_SKEW
+
+
 def check_expiry(day: int | None, context: Context) -> None:
     """A proof does not outlive its day. Raises ``PredicateUnsupported``."""
-    if day is not None and context.expires_at > _EPOCH + (day + 1) * _DAY + DAY_SKEW:
+    if day is not None and context.expires_at > last_expiry(day):
         raise refused("a proof that says that credentials are valid ends with its day")
 
 

@@ -230,14 +230,19 @@ class PresentedProof:
     predicates: tuple[Predicate, ...]
     context: Context
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The DID URLs of all keys that are needed: the issuer's."""
+        return (self.verification_method,)
+
     def statement(self, public_key: bytes) -> Statement:
         """The statement to verify, under a key that the verifier resolved."""
         return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)
 
 
 NEVER_PROVEN: Final = ("holder", "credentialValidity", "credentialStatus", "revocation")
-"""What no proof of this suite says: that its holder stands behind it, that its credential is in force by its times and not revoked or
-suspended, and that the proof itself was not taken back. Only a record says so, or no one."""
+"""What no proof of suite 1 says, and one of suite 2 may, but for the last: that its holder stands behind it, that its credential is in
+force by its times and not revoked or suspended, and that the proof itself was not taken back. Else only a record says so, or no one."""
 
 
 def moment_within(context: Context, now: datetime) -> datetime:

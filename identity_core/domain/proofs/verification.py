@@ -19,19 +19,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, TypeAlias
 
 from identity_core.codec import jcs, multikey, times
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor
-from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.presentation import PresentedPresentation, unchecked
 from identity_core.domain.proofs.proof import (
     CLOCK_SKEW,
     NEVER_PROVEN,
     Context,
     PresentedProof,
 )
+from identity_core.domain.proofs.question import parse_asked
 from identity_core.errors import InvalidDid, JsonValue, PredicateUnsupported, ProofInvalid
 
 
@@ -44,6 +45,7 @@ class CheckCode(StrEnum):
     PROOF_NOT_YET_VALID = "PROOF_NOT_YET_VALID"
     PROOF_TOO_OLD = "PROOF_TOO_OLD"
     PROOF_REVOKED = "PROOF_REVOKED"
+    NOT_PROVEN = "NOT_PROVEN"
     PREDICATE_MISMATCH = "PREDICATE_MISMATCH"
     CHALLENGE_MISMATCH = "CHALLENGE_MISMATCH"
     CHALLENGE_UNKNOWN = "CHALLENGE_UNKNOWN"
@@ -92,6 +94,9 @@ def undecided(name: str, code: CheckCode) -> Check:
     return Check(name, None, code)
 
 
+AnyPresented: TypeAlias = PresentedProof | PresentedPresentation
+"""What a proof of either suite says of itself."""
+
 _CHECKS: Final = {
     "predicates": ("predicate", CheckCode.PREDICATE_MISMATCH),
     "nonce": ("challenge", CheckCode.CHALLENGE_MISMATCH),
@@ -106,7 +111,8 @@ _CHECKS: Final = {
 class Expectation:
     """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
     ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
-    proof may have been made, by its own word."""
+    proof may have been made, by its own word. ``requires`` names what a proof must itself say, of ``holder``, ``credentialValidity`` and
+    ``credentialStatus``: what no record needs to say then."""
 
     verification_method: str | None = None
     header_digest: bytes | None = None
@@ -118,6 +124,7 @@ class Expectation:
     issuer: str | None = None
     schema_id: str | None = None
     max_age: timedelta | None = None
+    requires: frozenset[str] = frozenset()
 
     def compare(self, presented: PresentedProof, now: datetime) -> tuple[str, ...]:
         """The names of the parts that were not compared, at ``now`` (aware UTC). Raises ``ProofInvalid`` when one differs."""
@@ -131,7 +138,7 @@ class Expectation:
         unchecked = [name for name, part in parts.items() if part[0] is None and name not in ("issuer", "schema")]
         return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *NEVER_PROVEN)
 
-    def checks(self, presented: PresentedProof, now: datetime) -> Iterator[Check]:
+    def checks(self, presented: AnyPresented, now: datetime) -> Iterator[Check]:
         """A check for each expectation that there is, at ``now`` (aware UTC)."""
         try:
             parts = self._parts(presented)
@@ -141,6 +148,10 @@ class Expectation:
             expected, found = parts[part]
             if expected is not None:
                 yield right(name) if expected == found else wrong(name, code)
+        said = proven_by(presented)
+        for name in NEVER_PROVEN:
+            if name in self.requires:
+                yield right(name) if name in said else wrong(name, CheckCode.NOT_PROVEN)
         if self.max_age is not None:
             yield wrong("age", CheckCode.PROOF_TOO_OLD) if self._is_too_old(presented, now) else right("age")
 
@@ -155,9 +166,10 @@ class Expectation:
             "schemaId": self.schema_id,
             "maxAge": self.max_age,
         }
-        return (*(name for name, value in asked.items() if value is None), *NEVER_PROVEN)
+        silent = (name for name in NEVER_PROVEN if name not in self.requires)
+        return (*(name for name, value in asked.items() if value is None), *silent)
 
-    def _parts(self, presented: PresentedProof) -> dict[str, tuple[object, object]]:
+    def _parts(self, presented: AnyPresented) -> dict[str, tuple[object, object]]:
         """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""
         schema, context = presented.schema, presented.context
         predicates = None if self.predicates is None else [_canonical(schema, asked) for asked in self.predicates]
@@ -173,7 +185,7 @@ class Expectation:
             "schema": (self.schema_id, schema.id),
         }
 
-    def _is_too_old(self, presented: PresentedProof, now: datetime) -> bool:
+    def _is_too_old(self, presented: AnyPresented, now: datetime) -> bool:
         return self.max_age is not None and now - presented.context.issued_at > self.max_age
 
 
@@ -182,13 +194,20 @@ def _canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
     if asked.keys() != {"attributeName", "type", "value"}:
         raise ProofInvalid(details={"reason": "an expected predicate has attributeName, type and value"})
     try:
-        predicate = Predicate.parse(schema, str(asked["attributeName"]), str(asked["type"]), asked["value"])
+        predicate = parse_asked(schema, asked)
     except PredicateUnsupported:
         raise ProofInvalid(details={"reason": "the proof's schema has no such predicate as expected"}) from None
     return jcs.canonicalize(predicate.json)
 
 
-def issuer_of(presented: PresentedProof) -> str | None:
+def proven_by(presented: AnyPresented) -> frozenset[str]:
+    """Which of ``NEVER_PROVEN`` a proof says itself, if it is right: of suite 2 what its question asks."""
+    if isinstance(presented, PresentedProof):
+        return frozenset()
+    return frozenset(NEVER_PROVEN) - frozenset(unchecked(presented.question))
+
+
+def issuer_of(presented: AnyPresented) -> str | None:
     """The DID of the verification method that a proof names, or None when that is no DID URL."""
     try:
         return str(controller_of(presented.verification_method))
@@ -211,7 +230,7 @@ class ProofVerification:
     ``verified``. ``anchor`` is that of a proof that is kept here, for those whom it concerns."""
 
     checks: tuple[Check, ...]
-    presented: PresentedProof | None
+    presented: AnyPresented | None
     unchecked: tuple[str, ...]
     warnings: tuple[CheckCode, ...] = ()
     anchor: Anchor | None = None

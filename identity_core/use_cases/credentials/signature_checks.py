@@ -10,8 +10,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from identity_core.domain.credentials.bound_credential import BoundHeader, check_bound_signature, particulars_of
-from identity_core.domain.credentials.credential import Credential, check_signature
+from identity_core.domain.credentials.bound_credential import BoundHeader, check_bound_signature
+from identity_core.domain.credentials.credential import Credential, check_signature, particulars_of
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import Overloaded
 

@@ -15,10 +15,12 @@ whatever an attacker wrote into the proof ends in a check that is wrong, never i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NoReturn
 
+from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.presentation import (
     Acceptance,
@@ -26,6 +28,7 @@ from identity_core.domain.proofs.presentation import (
     PresentationStatement,
     PresentationWitness,
     PresentedPresentation,
+    presentation_signals,
 )
 from identity_core.domain.proofs.proof import (
     Context,
@@ -39,6 +42,7 @@ from identity_core.domain.proofs.proof import (
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
 from identity_core.domain.proofs.verification import (
     MANY_KEYS,
+    AnyPresented,
     Check,
     CheckCode,
     Expectation,
@@ -51,7 +55,15 @@ from identity_core.domain.proofs.verification import (
     undecided,
     wrong,
 )
-from identity_core.errors import DidNotFound, InvalidDid, JsonValue, NotAcceptable, PluginUnavailable, ProofInvalid
+from identity_core.errors import (
+    DidNotFound,
+    InvalidDid,
+    JsonValue,
+    NotAcceptable,
+    PluginUnavailable,
+    PredicateUnsupported,
+    ProofInvalid,
+)
 from identity_core.ports.credentials import CredentialSchemas
 from identity_core.ports.prover import ProofWorkers, Prover
 from identity_core.use_cases.dids.index import DidReader
@@ -148,49 +160,93 @@ class CheckProof:
     schemas: CredentialSchemas
 
     async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
-        try:
-            presented = await self.provers.read(received.proof)
-        except ProofInvalid:
+        presented = await self._read(received.proof)
+        if presented is None:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
         checks = [right("form"), *question.checks(presented, now), check_time(presented.context, now)]
         unchecked = question.unchecked
-        registered = await self.schemas.get(presented.schema.id)
-        if registered is None:
-            unchecked += ("schemaHeader",)
-        elif registered.definition.schema.header != presented.schema.header:
-            # An issuer that signs one schema under several headers tells its holders apart by them.
-            checks.append(wrong("schemaHeader", CheckCode.SCHEMA_MISMATCH))
-        else:
-            checks.append(right("schemaHeader"))
-        found = await self.issuers(presented.verification_method, now)
-        checks.append(found.check)
-        if found.raw is not None:
-            checks += await self._mathematics(received, presented, found.raw, now)
-        return ProofVerification(tuple(checks), presented, unchecked, found.warnings)
+        match await self._is_registered(presented):
+            case None:
+                unchecked += ("schemaHeader",)
+            case False:
+                # An issuer that signs one schema under several headers tells its holders apart by them.
+                checks.append(wrong("schemaHeader", CheckCode.SCHEMA_MISMATCH))
+            case _:
+                checks.append(right("schemaHeader"))
+        keys, found = await self._keys(presented, now)
+        checks += [one.check for one in found]
+        if all(one.raw is not None for one in found):
+            checks += await self._mathematics(received, presented, keys, now)
+        return ProofVerification(tuple(checks), presented, unchecked, found[0].warnings)
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
         """That the proof has expired, and nothing else about it but what it says of itself."""
-        try:
-            presented = await self.provers.read(received.proof)
-        except ProofInvalid:
-            presented = None
+        presented = await self._read(received.proof)
         return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
+    async def _read(self, text: str) -> AnyPresented | None:
+        """What a proof of either suite says, or None for what is none."""
+        with suppress(ProofInvalid):
+            return await self.provers.read(text)
+        with suppress(ProofInvalid):
+            return await self.provers.read_presentation(text)
+        return None
+
+    async def _is_registered(self, presented: AnyPresented) -> bool | None:
+        """Whether the signed headers are those of the schemas as they are registered; None where one is not known here."""
+        if isinstance(presented, PresentedProof):
+            registered = await self.schemas.get(presented.schema.id)
+            return None if registered is None else registered.definition.schema.header == presented.schema.header
+        found = []
+        for header in (credential.header for credential in presented.question.credentials):
+            registered = await self.schemas.get(header.schema.id)
+            if registered is None:
+                return None
+            definition = registered.definition
+            found.append(definition.schema == header.schema and digest(definition) == header.digest)
+        return all(found)
+
+    async def _keys(self, presented: AnyPresented, now: datetime) -> tuple[dict[str, bytes], list[FoundKey]]:
+        """The keys by their methods, and what was found: of the first issuer, and where something is not right of the others."""
+        methods = presented.methods
+        found = [await self.issuers(method, now) for method in methods]
+        keys = {method: one.raw for method, one in zip(methods, found, strict=True) if one.raw is not None}
+        return keys, [found[0], *(one for one in found[1:] if one.raw is None)]
+
     async def _mathematics(
-        self, received: ReceivedProof, presented: PresentedProof, key: bytes, now: datetime
+        self, received: ReceivedProof, presented: AnyPresented, keys: Mapping[str, bytes], now: datetime
     ) -> tuple[Check, Check]:
         """What stands around the envelope against what is in it, and the envelope itself under the issuer's key."""
-        statement = presented.statement(key)
-        proof = _own(received.proof, self.provers.suite, statement, presented)
-        signals = right("publicSignals")
-        if received.completed(proof) != proof:
-            signals = wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
-        moment = moment_within(presented.context, now)
+        signals, moment = right("publicSignals"), moment_within(presented.context, now)
         try:
-            await self.provers.verify(statement, proof, context=presented.context, now=moment)
-        except ProofInvalid:
+            if isinstance(presented, PresentedProof):
+                statement = presented.statement(keys[presented.verification_method])
+                proof = _own(received.proof, self.provers.suite, statement, presented)
+                signals = _compared(received, proof)
+                await self.provers.verify(statement, proof, context=presented.context, now=moment)
+            else:
+                signals = _compared(received, _own_presentation(received.proof, presented))
+                asked = presented.statement(keys)
+                acceptance = Acceptance(moment)
+                await self.provers.verify_presentation(
+                    asked, received.proof, bound=presented.bound, acceptance=acceptance
+                )
+        except (ProofInvalid, PredicateUnsupported):
             return signals, wrong("proof", CheckCode.PROOF_INVALID)
         return signals, right("proof")
+
+
+def _compared(received: ReceivedProof, own: ZkProof) -> Check:
+    is_same = received.completed(own) == own
+    return right("publicSignals") if is_same else wrong("publicSignals", CheckCode.PUBLIC_SIGNALS_MISMATCH)
+
+
+def _own_presentation(text: str, presented: PresentedPresentation) -> ZkProof:
+    """The members that a presentation has beside its text."""
+    asked = [each.json for credential in presented.question.credentials for each in credential.predicates]
+    kinds = ",".join(str(each["type"]) for each in asked)
+    signals = presentation_signals(presented.question, presented.context)
+    return ZkProof(text, signals, kinds, presented.context.proof_id)
 
 
 class NoProver:

@@ -33,9 +33,9 @@ from identity_core.ports.anchoring import AnchoringPort
 from identity_core.ports.clock import Clock
 from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Earlier, Invocations, Lease, Outcome, RefusedInvocation
-from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import (
     ProofAttempt,
     ProofPolicy,
@@ -99,7 +99,7 @@ class GenerateDelegatedProof:
     reader: DidReader
     delegations: Delegations
     sealed_credentials: SealedCredentials
-    provers: ProofWorkers
+    present: PresentBound
     invocations: Invocations
     anchoring: AnchoringPort | None
     autonomy: AutonomyTable
@@ -155,7 +155,7 @@ class GenerateDelegatedProof:
         attempt = check_scope(replace(attempt, credential=credential))
         level = attempt.chain.effective_autonomy
         self.autonomy.check_proof(level, pinned=attempt.is_pinned, anchor=attempt.anchor)
-        return await prepare(attempt, self.sealed_credentials, self.provers)
+        return await prepare(attempt, self.sealed_credentials, self.present.provers)
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""
@@ -177,7 +177,7 @@ class GenerateDelegatedProof:
         try:
             now = self.clock.now()
             bound = context_of(attempt, now, self.random, self.policy)
-            made = await prove(attempt, self.sealed_credentials, self.provers, bound)
+            made = await prove(attempt, self.sealed_credentials, self.present, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             await self.turns()

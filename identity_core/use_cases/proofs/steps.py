@@ -27,6 +27,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.presentation import last_expiry, proof_day
 from identity_core.domain.proofs.proof import (
     MAX_NONCE_OCTETS,
     Context,
@@ -54,6 +55,7 @@ from identity_core.ports.proofs import Consumption, Disclosure, Invocation
 from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.wire import DelegatedProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
@@ -226,7 +228,7 @@ async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, 
     if not supported:
         # Before anything is spent on a prover that is not there.
         raise PluginUnavailable("No prover is available.")
-    if predicate.type.value not in supported or credential.binding is not None:
+    if predicate.type.value not in supported or (credential.binding is not None and not provers.presents):
         raise PredicateUnsupported(details={"reason": "the prover does not know this predicate of this credential"})
     return replace(attempt, prepared=PreparedProof(credential, predicate, sealed_credentials.seal))
 
@@ -244,14 +246,16 @@ def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
 
 
 async def prove(
-    attempt: ProofAttempt, sealed_credentials: SealedCredentials, provers: ProofWorkers, context: Context
+    attempt: ProofAttempt, sealed_credentials: SealedCredentials, present: PresentBound, context: Context
 ) -> ZkProof:
     """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
-    credential = attempt.prepared.credential
-    issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
-    statement = Statement(issuer, credential.schema, (attempt.prepared.predicate,))
+    credential, predicate = attempt.prepared.credential, attempt.prepared.predicate
+    witness = await sealed_credentials.witness(credential)
     try:
-        return await provers.prove(statement, await sealed_credentials.witness(credential), context=context)
+        if credential.binding is not None:
+            return await present(credential, credential.binding, predicate, witness, context)
+        issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
+        return await present.provers.prove(Statement(issuer, credential.schema, (predicate,)), witness, context=context)
     except PredicateNotSatisfied as error:
         # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
         raise PluginUnavailable("The prover disagrees about the predicate.") from error
@@ -262,11 +266,15 @@ def context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], byt
     request, capability = attempt.request, attempt.capability
     nonce = given(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)
+    expires_at = issued_at + policy.lifetime
+    if attempt.prepared.credential.binding is not None:
+        # What it says of the credential's validity is said of one day.
+        expires_at = min(expires_at, last_expiry(proof_day(issued_at)))
     return Context(
         audience=given(request.domain, policy.audience),
         nonce=nonce,
         issued_at=issued_at,
-        expires_at=issued_at + policy.lifetime,
+        expires_at=expires_at,
         proof_id=str(uuid.UUID(bytes=random(16), version=4)),
         capability=capability_digest(nonce, capability.octets),
         agent=str(attempt.agent) if policy.shows_agent else None,

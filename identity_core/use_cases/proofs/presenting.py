@@ -1,0 +1,119 @@
+"""The proof with a credential of suite 2: bound to its holder, valid today, not in the list of the revoked (PROTOCOL-2.md §4, §5).
+
+The custodian keeps the holder's secret and consents to exactly this question of this verifier; it is asked only here, behind a use that an
+IBCT of the holder's has paid for. The gap of the handle comes from what was published for the present epoch: a revocation within it is
+seen by those who prove from the next edition on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from identity_core.domain.credentials import status_gaps
+from identity_core.domain.credentials.bound_credential import BoundHeader, StatusListReference
+from identity_core.domain.credentials.credential import Binding, Credential, particulars_of
+from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
+from identity_core.domain.credentials.status_gaps import StatusListRefused
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.presentation import (
+    BoundWitness,
+    ConsentTerms,
+    GapWitness,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    StatusPart,
+    presentation_signals,
+    proof_day,
+)
+from identity_core.domain.proofs.proof import Context, Witness, ZkProof
+from identity_core.domain.proofs.question import AskedCredential, Question
+from identity_core.errors import IdentityError, PluginUnavailable
+from identity_core.ports.custodian import Custodian, HolderCustodian
+from identity_core.ports.prover import ProofWorkers
+from identity_core.ports.status_gaps import GapList, StatusGaps
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.use_cases.proofs.check import IssuerKeys
+
+CONSENT_LIFETIME: Final = timedelta(hours=1)
+"""How long the holder's consent to one challenge is good, at least; its times are whole hours, the same for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresentBound:
+    """``publisher`` makes a list that is not there yet. Raises what ``ProofWorkers.present`` and the custodian do, and
+    ``PluginUnavailable`` where the list has no gap for the handle: the next edition has one, since the credential is in force."""
+
+    provers: ProofWorkers
+    custodian: Custodian
+    gaps: StatusGaps
+    publisher: PublishStatusGaps
+    issuer_keys: IssuerKeys
+
+    async def __call__(
+        self, credential: Credential, binding: Binding, predicate: Predicate, witness: Witness, context: Context
+    ) -> ZkProof:
+        header = BoundHeader.from_octets(binding.header)
+        question = Question((AskedCredential(header, (predicate,)),), status=header.status is not None)
+        now = context.issued_at
+        terms = ConsentTerms.around(now, CONSENT_LIFETIME)
+        bound = PresentationContext(context, None, terms)
+        status, gaps = await self._status(credential, binding, header.status, now)
+        statement = PresentationStatement(question, (credential.issuer_public_key,), proof_day(now), status)
+        if not isinstance(self.custodian, HolderCustodian):
+            raise PluginUnavailable("The custodian that keeps the holder's secret is not there.")
+        message = terms.message(question, context, None)
+        agreed = await self.custodian.consent(binding.secret, (credential.id,), message, None)
+        held = BoundWitness(witness.signature, witness.attributes, particulars_of(credential, binding))
+        text = await self.provers.present(statement, PresentationWitness((held,), gaps, agreed), bound=bound)
+        return ZkProof(text, presentation_signals(question, context), predicate.type.value, context.proof_id)
+
+    async def _status(
+        self, credential: Credential, binding: Binding, reference: StatusListReference | None, now: datetime
+    ) -> tuple[tuple[StatusPart, ...], tuple[GapWitness, ...]]:
+        if reference is None:
+            return (), ()
+        found = await self._gap(reference, binding.handle, now)
+        method = found.epoch.method
+        key = credential.issuer_public_key if method == credential.verification_method else None
+        if key is None:
+            key = (await self.issuer_keys(method, now)).raw
+        if key is None:
+            raise PluginUnavailable("The key of the issuer's status list does not resolve.")
+        return (StatusPart(found.epoch, key),), (GapWitness(*found.gap, found.signature),)
+
+    async def _gap(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap:
+        """The signed gap of the present epoch that the handle lies in."""
+        found = await self._published(reference, handle, now)
+        if found is None:
+            # Begun since the job's last step, or resumed since its last edition.
+            for gap_list in await self.gaps.lists():
+                if gap_list.id == reference.list_id:
+                    await self._brought_up(gap_list)
+            found = await self._published(reference, handle, now)
+        if found is None:
+            raise PluginUnavailable(
+                "The list of what is revoked has no gap for this credential yet.", details={"retryAfter": 30}
+            )
+        return found
+
+    async def _brought_up(self, gap_list: GapList) -> None:
+        try:
+            await self.publisher.bring_up(gap_list)
+        except IdentityError as error:
+            raise PluginUnavailable("The list of what is revoked cannot be published.") from error
+
+    async def _published(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap | None:
+        published = await self.gaps.published(reference.list_id, status_gaps.epoch_at(now, reference.period))
+        if published is None:
+            return None
+        try:
+            manifest = Manifest.from_octets(published.manifest)
+            number = manifest.shard_of(handle)
+            octets = await self.gaps.shard(reference.list_id, manifest.digests[number])
+            found = manifest.find(handle, number, octets or b"")
+        except StatusListRefused:
+            return None
+        return found if found.gap.low < handle < found.gap.high else None

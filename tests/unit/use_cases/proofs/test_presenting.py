@@ -1,0 +1,263 @@
+"""Proofs with credentials of suite 2: made behind the custodian's consent, and what a verifier who asks no record finds out."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from identity_prover_bbs.plugin import BbsProver
+
+from identity_core.codec import jcs, strict_json
+from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.crypto.bls12381 import select
+from identity_core.domain.proofs.predicate import Predicate
+from identity_core.domain.proofs.presentation import proof_day
+from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, ZkProof
+from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
+from identity_core.errors import PluginUnavailable
+from identity_core.use_cases.credentials.sealed import ShownCredential
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
+from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.wire import SetCredentialStatusRequest
+from tests.proving import Workers
+from tests.unit.use_cases.credentials.conftest import Office, context
+
+SHOP = "https://shop.example"
+NONCE = b"a challenge of the shop, 30 octets"
+ALL = frozenset({"holder", "credentialValidity", "credentialStatus"})
+NOON = datetime(2026, 3, 4, 12, 0, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@dataclass
+class Scene:
+    """Ivo's credential of Hana, what makes proofs with it, and Vera, who asks no record."""
+
+    office: Office
+
+    def __post_init__(self) -> None:
+        rooms = self.office.rooms
+        self.clock, self.gaps = rooms.clock, rooms.store.status_gaps
+        rooms.clock.time = NOON
+        custodian: Any = rooms.custodian
+        self.workers = Workers(BbsProver(select(), os.urandom))
+        keys = IssuerKeys(rooms.reader)
+        self.publisher = PublishStatusGaps(self.gaps, custodian, rooms.clock)
+        self.present = PresentBound(self.workers, custodian, self.gaps, self.publisher, keys)
+        self.check = CheckProof(self.workers, keys, self.office.schemas)
+        self.held: ShownCredential = run(self.office.bound(valid_until=datetime(2026, 12, 1, tzinfo=UTC)))
+
+    def context(self, **changed: Any) -> Context:
+        now = self.clock.now().replace(microsecond=0)
+        return replace(Context(SHOP, NONCE, now, now + timedelta(minutes=10), "proof-1", None, None), **changed)
+
+    def proof(self, kind: str = "gte", value: Any = 18, **changed: Any) -> ZkProof:
+        credential, witness = self.held.credential, self.held.witness
+        assert credential.binding is not None
+        assert witness is not None
+        predicate = Predicate.parse(credential.schema, "age", kind, value)
+        made: ZkProof = run(self.present(credential, credential.binding, predicate, witness, self.context(**changed)))
+        return made
+
+    def verdict(self, proof: ZkProof | str, **expected: Any) -> ProofVerification:
+        received = ReceivedProof(proof) if isinstance(proof, str) else ReceivedProof.of(proof)
+        question = Expectation(**({"audience": SHOP, "nonce": NONCE, "requires": ALL} | expected))
+        verdict: ProofVerification = run(self.check(received, question, self.clock.now()))
+        return verdict
+
+    def set_status(self, purpose: str, value: bool = True) -> None:
+        wish = SetCredentialStatusRequest(purpose=purpose, value=value)
+        run(self.office.set_status(self.held.credential.id, wish, context(self.office.as_(self.office.ivo))))
+
+
+def run(awaitable: Any) -> Any:
+    return asyncio.run(awaitable)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    office = run(Office.open(tmp_path))
+    yield Scene(office)
+    run(office.rooms.close())
+
+
+def test_it_says_itself_what_no_record_needs_to(scene: Scene) -> None:
+    proof = scene.proof()
+    verdict = scene.verdict(
+        proof, predicates=({"attributeName": "age", "type": "gte", "value": 18},), issuer=str(scene.office.ivo)
+    )
+    assert (verdict.verified, verdict.errors) == (True, ())
+    assert {check.name for check in verdict.checks} >= ALL | {"predicate", "issuerKey", "schemaHeader", "proof"}
+    assert verdict.unchecked == ("schemaId", "maxAge", "revocation")
+    silent = ("holder", "credentialValidity", "credentialStatus", "revocation")
+    assert scene.verdict(proof, requires=frozenset()).unchecked[-4:] == silent, "nobody asked, so nothing is promised"
+
+
+def test_nothing_of_the_holder_is_in_it(scene: Scene) -> None:
+    credential = scene.held.credential
+    assert credential.binding is not None
+    first, second = scene.proof(), scene.proof()
+    text = base64url_decode(first.proof).decode()
+    for secret in (credential.id, str(credential.holder), base64url_encode(credential.binding.commitment)):
+        assert secret not in text
+    assert str(credential.binding.handle) not in text
+    one, other = (strict_json.loads(base64url_decode(proof.proof)) for proof in (first, second))
+    assert one["consent"]["value"] != other["consent"]["value"]
+    assert one["parts"][0]["proof"] != other["parts"][0]["proof"]
+
+
+@pytest.mark.parametrize(
+    ("expected", "code"),
+    [
+        ({"audience": "https://bank.example"}, CheckCode.DOMAIN_MISMATCH),
+        ({"nonce": b"another challenge of the same shop"}, CheckCode.CHALLENGE_MISMATCH),
+        ({"predicates": ({"attributeName": "age", "type": "gte", "value": 21},)}, CheckCode.PREDICATE_MISMATCH),
+        ({"predicates": ({"attributeName": "age", "type": "neq", "value": 18},)}, CheckCode.PREDICATE_MISMATCH),
+        ({"issuer": "did:ids:somebody"}, CheckCode.ISSUER_MISMATCH),
+        ({"schema_id": "urn:another"}, CheckCode.SCHEMA_MISMATCH),
+    ],
+)
+def test_what_was_not_asked_is_refused(scene: Scene, expected: dict[str, Any], code: CheckCode) -> None:
+    assert scene.verdict(scene.proof(), **expected).errors == (code,)
+
+
+def edited(proof: ZkProof, change: Any) -> str:
+    """The envelope with something else in it, in its canonical form."""
+    value = strict_json.loads(base64url_decode(proof.proof))
+    change(value)
+    return base64url_encode(jcs.canonicalize(value))
+
+
+def test_an_edited_envelope_is_none(scene: Scene) -> None:
+    proof = scene.proof()
+
+    def set_(*path: Any, to: Any) -> Any:
+        def change(value: Any) -> None:
+            for member in path[:-1]:
+                value = value[member]
+            value[path[-1]] = to
+
+        return change
+
+    changes = {
+        "another bound": set_("question", "credentials", 0, "predicates", 0, "value", to=10),
+        "no status asked": lambda value: value["question"].update(status=False) or value.update(status=[]),
+        "no validity asked": lambda value: value["question"].update(validity=False) or value.update(day=None),
+        "no holder asked": lambda value: value["question"].update(holder="none") or value.update(consent=None),
+        "for somebody else": set_("context", "audience", to="https://bank.example"),
+        "another challenge": set_("context", "nonce", to=base64url_encode(bytes(32))),
+        "good for longer": set_(
+            "context", "expiresAt", to=strict_json.loads(base64url_decode(proof.proof))["context"]["expiresAt"] + 60
+        ),
+        "a longer consent": set_(
+            "consent", "notAfter", to=strict_json.loads(base64url_decode(proof.proof))["consent"]["notAfter"] + 3600
+        ),
+        "tomorrow": set_("day", to=proof_day(NOON + DAY)),
+        "another suite": set_("suite", to="identity-bbs-predicates-1"),
+    }
+    for name, change in changes.items():
+        verdict = scene.verdict(edited(proof, change), audience=None, nonce=None, requires=frozenset())
+        assert not verdict.verified, name
+        assert set(verdict.errors) <= {CheckCode.PROOF_INVALID}, name
+
+
+def test_members_beside_the_envelope_are_compared(scene: Scene) -> None:
+    proof = scene.proof()
+    for changed in (
+        replace(proof, public_signals=(*proof.public_signals[:-1], "AAAA")),
+        replace(proof, predicate_type="lte"),
+        replace(proof, proof_id="proof-2"),
+    ):
+        assert scene.verdict(changed).errors == (CheckCode.PUBLIC_SIGNALS_MISMATCH,)
+
+
+def test_a_verifier_of_tomorrow_refuses_what_was_revoked_today(scene: Scene) -> None:
+    """Ivo revokes at noon. Whoever kept the credential has a gap of today's list only, and tomorrow's has none for its handle."""
+    before = scene.proof()
+    scene.set_status("revocation")
+    scene.clock.time = NOON + DAY
+    run(scene.publisher.step())
+    assert scene.verdict(before).errors == (CheckCode.PROOF_EXPIRED,), "a proof of yesterday is taken"
+    with pytest.raises(PluginUnavailable):
+        scene.proof()
+
+    class Yesterday:
+        """Prover and service turned back by a day, for the list alone."""
+
+        async def published(self, list_id: str, epoch: int) -> Any:
+            return await scene.gaps.published(list_id, epoch - 1)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(scene.gaps, name)
+
+    scene.present = replace(scene.present, gaps=Yesterday())  # type: ignore[arg-type]
+    stale = scene.proof()
+    assert CheckCode.PROOF_INVALID in scene.verdict(stale).errors, (
+        "a gap of a list that ended twelve hours ago is taken"
+    )
+
+
+def test_who_is_resumed_proves_again_at_once(scene: Scene) -> None:
+    scene.set_status("suspension")
+    run(scene.publisher.step())
+    with pytest.raises(PluginUnavailable):
+        scene.proof()
+    scene.set_status("suspension", False)
+    assert scene.verdict(scene.proof()).verified
+
+
+def test_the_list_is_made_by_the_first_who_needs_it(scene: Scene) -> None:
+    (gap_list,) = run(scene.gaps.lists())
+    epoch = int(NOON.timestamp()) // gap_list.period
+    assert run(scene.gaps.published(gap_list.id, epoch)) is None
+    scene.proof()
+    assert run(scene.gaps.published(gap_list.id, epoch)) is not None
+
+
+def test_the_proof_ends_with_its_day(scene: Scene) -> None:
+    """A day is what validity is said of: a proof made just before midnight is refused when that day is over."""
+    scene.clock.time = NOON.replace(hour=23, minute=58)
+    proof = scene.proof(expires_at=NOON.replace(hour=0, minute=5) + DAY)
+    assert scene.verdict(proof).verified
+    scene.clock.time = NOON.replace(hour=0, minute=4) + DAY
+    assert scene.verdict(proof).verified
+    scene.clock.time = NOON.replace(hour=0, minute=6) + DAY
+    assert scene.verdict(proof).errors == (CheckCode.PROOF_EXPIRED,)
+
+
+def test_a_proof_of_suite_1_does_not_say_it(scene: Scene) -> None:
+    shown = run(scene.office.issued())
+    credential = shown.credential
+    predicate = Predicate.parse(credential.schema, "age", "gte", 18)
+    issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
+    proof = scene.workers.prover.prove(
+        Statement(issuer, credential.schema, (predicate,)), shown.witness, context=scene.context()
+    )
+    verdict = scene.verdict(proof)
+    assert verdict.errors == (CheckCode.NOT_PROVEN,)
+    assert {check.name for check in verdict.checks if check.code is CheckCode.NOT_PROVEN} == ALL
+    plain = scene.verdict(proof, requires=frozenset())
+    assert plain.verified
+    assert plain.unchecked[-4:] == ("holder", "credentialValidity", "credentialStatus", "revocation")
+
+
+def test_a_key_that_the_issuer_took_back_proves_nothing(scene: Scene) -> None:
+    proof = scene.proof()
+
+    class Nothing(IssuerKeys):
+        """The issuer's document does not hold the key any more."""
+
+        async def __call__(self, method_id: str, now: datetime) -> Any:
+            return await IssuerKeys.__call__(self, method_id + "x", now)
+
+    scene.check = replace(scene.check, issuers=Nothing(scene.check.issuers.reader))
+    verdict = scene.verdict(proof)
+    assert verdict.errors == (CheckCode.ISSUER_KEY_UNKNOWN,)
+    assert "proof" not in {check.name for check in verdict.checks}
