@@ -8,6 +8,7 @@ remembered from then on: every start over it is refused until the log reaches as
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -16,8 +17,10 @@ from pathlib import Path
 from identity_core.backup.archive import Advance
 from identity_core.backup.manifest import BackupManifest
 from identity_core.backup.seal import OperatorKey
-from identity_core.bootstrap.backup import examine_copy, settings_over, staged, unpack
+from identity_core.bootstrap.backup import end_of, examine_copy, settings_over, staged, unpack
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
+from identity_core.bootstrap.examiner import Finding
+from identity_core.bootstrap.fsck import examine
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
 from identity_core.bootstrap.storage import check_new_origin, check_of, load_remembered, told_at_start
 from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
@@ -61,6 +64,34 @@ class Restored:
     known_audit_lines: int
     serves: bool
     seen: SeenByWitnesses
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedServer:
+    """A restored database server: how far its log and its audit log reach, how far the log was as far as anything tells, and what is
+    wrong."""
+
+    key: VerifierKey
+    remembered: Remembered
+    known_entries: int
+    findings: Sequence[Finding]
+
+
+async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
+    """Looks at a database server into which a copy was put, as at one that nobody has started yet. What this machine remembers, and what is
+    ``known``, says how far the log was. Raises ``StartError``."""
+    kept = load_remembered(settings)
+    with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
+        # The copy is older than what this machine remembers, and nothing is wrong with that yet.
+        copy = replace(settings, ledger=replace(settings.ledger, checkpoint_path=Path(folder) / "checkpoint"))
+        findings = (await examine(copy, deep=True)).findings
+        end = await end_of(copy)
+        notes = [one.checkpoint for one in _believed(end.key, kept, known)]
+        async with AsyncExitStack() as stack:
+            logged, store = await open_beside(copy, stack)
+            await _require_one_history(logged, store, notes)
+    entries = max([end.remembered.checkpoint.size, *(one.size for one in notes)])
+    return VerifiedServer(end.key, end.remembered, entries, findings)
 
 
 async def restore_backup(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from identity_core.cli.backup_server import is_of_postgresql, say_how, verify_server
 from identity_core.cli.ledger_prove import read_policy
 from identity_core.cli.options import FILE, FILE_THERE, all_of, of_installation, refuse_absent, shown_database
 from identity_core.cli.output import Command, fail, failing, misused, progress, show
@@ -77,7 +78,7 @@ def create(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     the settings, a custodian's passphrase, keys in hardware. What was acknowledged before the command was called is in it.
     """
     if settings.database_url is not None:
-        _say_how(settings)
+        say_how(settings)
     refuse_absent(settings, "name the one of the service with --data-dir")
     key = _key(settings, key_file, passphrase_file, file)
     from identity_core.bootstrap.backup import create_backup
@@ -88,16 +89,38 @@ def create(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     _show(file, made)
 
 
+checkpoint_option: Callable[[Any], Any] = click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    metavar="FILE|URL",
+    help="The newest checkpoint of the log that somebody has: a file, or where a witness or a monitor serves it.",
+)
+
+
 @command.command(name="verify", cls=Command)
-@click.argument("file", type=FILE_THERE)
+@click.argument("file", type=click.Path(path_type=Path, exists=True), required=False)
 @key_options
+@checkpoint_option
 @of_installation
-def verify(settings: Settings, file: Path, key_file: Path | None, passphrase_file: Path | None) -> None:
+def verify(
+    settings: Settings,
+    file: Path | None,
+    key_file: Path | None,
+    passphrase_file: Path | None,
+    checkpoints: Sequence[str],
+) -> None:
     """Open a backup as a restore would: its seal, every file, its databases held against each other, its keys.
 
     Nothing is changed. It is unpacked into a temporary directory (TMPDIR). Give the settings of the installation (--config), and a
-    custodian its passphrase.
+    custodian its passphrase. Without FILE, and with the --database-url of a server into which pg_dump's or pg_basebackup's copy was put,
+    that is looked at; of such a copy itself it is said how to put it there.
     """
+    if file is None or is_of_postgresql(file):
+        verify_server(settings, file, [(place, _checkpoint(place)) for place in checkpoints])
+        return
+    if checkpoints:
+        misused("--checkpoint is for a restored server", "`identity backup restore` takes it for a sealed file")
     key = _key(settings, key_file, passphrase_file, file)
     from identity_core.bootstrap.backup import verify_backup
 
@@ -109,13 +132,7 @@ def verify(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
 @command.command(name="restore", cls=Command)
 @click.argument("file", type=FILE_THERE)
 @key_options
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    multiple=True,
-    metavar="FILE|URL",
-    help="The newest checkpoint of the log that somebody has: a file, or where a witness or a monitor serves it.",
-)
+@checkpoint_option
 @click.option(
     "--policy",
     type=FILE_THERE,
@@ -234,17 +251,3 @@ def _made(body: dict[str, Any]) -> str:
     )
     lines = [f"{one['kind']} {one['where']}: {one['says']}\n  do: {one['remedy']}" for one in body["findings"]]
     return "\n".join([head.format_map(body), *lines])
-
-
-def _say_how(settings: Settings) -> None:
-    """Ends the command with 1: nothing was made."""
-    where = shown_database(settings)
-    click.echo(
-        f"{where}: no backup was made. A server is backed up by its own tools, at one moment for all tables:\n"
-        '  pg_dump --format=custom --file=identity.dump "$DATABASE_URL"      or pg_basebackup and its WAL, for a newer end\n'
-        f"  cp {settings.data_dir}/*.key …      the custodian's master key, if it has one, kept apart from the dump\n"
-        "and checked as restored, in another database:\n"
-        "  pg_restore --dbname=postgresql://…/restored identity.dump\n"
-        "  identity fsck --deep --database-url postgresql://…/restored --data-dir …"
-    )
-    raise SystemExit(1)

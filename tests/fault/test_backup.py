@@ -10,12 +10,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests import servers
 from tests.attack.stranger import PREFIX
 from tests.fault.creators import Acknowledged, check_all_are_there, creating
 from tests.fault.service_process import API_KEY, ROOT, eventually, service
+from tests.postgres_server import PostgresServer, postgres_server
+
+__all__ = ["postgres_server"]
 
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "3"))
 WRITERS, BEFORE_EACH = 4, 8
@@ -169,3 +173,33 @@ def test_a_machine_whose_disk_is_gone_comes_back_from_backup(tmp_path: Path, key
         note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body.decode()
         assert note.startswith("again.example/log\n")
     assert told("ledger", "audit", "--data-dir", machine / "data")["sound"]
+
+
+def test_a_copy_of_a_database_server_is_checked_where_it_was_put_back(
+    tmp_path: Path, postgres_server: PostgresServer
+) -> None:
+    """pg_dump runs beside the service. The copy is whole, is behind what was acknowledged since, and a row that was changed is found."""
+    live, dump, checkpoint = postgres_server.new_database(), tmp_path / "identity.dump", tmp_path / "checkpoint"
+    with service(tmp_path / "data", environment={"IDENTITY_DATABASE_URL": live}) as running:
+        for _ in range(3):
+            assert running.stranger.create({"method": "ids"}).status == 201
+        pg("dump", postgres_server, "--format=custom", f"--file={dump}", live)
+        assert running.stranger.create({"method": "ids"}).status == 201
+        checkpoint.write_bytes(running.wire.call("GET", f"{PREFIX}/ledger/checkpoint").body)
+    ended = identity("backup", "verify", dump)
+    assert (ended.returncode, "pg_restore" in ended.stdout) == (1, True)
+    copy = postgres_server.new_database()
+    pg("restore", postgres_server, f"--dbname={copy}", dump)
+    words = ("backup", "verify", "--database-url", copy, "--data-dir", tmp_path / "data")
+    said = told(*words, "--checkpoint", checkpoint)
+    assert (said["entries"], said["entriesLost"], said["findings"]) == (3, 1, [])
+    assert said["auditLines"] >= 3
+    with psycopg.connect(copy, autocommit=True) as connection:
+        connection.execute("UPDATE did_versions SET owner = 'key:thief' WHERE sequence = 2")
+    ended = identity(*words, "--json")
+    assert ended.returncode == 1
+    assert [one["kind"] for one in json.loads(ended.stdout)["findings"]] == ["index"]
+
+
+def pg(tool: str, server: PostgresServer, *words: str | Path) -> None:
+    subprocess.run([server.bin / f"pg_{tool}", *words], check=True, capture_output=True, timeout=120)

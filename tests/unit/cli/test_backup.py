@@ -303,6 +303,12 @@ def test_a_server_is_backed_up_by_its_own_tools(identity: Commands, key: Path, t
     (tmp_path / "x").write_bytes(b"")
     words = ("backup", "restore", tmp_path / "x", "--key-file", key, "--database-url", url)
     assert "its own tools" in identity.refused(*words)[0]
+    (tmp_path / "x").write_bytes(b"PGDMP and more")
+    for copy in (tmp_path / "x", tmp_path):
+        result = identity("backup", "verify", copy)
+        assert (result.exit_code, "nothing was checked" in result.stdout) == (1, True)
+        assert "pg_restore" in result.stdout
+    assert "nothing to look at" in identity.refused("backup", "verify", status=2)[0]
 
 
 # A log that is behind
