@@ -71,7 +71,7 @@ def challenge_book(opened: Runtime) -> ChallengeBook:
 
 async def open_token_keys(opened: Runtime) -> TokenKeys:
     """The keys of access tokens, kept up to the service log."""
-    chosen, follow = opened.settings.token, opened.follow
+    chosen, follow = opened.settings.token, opened.jobs.follow
     keys = await TokenKeys.open(
         opened.custodian, chosen.key_number, opened.clock, chosen.lifetime_seconds, follow.history
     )
@@ -107,7 +107,7 @@ def gate_of(opened: Runtime, token_keys: TokenKeys, challenges: ChallengeBook) -
         bearers=AuthenticateBearer(reader, api_keys, token_keys, clock, opened.plugins.verify_bearer, origin),
         policy=_policy(opened),
         trusted_proxies=parse_proxies(opened.settings.server.trusted_proxies),
-        mismatch=lambda: opened.watch.mismatch,
+        mismatch=lambda: opened.jobs.watch.mismatch,
     )
 
 
@@ -160,7 +160,7 @@ def _condition(one: InUse) -> PluginCondition:
 
 def _probes(opened: Runtime) -> Mapping[str, Probe]:
     async def ledger_answers() -> str:
-        await opened.logged.ledger.head()
+        await opened.jobs.logged.ledger.head()
         return "ok"
 
     async def store_answers() -> str:
@@ -179,11 +179,11 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         return "ok" if all(state in ("active", "available") for state in states) else "degraded"
 
     async def storage_is_ours() -> str:
-        if opened.watch.mismatch is not None:
+        if opened.jobs.watch.mismatch is not None:
             return "mismatch"
-        return "degraded" if opened.watch.unremembered or opened.watch.fault else "ok"
+        return "degraded" if opened.jobs.watch.unremembered or opened.jobs.watch.fault else "ok"
 
-    feeder = opened.feeder
+    feeder = opened.jobs.feeder
     witnesses = {} if feeder is None else {"witnesses": _degraded_by(lambda: feeder.fault or feeder.is_late)}
     return {
         "ledger": ledger_answers,
@@ -194,7 +194,7 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         "keys": _degraded_by(lambda: opened.key_watch.faults or opened.key_watch.fault),
         "plugins": plugins_work,
         "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
-        "anchoring": _degraded_by(lambda: opened.anchorer is not None and opened.anchorer.fault),
+        "anchoring": _degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
         **witnesses,
     }
 

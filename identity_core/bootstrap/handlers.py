@@ -83,12 +83,12 @@ from identity_core.use_cases.verifications import (
 
 def did_handlers(opened: Runtime) -> DidHandlers:
     """The handlers of the tag ``dids``."""
-    reader, ledger, store, clock = opened.reader, opened.logged.ledger, opened.store, opened.clock
+    reader, ledger, store, clock = opened.reader, opened.jobs.logged.ledger, opened.store, opened.clock
     methods, custodian, random = reader.methods, opened.custodian, secrets.token_bytes
     hourly = opened.settings.did.writes_per_hour
     writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), opened.signer, clock, hourly)
     visible = shows_deactivated(opened.settings)
-    cosigned = None if opened.feeder is None else opened.feeder.cosigned
+    cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
     return DidHandlers(
         reader=reader,
         create=CreateDid(methods, writer, custodian, clock, random),
@@ -129,7 +129,7 @@ def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandler
 
 def ledger_handlers(opened: Runtime) -> LedgerHandlers:
     """The handlers of the tag ``ledger``."""
-    log = opened.logged
+    log = opened.jobs.logged
     ledger, tree, follower, signer = log.ledger, log.tree, log.follower, log.signer
     transaction = GetLedgerTransaction(ledger, tree, follower)
     return LedgerHandlers(
@@ -144,7 +144,7 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
 
 
 def _cosigned_note(opened: Runtime) -> Callable[[], bytes | None]:
-    cosigned = None if opened.feeder is None else opened.feeder.cosigned
+    cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
     return lambda: None if cosigned is None or cosigned.last is None else cosigned.last.octets
 
 
@@ -218,10 +218,10 @@ def _generate(
         delegations=store.delegations,
         sealed_credentials=sealed_credentials,
         present=PresentBound(
-            opened.provers, opened.custodian, store.status_gaps, opened.publisher, IssuerKeys(opened.reader)
+            opened.provers, opened.custodian, store.status_gaps, opened.jobs.publisher, IssuerKeys(opened.reader)
         ),
         invocations=store.invocations,
-        anchoring=opened.anchors,
+        anchoring=opened.jobs.anchors,
         autonomy=autonomy,
         record=Record(store.activity),
         clock=opened.clock,
@@ -247,7 +247,7 @@ def proof_handlers(opened: Runtime, sealed_credentials: SealedCredentials, auton
         received=verify,
         stored=VerifyStoredProof(verify),
         get=GetProof(access, record, clock),
-        revoke=RevokeProof(access, proofs, opened.anchors, record, clock),
+        revoke=RevokeProof(access, proofs, opened.jobs.anchors, record, clock),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -17,13 +16,11 @@ from typing import Any
 
 from identity_core.bootstrap.beside import (
     ApiKeyAdministration,
-    TransparencyLog,
-    anchor_worker,
-    followed,
     has_api_keys,
     tagged_keys,
     with_tagged,
 )
+from identity_core.bootstrap.jobs import begin_jobs
 from identity_core.bootstrap.ports import (
     SystemClock,
     answers_secret,
@@ -36,34 +33,24 @@ from identity_core.bootstrap.ports import (
 )
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.bootstrap.servers import require_database, tell_limits
-from identity_core.bootstrap.storage import check_of, require_own_key, told_at_start, watch_over
-from identity_core.bootstrap.witnesses import feed_witnesses
+from identity_core.bootstrap.storage import require_own_key, told_at_start
 from identity_core.domain.activity import SERVICE, RequestContext
 from identity_core.plugin.manager import PluginManager
 from identity_core.plugin.processes.confine import copies_end_at_once, leave_no_core
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.key_store import KeyStore
 from identity_core.ports.prover import ProofWorkers
-from identity_core.ports.retention import KINDS
 from identity_core.settings import Settings, StartError, load
 from identity_core.store import Store
 from identity_core.store.requests import StoredIdempotencyKeys
 from identity_core.throttle.fallback import open_buckets
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.use_cases.anchoring.request import ProofAnchoring
-from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch, TaggedKeys
-from identity_core.use_cases.auth.challenge import ForgetExpired
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
-from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, KeepGenerations, LogSigner
-from identity_core.use_cases.ledger.storage import WatchStorage
+from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.check import NoProver
 from identity_core.use_cases.record import Record
-from identity_core.use_cases.records import SweepRecords
 from identity_core.wire import CreateApiKeyRequest
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
@@ -129,14 +116,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
-    await _forget_expired(settings, store, clock, stack)
-    logged = await TransparencyLog.over(settings, ledger, store, custodian)
-    watch = await _keep_watch(settings, logged, store, stack)
-    feeder = await feed_witnesses(settings, logged, store, clock, stack)
-    anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    publisher = await _publish_gaps(store, custodian, clock, stack)
-    watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
+    jobs = await begin_jobs(settings, signer, check, store, custodian, stack)
     known_keys = ApiKeyCache(clock)
     keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
     return Runtime(
@@ -148,17 +128,10 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         custodian=custodian,
         store=store,
         reader=DidReader(methods, store.documents, clock, check, settings.did.registered_callers),
-        suspicions=suspicions,
-        follow=follow,
         answers_secret=await answers_secret(custodian),
         challenge_secret=await challenge_secret(custodian),
         fingerprint=fingerprint,
-        logged=logged,
-        watch=watch,
-        feeder=feeder,
-        anchorer=anchorer,
-        anchors=anchors,
-        publisher=publisher,
+        jobs=jobs,
         buckets=await _open_buckets(settings, clock, stack),
         key_stores=with_tagged(key_stores, keys),
         known_keys=known_keys,
@@ -187,76 +160,11 @@ async def _open_store(settings: Settings, custodian: Custodian, stack: AsyncExit
     return store
 
 
-async def _keep_index(
-    settings: Settings, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
-) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
-    """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
-    there. What is withheld is in the suspicions."""
-    storage = check_of(check.ledger, store)
-    await storage.caught_up()
-    await storage.projections()
-    # Which keys are retired is known before anything of theirs is looked at.
-    follow = await followed(signer, check.ledger, store, check)
-    catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
-    await catch_up()
-    audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
-    await audit.seal()
-    await audit.sample(settings.ledger.sample, secrets.randbelow)
-    suspicions = RecordSuspicions(audit)
-    await suspicions.step()
-    repair = IndexRepair(catch_up)
-    await stack.enter_async_context(repair)
-    await stack.enter_async_context(suspicions)
-    await stack.enter_async_context(KeepGenerations(follow))
-    return follow, repair, suspicions
-
-
-async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:
-    """Holds the databases against what is remembered of them; from then on they are watched, and the log follows the ledger."""
-    watch = await watch_over(settings, logged, store, SystemClock())
-    await stack.enter_async_context(watch)
-    await stack.enter_async_context(logged.follower)
-    return watch
-
-
 async def _watch_keys(keys: TaggedKeys, stack: AsyncExitStack) -> KeyStoreWatch:
     """Looks through the key store, now and from then on."""
     watch = KeyStoreWatch(keys)
     await watch.guarded()
     return await stack.enter_async_context(watch)
-
-
-async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
-    """Deletes what has expired, and what is kept for a time, as long as the process lives."""
-    proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
-    forgetting = ForgetExpired(
-        store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock
-    )
-    await stack.enter_async_context(forgetting)
-    days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
-    kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
-    await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))
-
-
-async def _begin_anchoring(
-    settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack
-) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
-    """The worker, at work where the settings want it, and what asks it."""
-    anchorer = anchor_worker(settings, logged, store)
-    if anchorer is None:
-        return None, None
-    # Also while new anchors are refused: what was asked for before is brought to its end.
-    if settings.anchoring.worker:
-        await stack.enter_async_context(anchorer)
-    enabled = settings.anchoring.enabled is not False
-    return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)
-
-
-async def _publish_gaps(
-    store: Store, custodian: Custodian, clock: SystemClock, stack: AsyncExitStack
-) -> PublishStatusGaps:
-    """Makes the lists of revoked handles of each epoch, as long as the process lives."""
-    return await stack.enter_async_context(PublishStatusGaps(store.status_gaps, custodian, clock))
 
 
 async def _open_buckets(settings: Settings, clock: SystemClock, stack: AsyncExitStack) -> TokenBucketStorage:

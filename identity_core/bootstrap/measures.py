@@ -30,13 +30,13 @@ def open_metrics(opened: Runtime, answers: AnswerCache, stack: AsyncExitStack) -
     build_info(measured.registry, __version__, sys.version.split()[0])
     copies = [
         PluginMetrics(measured.registry, opened.plugins.in_use, opened.limiter).copy,
-        IndexMetrics(measured.registry, lambda: opened.suspicions.withheld).copy,
+        IndexMetrics(measured.registry, lambda: opened.jobs.suspicions.withheld).copy,
         Readings(measured.registry, _readings(opened, answers)).copy,
     ]
-    if opened.anchorer is not None:
-        copies.append(AnchoringMetrics(measured.registry, opened.anchorer.follow.figures).copy)
-    if opened.feeder is not None:
-        copies.append(WitnessMetrics(measured.registry, opened.feeder).copy)
+    if opened.jobs.anchorer is not None:
+        copies.append(AnchoringMetrics(measured.registry, opened.jobs.anchorer.follow.figures).copy)
+    if opened.jobs.feeder is not None:
+        copies.append(WitnessMetrics(measured.registry, opened.jobs.feeder).copy)
     for copy in copies:
         measured.before_render(copy)
         if shared_metrics is not None:
@@ -53,7 +53,7 @@ def _readings(opened: Runtime, answers: AnswerCache) -> Iterable[Reading]:
     yield Reading("database_writes_waiting_limit", "livemin", limit, lambda: load().limit)
     yield Reading("database_writes", "counter", "Writes that were begun.", lambda: load().jobs)
     yield Reading("database_commits", "counter", "Groups of writes that share a commit.", lambda: load().groups)
-    yield Reading("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.watch.log_size)
+    yield Reading("ledger_size", "livemax", "Entries of the transparency log.", lambda: opened.jobs.watch.log_size)
     yield Reading("resolution_cache_asked", "counter", "Resolutions that looked in the cache.", lambda: answers.asked)
     yield Reading("resolution_cache_hits", "counter", "Resolutions that were answered from it.", lambda: answers.hits)
     expiry = "When the first usable API key expires, in Unix time; +Inf: none does."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from identity_core.bootstrap.beside import ApiKeyAdministration, TransparencyLog
+from identity_core.bootstrap.beside import ApiKeyAdministration
+from identity_core.bootstrap.jobs import Jobs
 from identity_core.bootstrap.ports import SystemClock
 from identity_core.plugin.manager import PluginManager
 from identity_core.ports.custodian import Custodian
@@ -15,16 +16,10 @@ from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.throttle.fallback import FallbackStorage
 from identity_core.throttle.token_bucket import TokenBucketStorage
-from identity_core.use_cases.anchoring.request import ProofAnchoring
-from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.api_keys.authenticate import ApiKeyCache
 from identity_core.use_cases.api_keys.tagged import KeyStoreWatch
-from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.index import DidReader
-from identity_core.use_cases.dids.index_audit import RecordSuspicions
-from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
-from identity_core.use_cases.ledger.feed import WitnessFeeder
-from identity_core.use_cases.ledger.storage import WatchStorage
+from identity_core.use_cases.dids.log_keys import LogSigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +27,7 @@ class Runtime:
     """The settings, and the ports that they chose.
 
     ``anonymous_verifier`` verifies for strangers, apart from ``provers``. ``answers_secret``: what stored answers are sealed under;
-    ``challenge_secret``: what vouches for challenges; ``fingerprint`` makes that of the digest of an API key. ``feeder`` is
-    None without witnesses, ``anchorer`` and ``anchors`` are where the ledger records no digests.
+    ``challenge_secret``: what vouches for challenges; ``fingerprint`` makes that of the digest of an API key.
     """
 
     settings: Settings
@@ -44,17 +38,10 @@ class Runtime:
     custodian: Custodian
     store: Store
     reader: DidReader
-    suspicions: RecordSuspicions
-    follow: FollowServiceLog
     answers_secret: bytes
     challenge_secret: bytes
     fingerprint: Callable[[str], str]
-    logged: TransparencyLog
-    watch: WatchStorage
-    feeder: WitnessFeeder | None
-    anchorer: AnchorWorker | None
-    anchors: ProofAnchoring | None
-    publisher: PublishStatusGaps
+    jobs: Jobs
     buckets: TokenBucketStorage
     key_stores: tuple[KeyStore, ...]
     known_keys: ApiKeyCache
@@ -64,7 +51,7 @@ class Runtime:
     @property
     def signer(self) -> LogSigner:
         """What signs the entries of logs."""
-        return self.follow.signer
+        return self.jobs.follow.signer
 
     @property
     def limiter(self) -> FallbackStorage | None:

@@ -1,0 +1,129 @@
+"""What runs beside the requests as long as a process serves."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import timedelta
+
+from identity_core.bootstrap.beside import (
+    TransparencyLog,
+    anchor_worker,
+    followed,
+)
+from identity_core.bootstrap.ports import (
+    SystemClock,
+)
+from identity_core.bootstrap.storage import check_of, watch_over
+from identity_core.bootstrap.witnesses import feed_witnesses
+from identity_core.ports.custodian import Custodian
+from identity_core.ports.retention import KINDS
+from identity_core.settings import Settings
+from identity_core.store import Store
+from identity_core.use_cases.anchoring.request import ProofAnchoring
+from identity_core.use_cases.anchoring.worker import AnchorWorker
+from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.use_cases.dids.index import CatchUp, IndexRepair
+from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
+from identity_core.use_cases.dids.log_keys import FollowServiceLog, KeepGenerations, LogSigner
+from identity_core.use_cases.ledger.feed import WitnessFeeder
+from identity_core.use_cases.ledger.storage import WatchStorage
+from identity_core.use_cases.record import Record
+from identity_core.use_cases.records import SweepRecords
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The jobs that requests or metrics ask something of, and the log that some of them write. ``feeder`` is None without witnesses,
+    ``anchorer`` and ``anchors`` are where the ledger records no digests."""
+
+    follow: FollowServiceLog
+    suspicions: RecordSuspicions
+    logged: TransparencyLog
+    watch: WatchStorage
+    feeder: WitnessFeeder | None
+    anchorer: AnchorWorker | None
+    anchors: ProofAnchoring | None
+    publisher: PublishStatusGaps
+
+
+async def begin_jobs(
+    settings: Settings,
+    signer: LogSigner,
+    check: HeadCheck,
+    store: Store,
+    custodian: Custodian,
+    stack: AsyncExitStack,
+) -> Jobs:
+    """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
+    clock = SystemClock()
+    follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
+    await _forget_expired(settings, store, clock, stack)
+    logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
+    watch = await _keep_watch(settings, logged, store, stack)
+    feeder = await feed_witnesses(settings, logged, store, clock, stack)
+    anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
+    publisher = await stack.enter_async_context(PublishStatusGaps(store.status_gaps, custodian, clock))
+    watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
+    return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher)
+
+
+async def _keep_index(
+    settings: Settings, signer: LogSigner, check: HeadCheck, store: Store, stack: AsyncExitStack
+) -> tuple[FollowServiceLog, IndexRepair, RecordSuspicions]:
+    """Brings the index up to the ledger, if that is the one that it was made from, holds some of it against the ledger, and keeps it
+    there. What is withheld is in the suspicions."""
+    storage = check_of(check.ledger, store)
+    await storage.caught_up()
+    await storage.projections()
+    # Which keys are retired is known before anything of theirs is looked at.
+    follow = await followed(signer, check.ledger, store, check)
+    catch_up = CatchUp(check.methods, check.ledger, store.documents, check)
+    await catch_up()
+    audit = IndexAudit(check, check.ledger, store.index_rows, store.quarantine, Record(store.activity), SystemClock())
+    await audit.seal()
+    await audit.sample(settings.ledger.sample, secrets.randbelow)
+    suspicions = RecordSuspicions(audit)
+    await suspicions.step()
+    repair = IndexRepair(catch_up)
+    await stack.enter_async_context(repair)
+    await stack.enter_async_context(suspicions)
+    await stack.enter_async_context(KeepGenerations(follow))
+    return follow, repair, suspicions
+
+
+async def _keep_watch(settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack) -> WatchStorage:
+    """Holds the databases against what is remembered of them; from then on they are watched, and the log follows the ledger."""
+    watch = await watch_over(settings, logged, store, SystemClock())
+    await stack.enter_async_context(watch)
+    await stack.enter_async_context(logged.follower)
+    return watch
+
+
+async def _forget_expired(settings: Settings, store: Store, clock: SystemClock, stack: AsyncExitStack) -> None:
+    """Deletes what has expired, and what is kept for a time, as long as the process lives."""
+    proof_lifetime = timedelta(seconds=settings.proof.lifetime_seconds)
+    forgetting = ForgetExpired(
+        store.spent_challenges, store.verifier_challenges, proof_lifetime, store.idempotency, store.usage, clock
+    )
+    await stack.enter_async_context(forgetting)
+    days = {kind: getattr(settings.retention, f"{kind}_days") for kind in KINDS}
+    kept = {kind: timedelta(days=number) for kind, number in days.items() if number is not None}
+    await stack.enter_async_context(SweepRecords(store.retention, kept, clock, clock.monotonic))
+
+
+async def _begin_anchoring(
+    settings: Settings, logged: TransparencyLog, store: Store, stack: AsyncExitStack
+) -> tuple[AnchorWorker | None, ProofAnchoring | None]:
+    """The worker, at work where the settings want it, and what asks it."""
+    anchorer = anchor_worker(settings, logged, store)
+    if anchorer is None:
+        return None, None
+    # Also while new anchors are refused: what was asked for before is brought to its end.
+    if settings.anchoring.worker:
+        await stack.enter_async_context(anchorer)
+    enabled = settings.anchoring.enabled is not False
+    return anchorer, ProofAnchoring(store.outbox, enabled, anchorer.called, anchorer.news)
