@@ -39,6 +39,7 @@ pytest_plugins = [
     "features.steps.tokens",
     "features.steps.web",
     "features.steps.verifications",
+    "features.steps.witnesses",
 ]
 
 

@@ -48,14 +48,14 @@ def with_eves(lines: list[bytes], *, names_her_key: bool = False) -> list[bytes]
     return [*lines, sealed(item, STOLEN, last["versionId"])]
 
 
-def read(folder: Path, did: str, lines: list[bytes]) -> Any:
+def read(folder: Path, did: str, lines: list[bytes], witness_file: Path | None = None) -> Any:
     """What the package ``did-webvh`` makes of the log, with nothing changed in it."""
     reader = pytest.importorskip("did_webvh.core.resolver", reason="pip install identity-did-webvh[test]")
     verifier = pytest.importorskip("did_webvh.verify")
     file = folder / "did.jsonl"
     file.write_bytes(b"\n".join(lines) + b"\n")
     resolver = reader.DidResolver(verifier.WebvhVerifier())
-    return asyncio.run(resolver.resolve(did, reader.LocalHistoryResolver(file)))
+    return asyncio.run(resolver.resolve(did, reader.LocalHistoryResolver(file, witness_file)))
 
 
 def verified(machine: Machine, name: str, lines: list[bytes], *more: str | Path) -> int:

@@ -1,0 +1,22 @@
+Feature: A log of did:webvh whose versions witnesses approve
+  Whoever has the log key can write entries. Readers of a DID that has witnesses take none that too few of them have approved, and refuse a
+  log with one entry too many: so the service publishes it as far as it was approved.
+
+  Background:
+    Given a machine with a service that publishes logs of did:webvh
+    And Wendy and Walt are witnesses
+    And Hana has a DID of which one of Wendy and Walt must approve
+
+  Scenario: A version goes out when a witness has approved of it
+    Then nobody finds a log at the place of the DID
+    When Wendy approves of the log and the operator publishes that
+    Then a reader finds 1 version at the place of the DID
+    When Hana adds a service to the DID
+    Then a reader finds 1 version at the place of the DID
+    When Walt approves of the log and the operator publishes that
+    Then a reader finds 2 versions at the place of the DID
+
+  Scenario: What no witness of the DID has approved is not published
+    When Eve approves of the log and the operator publishes that
+    Then the command refuses: "Nothing in the file approves of anything new"
+    And nobody finds a log at the place of the DID
