@@ -19,6 +19,7 @@ from identity_core.domain.dids.log import LogInvalid, verify, witness
 from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
 from identity_core.ports.repositories import WitnessFile
 from identity_core.store import Store
+from identity_core.store.audit import drop_projections
 from identity_core.use_cases.dids.read import GetDidLog
 from identity_core.use_cases.dids.witnessed import GetPublishedLog, PublishApprovals
 from tests.unit.domain.log.test_webvh import first, following
@@ -182,5 +183,24 @@ def test_of_two_at_once_one_is_told(tmp_path: Path) -> None:
         assert (await site.publish(DID, approvals((1, ONE)))).versions == 1
         with pytest.raises(VersionConflict):
             await replace(site.publish, files=Stale())(DID, approvals((1, ONE)))  # type: ignore[arg-type]
+
+    with_site(tmp_path, story, ONE)
+
+
+def test_what_approves_of_entries_that_a_rollback_cuts_goes_with_them(tmp_path: Path) -> None:
+    row = (
+        "INSERT INTO did_versions (did, version_id, printed_second, sequence, block_number, recorded_at, transaction_hash, state, "
+        "document, changes) VALUES (:did, 1, 0, :sequence, 1, 0, :octets, :octets, :octets, :octets)"
+    )
+
+    async def story(site: Site) -> None:
+        database, files = site.store.database, site.store.witness_files
+        for sequence, did in ((1, "did:webvh:a"), (2, "did:webvh:b")):
+            values = {"did": did, "sequence": sequence, "octets": b"x"}
+            await database.write(lambda transaction, values=values: transaction.execute(row, values))
+            assert await files.replace(did, None, WitnessFile(1, 1, b"[]"))
+        await drop_projections(database, 1)
+        assert await files.find("did:webvh:a") is not None
+        assert await files.find("did:webvh:b") is None
 
     with_site(tmp_path, story, ONE)
