@@ -85,7 +85,7 @@ class ServiceLog:
         # Someone has to control a DID; no one signs in with this key.
         key = Key(multikey.ED25519, public, keys.default_purposes(multikey.ED25519, primary=True))
         now = self.writer.clock.now()
-        signed = await self.writer.signer.signed(self.method, None, Create((key,), ()), now)
+        signed = await self.writer.signer.signed(self.method, None, Create((key,), (), strict_evidence=True), now)
         version = await self.writer.append(None, signed, RequestContext("beginServiceLog", OPERATOR), owner=None)
         return str(version.state.did)
 

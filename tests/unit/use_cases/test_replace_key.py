@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from identity_did_ids.method import DidIds, DidIdsSettings
 
+from identity_core.codec import multikey
+from identity_core.crypto import ed25519
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import ApiKey, Caller
+from identity_core.domain.dids import requests
+from identity_core.domain.dids.changes import Authorization, Update
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import ServiceEntry
 from identity_core.domain.dids.log import service_log, verify
+from identity_core.domain.dids.log.chain import fold
 from identity_core.domain.dids.log.service_keys import TYPE, Replacement
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import AuthFailed, PluginUnavailable, StorageMismatch
@@ -196,6 +202,34 @@ def test_the_service_log_is_found_again_where_a_crash_came_before_it_was_noted(t
         done = await replaced(service)
         assert done.number == 2
         assert len({line.did for line in await service.rooms.ledger.entries_after(0, 10)}) == 1
+
+    run(tmp_path, story)
+
+
+def test_a_thief_of_the_log_key_lists_no_key_of_his_own(tmp_path: Path) -> None:
+    """Every reader runs the rules by which the entry is drafted here."""
+
+    async def story(service: Service) -> None:
+        done = await replaced(service)
+        lines = await service.lines(Did.parse(done.service_did))
+        states = list(fold(DidIds(DidIdsSettings()).apply, lines))
+        said = json.loads(lines[1])["parameters"]["change"]["authorization"]
+        genuine = ed25519.sign(service.custodian.secrets[SERVICE_KEY], said["challenge"].encode())
+        stolen, log_key = ed25519.generate(os.urandom(32)), await service.custodian.public_key("log")
+        own = multikey.encode_public(multikey.ED25519, stolen.public)
+        body = json.loads(json.dumps(said["body"]).replace(done.multikey, own))
+        assert body != said["body"]
+        steps = requests.operations(body, done.service_did)
+        for authorization in (
+            Authorization("DIDAuth", own, said["challenge"], stolen.sign(said["challenge"].encode()), body),
+            Authorization("DIDAuth", said["key"], said["challenge"], genuine, body),
+            Authorization("DIDAuth", said["key"], said["challenge"], genuine, said["body"]),
+        ):
+            # In the place of the entry that there is, so that its challenge is not spent yet.
+            with pytest.raises(AuthFailed):
+                service.rooms.methods["ids"].draft(
+                    states[0], Update(steps, authorization), states[1].updated_at, signer=log_key
+                )
 
     run(tmp_path, story)
 
