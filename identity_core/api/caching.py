@@ -45,7 +45,8 @@ HEAD_SECONDS: Final = 5
 CACHED_ANSWERS: Final = 4_096
 MAX_IF_NONE_MATCH: Final = 2_048
 
-_ETAG_VERSION: Final = re.compile(r'"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?"', re.ASCII)
+# A proxy that compresses weakens the tag, or names the coding in it; the version is the same.
+_ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
