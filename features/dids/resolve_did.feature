@@ -31,13 +31,13 @@ Feature: Resolve a DID
     Given Hana has a DID
     When Vera resolves the DID of Hana as application/did+json
     Then the answer is 200
-    And the bare document comes back
+    And the bare document comes back as application/did+json
 
   Scenario: The bare document by the name that a W3C result gives it
     Given Hana has a DID
     When Vera resolves the DID of Hana as application/did
     Then the answer is 200
-    And the bare document comes back
+    And the bare document comes back as application/did
 
   Scenario: The W3C result
     Given Hana has a DID

@@ -64,6 +64,23 @@ Feature: Resolve a DID or dereference a DID URL
     When resolveIdentifier is asked for the DID did:example:123
     Then the answer is 501 DID_METHOD_NOT_SUPPORTED
 
+  Scenario: A document, as its controller published it
+    Given Hana publishes a DID on the web
+    When the DID of Hana is looked up as application/did-resolution
+    Then the answer is 200
+    And the document is the one that Hana publishes
+
+  @501:FEATURE_NOT_SUPPORTED
+  Scenario: Nobody can promise that what is published elsewhere is fresh
+    Given Hana publishes a DID on the web
+    When the DID of Hana is looked up past every cache
+    Then the answer is 501 FEATURE_NOT_SUPPORTED
+
+  Scenario: What is recorded here is always fresh
+    Given Hana has a DID
+    When the DID of Hana is looked up past every cache
+    Then the answer is 200
+
   @501:FEATURE_NOT_SUPPORTED
   Scenario: A path has no meaning
     Given Hana has a DID

@@ -39,6 +39,13 @@ def looked_up(world: World, name: str, media: str) -> None:
     world.send(asking(world.person(name).did, media))
 
 
+@when(parsers.parse("the DID of {name} is looked up past every cache"))
+def uncached(world: World, name: str) -> None:
+    wanted = asking(world.person(name).did)
+    wanted.query["noCache"] = "true"
+    world.send(wanted)
+
+
 @when(parsers.parse("the authentication key of {name} is looked up"))
 def key(world: World, name: str) -> None:
     world.send(asking(world.person(name).created["keys"]["authentication"]["keyId"]))

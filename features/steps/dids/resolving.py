@@ -84,10 +84,10 @@ def services(world: World, count: int) -> None:
     assert len(body_of(world.answer)["didDocument"].get("service", [])) == count
 
 
-@then("the bare document comes back")
-def bare(world: World) -> None:
+@then(parsers.parse("the bare document comes back as {media}"))
+def bare(world: World, media: str) -> None:
     assert body_of(world.answer)["id"].startswith("did:ids:")
-    assert world.answer.headers["content-type"] == "application/did+json"
+    assert world.answer.headers["content-type"] == media
 
 
 @then("a W3C resolution result comes back")

@@ -6,9 +6,11 @@ import asyncio
 import gc
 from pathlib import Path
 
+import pytest
+
 from identity_core.bootstrap import open_installation
 from identity_core.bootstrap.installation import OBJECTS_BETWEEN_COLLECTIONS
-from identity_core.settings import load
+from identity_core.settings import StartError, load
 
 
 def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path) -> None:
@@ -20,3 +22,14 @@ def test_garbage_is_collected_as_before_once_the_house_stands(tmp_path: Path) ->
             return gc.get_threshold()
 
     assert asyncio.run(look()) == before
+
+
+@pytest.mark.parametrize("text", ["did:ids", "https://id.example", "did:ids:short"])
+def test_a_did_to_try_that_is_none_stops_the_start(tmp_path: Path, text: str) -> None:
+    async def start() -> None:
+        overrides = {"data_dir": tmp_path, "server.test_identifiers": [text]}
+        async with open_installation(load(environment={}, overrides=overrides)):
+            pass
+
+    with pytest.raises(StartError, match=r"server\.test_identifiers"):
+        asyncio.run(start())
