@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -102,6 +103,13 @@ def _drafted(world: World, operation: Operation) -> Draft:
         # A new issuer's list, which no one has asked for yet.
         world.people.pop("Ivo", None)
         draft.path = operation.path.replace("{statusListId}", list_name(issued(world)))
+    if "{gapListId}" in operation.path:
+        list_id, epoch = gap_list(issued(world, suite=2))
+        digest = ""
+        if "{digest}" in operation.path:
+            place = f"/api/v1/status-gaps/{list_id}/{epoch}"
+            digest = world.http().get(place, headers=world.key_header()).json()["shards"][0]
+        draft.path = operation.path.format(gapListId=list_id, epoch=epoch, digest=digest)
     if name == "listCredentials":
         draft.query = {"holderDid": world.person("Hana").did}
     bodies: dict[str, Callable[[], dict[str, Any]]] = {
@@ -122,8 +130,15 @@ def list_name(record: dict[str, Any], purpose: int = 0) -> str:
     return address.rpartition("/")[2]
 
 
+def gap_list(record: dict[str, Any]) -> tuple[str, int]:
+    """The name of a bound credential's list of signed gaps, and the epoch of today."""
+    address: str = record["credential"]["credentialStatus"][-1]["statusListCredential"]
+    return address.rpartition("/")[2], int(time.time()) // 86_400
+
+
 for _name in (
     "createCredentialSchema", "listCredentialSchemas", "getCredentialSchema", "issueCredential", "importCredential",
     "listCredentials", "getCredential", "setCredentialStatus", "verifyCredential", "getStatusList",
+    "getStatusGaps", "getStatusGapShard",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

@@ -795,6 +795,19 @@ class ShownPredicate(Struct, frozen=True, kw_only=True):
     type: str
     value: Any
 
+class StatusGapsManifest(Struct, frozen=True, kw_only=True):
+    bits: int
+    edition: int
+    epoch: int
+    firsts: tuple[int, ...]
+    format: str
+    gaps: int
+    issuer: str
+    list: str
+    method: str
+    period: int
+    shards: tuple[str, ...]
+
 class StatusList(Struct, frozen=True, kw_only=True):
     id: str
     type: str

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, Final
 
 import orjson
@@ -26,7 +27,7 @@ from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.callers import ApiKey, Caller
 from identity_core.domain.credentials import credential_schema as schema_json
-from identity_core.domain.credentials import status_gaps, status_list
+from identity_core.domain.credentials import gap_shards, status_gaps, status_list
 from identity_core.domain.credentials.bound_credential import (
     BoundHeader,
     Particulars,
@@ -42,6 +43,8 @@ from identity_core.domain.credentials.credential import (
     check_signature,
 )
 from identity_core.domain.credentials.credential_schema import digest
+from identity_core.domain.credentials.gap_shards import Manifest
+from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.changes import Create
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key, PublicKey
@@ -166,6 +169,8 @@ class CredentialTelling:
             },
             "verifyCredential": {"request": {"shown": {"credential": whole["credential"]}}, "200": _verdicts()},
             "getStatusList": {"200": {"revocation": self.status_list(issued.credential)}},
+            "getStatusGaps": {"200": {"ofADay": orjson.loads(self.gaps()[0].octets)}},
+            "getStatusGapShard": {"200": {"ofTwoGaps": self.gaps()[1][0].decode("latin-1")}},
         }
 
     def issued(self) -> ShownCredential:
@@ -216,6 +221,16 @@ class CredentialTelling:
         work, *arguments = signature_check(credential, witness)
         work(*arguments)
         return ShownCredential(credential, witness, True)
+
+    def gaps(self) -> tuple[Manifest, list[bytes]]:
+        """The list of the story's first day, in which one handle is revoked."""
+        list_id = status_gaps.list_id(self.story.did, GAP_PERIOD)
+        number = status_gaps.epoch_at(START, GAP_PERIOD)
+        epoch = StatusEpoch(self.story.did, self.method, list_id, number, GAP_PERIOD)
+        suite, public = ciphersuite(select()), PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
+        ends = status_gaps.chain((1_618_033_988,))
+        signatures = [interface.sign(suite, self.key.secret_raw, public, epoch.header, gap) for gap in pairwise(ends)]
+        return gap_shards.publish(epoch, 1, ends, signatures)
 
     def status_list(self, credential: Credential) -> Any:
         """The issuer's list of what is revoked, with two others in it."""

@@ -19,6 +19,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @400:AUTH_AMBIGUOUS
   Scenario Outline: Two different credentials are refused
@@ -38,6 +40,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @401:AUTH_REQUIRED
   Scenario Outline: An operation that needs a credential says so
@@ -102,6 +106,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @409:REQUEST_IN_PROGRESS
   Scenario Outline: The second comes while the first is being answered
@@ -191,6 +197,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @431:HEADERS_TOO_LARGE
   Scenario Outline: Headers that are too large are refused
@@ -210,6 +218,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @500:INTERNAL_ERROR
   Scenario Outline: A fault of ours has a request id and no details
@@ -230,6 +240,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -250,6 +262,8 @@ Feature: The door of credentials is that of every operation
       | setCredentialStatus    |
       | verifyCredential       |
       | getStatusList          |
+      | getStatusGaps          |
+      | getStatusGapShard      |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario Outline: A plugin that raises costs its own requests

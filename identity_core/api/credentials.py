@@ -39,6 +39,7 @@ from identity_core.use_cases.credentials.schemas import (
 )
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
+from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
 
 _PREFIX: Final = "/api/v1"
@@ -52,7 +53,7 @@ _FOR_A_WHILE: Final = ("Cache-Control", "public, max-age=5")
 @dataclass(frozen=True, slots=True)
 class CredentialHandlers:
     """createCredentialSchema, listCredentialSchemas, getCredentialSchema, issueCredential, importCredential, listCredentials,
-    getCredential, setCredentialStatus, verifyCredential, getStatusList."""
+    getCredential, setCredentialStatus, verifyCredential, getStatusList, getStatusGaps, getStatusGapShard."""
 
     create_schema: CreateCredentialSchema
     list_schemas: ListCredentialSchemas
@@ -64,6 +65,8 @@ class CredentialHandlers:
     set_status: SetCredentialStatus
     verify: VerifyCredential
     status_list: GetStatusList
+    gaps: GetStatusGaps
+    shard: GetStatusGapShard
     base_url: str
 
     async def create_credential_schema(self, request: Request) -> Answer:
@@ -109,6 +112,14 @@ class CredentialHandlers:
         if etag_matches(request.header("if-none-match"), etag):
             return Answer(304, headers=headers)
         return Answer(200, made.octets, headers=headers)
+
+    async def get_status_gaps(self, request: Request) -> Answer:
+        manifest = await self.gaps(request.path["gapListId"], request.path["epoch"])
+        return Answer(200, manifest, headers=[("Cache-Control", f"public, max-age={LIST_SECONDS}")])
+
+    async def get_status_gap_shard(self, request: Request) -> Answer:
+        shard = await self.shard(request.path["gapListId"], request.path["digest"])
+        return Answer(200, shard, media_type="application/octet-stream", headers=[_FOR_GOOD])
 
     def _stored(self, found: ShownCredential, request: Request) -> Answer:
         location = f"{_PREFIX}/credentials/{quote(found.credential.id, safe=':')}"

@@ -35,6 +35,7 @@ from identity_core.use_cases.credentials.schemas import (
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
+from identity_core.use_cases.credentials.status_gaps import GetStatusGaps, GetStatusGapShard
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.delegations.change import (
     DeleteDelegation,
@@ -188,13 +189,15 @@ def credential_handlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(intake, opened.custodian, store.status_gaps),
+        issue=IssueCredential(intake, opened.custodian, opened.jobs.publisher),
         import_signed=ImportCredential(intake),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),
         set_status=SetCredentialStatus(access, credentials, record, clock),
         verify=VerifyCredential(schemas, credentials, IssuerKeys(reader), anonymous, clock, base_url),
         status_list=GetStatusList(credentials, opened.signer, base_url),
+        gaps=GetStatusGaps(store.status_gaps),
+        shard=GetStatusGapShard(store.status_gaps),
         base_url=base_url,
     )
 

@@ -117,8 +117,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
     jobs = await begin_jobs(settings, signer, check, store, custodian, stack)
-    known_keys = ApiKeyCache(clock)
-    keys, fingerprint = tagged_keys(key_stores, store, clock), await fingerprints(custodian)
+    known_keys, keys = ApiKeyCache(clock), tagged_keys(key_stores, store, clock)
+    fingerprint = await fingerprints(custodian)
     return Runtime(
         settings=settings,
         clock=clock,

@@ -17,7 +17,7 @@ from identity_core.api.contract import load_document, operations
 from identity_core.codec.structs import pascal_name
 
 # It answers with the octets that are signed.
-SIGNED = {"getStatusList"}
+SIGNED = {"getStatusList", "getStatusGaps"}
 # What several tags answer with.
 SHARED = ("authors", "anchors", "caching")
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import os
 from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.credentialing import NOBODY, list_name
+from features.credentialing import NOBODY, gap_list, list_name
 from features.formats import check_data_integrity, from_base64url
 from features.signing import call
 from features.steps.answers import body_of
 from features.world import World
+from tests import servers
 
 STATUS = {"revokes": ("revocation", True), "suspends": ("suspension", True), "resumes": ("suspension", False)}
 PAST = {"revoked": "revokes", "suspended": "suspends"}
@@ -71,7 +74,65 @@ def reads_no_list(world: World, name: str) -> None:
     world.call("getStatusList", status_list_id=name)
 
 
+@when("Vera reads the signed gaps of today")
+def reads_gaps(world: World) -> None:
+    list_id, epoch = gap_list(world.notes["credential"])
+    world.call("getStatusGaps", gap_list_id=list_id, epoch=str(epoch))
+
+
+@when(parsers.parse("Vera asks for the signed gaps of {list_id} at {epoch}"))
+def reads_no_gaps(world: World, list_id: str, epoch: str) -> None:
+    world.call("getStatusGaps", gap_list_id=list_id, epoch=epoch)
+
+
+@when("Vera reads the shard of the list of today")
+def reads_shard(world: World) -> None:
+    reads_gaps(world)
+    world.notes["digest"] = body_of(world.answer)["shards"][0]
+    list_id, _ = gap_list(world.notes["credential"])
+    world.call("getStatusGapShard", gap_list_id=list_id, digest=world.notes["digest"])
+
+
+@when(parsers.parse("Vera asks for the shard {digest}"))
+def reads_no_shard(world: World, digest: str) -> None:
+    world.call("getStatusGapShard", gap_list_id="A" * 22, digest=digest)
+
+
+@when("a mirror fetches the gap of the credential")
+def mirror_fetches(world: World) -> None:
+    record = world.notes["credential"]
+    header = json.loads(from_base64url(record["credential"]["proof"]["header"]).partition(b":")[2])
+    method, handle = header["method"], record["credential"]["credentialStatus"][-1]["statusListIndex"]
+    given = (f"{world.server.url}/api/v1", "--list", header["status"]["list"], "--method", method)
+    key = method.partition("#")[2]
+    world.notes["command"] = servers.run(
+        "status", "fetch", *given, "--key", key, environment=os.environ | {"IDENTITY_HANDLE": handle}
+    )
+
+
 # Then
+
+
+@then("it is told that the credential is not revoked")
+def told(world: World) -> None:
+    done = world.notes["command"]
+    assert done.returncode == 0, done.stderr
+    assert "not revoked in epoch" in done.stdout
+
+
+@then("they are signed by Ivo's key, and the handle lies in one")
+def gaps_are_signed(world: World) -> None:
+    manifest, record = body_of(world.answer), world.notes["credential"]
+    assert manifest["issuer"] == world.people["Ivo"].did
+    assert manifest["method"] == record["verificationMethod"]
+    assert (manifest["gaps"], len(manifest["shards"]), manifest["edition"]) == (1, 1, 1)
+
+
+@then("its octets have the digest that the list says, and never change")
+def shard_is_named(world: World) -> None:
+    octets = world.answer.content
+    assert hashlib.sha256(octets).digest() == from_base64url(world.notes["digest"])
+    assert "immutable" in world.answer.headers["cache-control"]
 
 
 @then(parsers.parse("the status is {status:w}"))

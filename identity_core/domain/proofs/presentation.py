@@ -10,17 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntFlag
-from hashlib import sha256
 from typing import Final
 
-from identity_core.codec import jcs
-from identity_core.codec.multibase import base64url_encode
 from identity_core.crypto.frames import frame, number
 from identity_core.domain.credentials.bound_credential import Particulars
-from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.proof import CLOCK_SKEW, Context
-from identity_core.domain.proofs.question import SUITE_2, Asked, HolderForm, Question, refused
+from identity_core.domain.proofs.question import SUITE_2, HolderForm, Question, refused
 from identity_core.errors import JsonValue, PredicateUnsupported, ProofInvalid
 
 CONSENT_TAG: Final = b"IDENTITY-SERVICE-ZKPRED-V2:consent-message"
@@ -159,49 +155,6 @@ class PresentationContext:
         return frame(AGENT_TAG, [self.context.audience.encode(), self.context.nonce, envelope_digest])
 
 
-@dataclass(frozen=True, slots=True)
-class PresentedPresentation:
-    """What a presentation says about itself, without the keys: a claim until ``PresentingProver.verify_presentation`` has accepted it under
-    keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential."""
-
-    question: Question
-    day: int | None
-    epochs: tuple[StatusEpoch, ...]
-    bound: PresentationContext
-
-    @property
-    def verification_method(self) -> str:
-        """The DID URL of the issuer's key."""
-        return self.question.credentials[0].header.method
-
-    @property
-    def schema(self) -> Schema:
-        """The schema of the credential."""
-        return self.question.credentials[0].header.schema
-
-    @property
-    def predicates(self) -> tuple[Asked, ...]:
-        """What is asked of the credential."""
-        return self.question.credentials[0].predicates
-
-    @property
-    def context(self) -> Context:
-        """For whom and when."""
-        return self.bound.context
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        """The DID URLs of all keys that are needed, each once."""
-        own = [credential.header.method for credential in self.question.credentials]
-        return tuple(dict.fromkeys([*own, *(epoch.method for epoch in self.epochs)]))
-
-    def statement(self, keys: Mapping[str, bytes]) -> PresentationStatement:
-        """The statement to verify, under resolved keys (96 octets) by their methods. Raises ``KeyError`` and ``PredicateUnsupported``."""
-        own = tuple(keys[credential.header.method] for credential in self.question.credentials)
-        status = tuple(StatusPart(epoch, keys[epoch.method]) for epoch in self.epochs)
-        return PresentationStatement(self.question, own, self.day, status)
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class BoundWitness:
     """A credential of suite 2: the issuer's 80 octets, its values as JSON, its particulars; ``opening`` are s and b where the prover has
@@ -277,20 +230,6 @@ class Acceptance:
             bound.consent.check_time(self.now)
             if self.cover & bound.consent.cover != self.cover:
                 raise ProofInvalid(details={"reason": "the holder's consent does not cover what it must"})
-
-
-def presentation_signals(question: Question, context: Context) -> tuple[str, ...]:
-    """``ZKProof.publicSignals``: suite, then verification method, schema id and name, type and JCS of the value of each predicate for each
-    credential, then base64url SHA-256 of the JCS of the context, and of each signed header."""
-    signals = [SUITE_2]
-    for credential in question.credentials:
-        signals += [credential.header.method, credential.header.schema.id]
-        for predicate in credential.predicates:
-            asked = predicate.json
-            signals += [str(asked["attributeName"]), str(asked["type"]), jcs.canonicalize(asked["value"]).decode()]
-    headers = [sha256(credential.header.octets).digest() for credential in question.credentials]
-    context_digest = sha256(jcs.canonicalize(context.json)).digest()
-    return (*signals, *map(base64url_encode, (context_digest, *headers)))
 
 
 def last_expiry(day: int) -> datetime:

@@ -235,6 +235,11 @@ class PresentedProof:
         """The DID URLs of all keys that are needed: the issuer's."""
         return (self.verification_method,)
 
+    @property
+    def proven(self) -> frozenset[str]:
+        """Which of ``NEVER_PROVEN`` it says itself: none."""
+        return frozenset()
+
     def statement(self, public_key: bytes) -> Statement:
         """The statement to verify, under a key that the verifier resolved."""
         return Statement(IssuerKey(self.verification_method, public_key), self.schema, self.predicates)

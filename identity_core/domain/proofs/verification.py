@@ -25,7 +25,7 @@ from identity_core.codec import jcs, multikey, times
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor
-from identity_core.domain.proofs.presentation import PresentedPresentation, unchecked
+from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import (
     CLOCK_SKEW,
     NEVER_PROVEN,
@@ -148,10 +148,9 @@ class Expectation:
             expected, found = parts[part]
             if expected is not None:
                 yield right(name) if expected == found else wrong(name, code)
-        said = proven_by(presented)
         for name in NEVER_PROVEN:
             if name in self.requires:
-                yield right(name) if name in said else wrong(name, CheckCode.NOT_PROVEN)
+                yield right(name) if name in presented.proven else wrong(name, CheckCode.NOT_PROVEN)
         if self.max_age is not None:
             yield wrong("age", CheckCode.PROOF_TOO_OLD) if self._is_too_old(presented, now) else right("age")
 
@@ -198,13 +197,6 @@ def _canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
     except PredicateUnsupported:
         raise ProofInvalid(details={"reason": "the proof's schema has no such predicate as expected"}) from None
     return jcs.canonicalize(predicate.json)
-
-
-def proven_by(presented: AnyPresented) -> frozenset[str]:
-    """Which of ``NEVER_PROVEN`` a proof says itself, if it is right: of suite 2 what its question asks."""
-    if isinstance(presented, PresentedProof):
-        return frozenset()
-    return frozenset(NEVER_PROVEN) - frozenset(unchecked(presented.question))
 
 
 def issuer_of(presented: AnyPresented) -> str | None:

@@ -24,9 +24,9 @@ from identity_core.domain.proofs.presentation import (
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
-    PresentedPresentation,
     StatusPart,
 )
+from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import Context
 from identity_core.domain.proofs.question import Question
 from identity_core.errors import PredicateUnsupported, ProofInvalid

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         PresentationContext,
         PresentationStatement,
         PresentationWitness,
-        PresentedPresentation,
     )
+    from identity_core.domain.proofs.presented import PresentedPresentation
     from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 
 WAITING_PER_WORKER: Final = 256

@@ -55,10 +55,11 @@ from identity_core.errors import InternalError, InvalidCredential, JsonValue, Sc
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeyNotHeld
-from identity_core.ports.status_gaps import GapList, StatusGaps
+from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks, signature_check
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.record import Record
 from identity_core.wire import ImportCredentialRequest, IssueCredentialRequest
@@ -166,7 +167,7 @@ class IssueCredential:
 
     intake: CredentialIntake
     custodian: Custodian
-    gaps: StatusGaps
+    publisher: PublishStatusGaps
 
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
@@ -199,7 +200,9 @@ class IssueCredential:
             request = IssueRequest(key_id, header.octets, holder, self.intake.random(NONCE_OCTETS))
         except ValueRefused as refused:
             raise _refused(str(refused)) from None
-        handle = await self.gaps.give(gap_list, prepared.id, particulars.last_day, random=self.intake.random)
+        gaps, random = self.publisher.gaps, self.intake.random
+        handle = await gaps.give(gap_list, prepared.id, particulars.last_day, random=random)
+        await self.publisher.begin_list(gap_list)
         messages = header.known_messages(prepared.values, replace(particulars, handle=handle))
         # The holder's DID names the secret, so that all of its credentials are of one holder.
         commitment = await custodian.commit_holder(holder, prepared.id, request)

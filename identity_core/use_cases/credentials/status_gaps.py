@@ -1,4 +1,4 @@
-"""The lists of signed gaps: made before each epoch and whenever they have changed, and read by everybody.
+"""getStatusGaps, getStatusGapShard: the lists of signed gaps, made before each epoch and whenever they have changed, for everybody.
 
 Every process makes what it finds missing. Signing is deterministic, so that two who make the same edition at once make the same octets, and
 the store takes it once. The custodian signs; between some signatures the requests of others have their turn.
@@ -14,10 +14,11 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Final
 
+from identity_core.codec.multibase import base64url_decode
 from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.gap_shards import Manifest
 from identity_core.domain.credentials.status_gaps import Gap, StatusEpoch, StatusListRefused
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, StatusListNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.custodian import Custodian
 from identity_core.ports.status_gaps import GapList, Published, StatusGaps
@@ -29,6 +30,7 @@ LEADS: Final = {3_600: timedelta(minutes=10), 86_400: timedelta(hours=1)}
 EPOCHS_KEPT: Final = 3
 """The current epoch and those before it: a verifier may take one that has ended, and who proves has it from here."""
 
+_LAST_EPOCH: Final = 1 << 31
 _AT_ONCE: Final = 8
 """Signatures between two looks at the event loop: some 1.5 ms."""
 
@@ -37,6 +39,38 @@ class StatusListUnpublished(IdentityError):
     """``details`` say which list, and why."""
 
     message = "A list of revoked handles cannot be made."
+
+
+@dataclass(frozen=True, slots=True)
+class GetStatusGaps:
+    """The manifest of an epoch as it was published. Raises ``StatusListNotFound``."""
+
+    gaps: StatusGaps
+
+    async def __call__(self, list_id: str, epoch: str) -> bytes:
+        # One number has one address, else caches would hold it many times.
+        if not (epoch.isascii() and epoch.isdecimal()) or str(int(epoch)) != epoch or int(epoch) > _LAST_EPOCH:
+            raise StatusListNotFound
+        found = await self.gaps.published(list_id, int(epoch))
+        if found is None:
+            raise StatusListNotFound
+        return found.manifest
+
+
+@dataclass(frozen=True, slots=True)
+class GetStatusGapShard:
+    """A shard of any edition that is kept. Raises ``StatusListNotFound``."""
+
+    gaps: StatusGaps
+
+    async def __call__(self, list_id: str, digest: str) -> bytes:
+        try:
+            octets = await self.gaps.shard(list_id, base64url_decode(digest))
+        except ValueError:
+            raise StatusListNotFound from None
+        if octets is None:
+            raise StatusListNotFound
+        return octets
 
 
 @dataclass(slots=True)
@@ -70,6 +104,13 @@ class PublishStatusGaps(Repeating):
         except StatusListRefused as refused:
             # One list, or a row of it that somebody else wrote, must not end the task that publishes all of them.
             raise StatusListUnpublished(details={"list": gap_list.id, "reason": str(refused)}) from refused
+
+    async def begin_list(self, gap_list: GapList) -> None:
+        """Publishes the list of the current epoch where there is none yet, so that a credential never names a list that is not
+        there. Raises as ``bring_up`` does."""
+        current = status_gaps.epoch_at(self.clock.now(), gap_list.period)
+        if await self.gaps.published(gap_list.id, current) is None:
+            await self.bring_up(gap_list)
 
     async def _bring_up(self, gap_list: GapList) -> None:
         now = self.clock.now()

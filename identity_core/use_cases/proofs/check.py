@@ -27,9 +27,8 @@ from identity_core.domain.proofs.presentation import (
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
-    PresentedPresentation,
-    presentation_signals,
 )
+from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
 from identity_core.domain.proofs.proof import (
     Context,
     PresentedProof,

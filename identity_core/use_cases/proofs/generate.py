@@ -12,11 +12,15 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
 from identity_core.codec.structs import given
 from identity_core.domain.activity import DONE, REFUSED, Event, Parties, RequestContext
+from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.proof import ZkProof
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
     AnchoringDisabled,
@@ -46,7 +50,6 @@ from identity_core.use_cases.proofs.steps import (
     find_delegation,
     prepare,
     prove,
-    to_keep,
 )
 from identity_core.use_cases.record import Record, rows_of
 from identity_core.wire import DelegatedProofRequest
@@ -179,7 +182,7 @@ class GenerateDelegatedProof:
             bound = context_of(attempt, now, self.random, self.policy)
             made = await prove(attempt, self.sealed_credentials, self.present, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
-            proof = to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
+            proof = _to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
             await self.turns()
             event = _event(attempt, DONE, proof=proof)
             await self.invocations.finish(lease, proof, rows_of(context, event, proof.created_at))
@@ -212,3 +215,29 @@ def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: 
         delegation_id = None if attempt.chain is None else attempt.chain.leaf.id
         parties = Parties(holder, agent, delegation_id=delegation_id, credential_id=credential_id)
     return Event("proof.refused", holder, parties, outcome, code, details)
+
+
+def _to_keep(
+    attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
+) -> StoredProof:
+    """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
+    request, capability, credential = attempt.request, attempt.capability, attempt.prepared.credential
+    return StoredProof(
+        proof=proof,
+        delegation_id=attempt.chain.leaf.id,
+        holder=str(attempt.holder),
+        agent=str(attempt.agent),
+        credential_id=credential.id,
+        issuer=str(credential.issuer),
+        schema_id=credential.schema.id,
+        predicate=attempt.prepared.predicate.json,
+        salt=salt,
+        ibct_id=capability.id,
+        nonce=capability.nonce,
+        created_at=created_at,
+        expires_at=expires_at,
+        caller=caller.identity,
+        challenge=given(request.challenge, None),
+        domain=given(request.domain, None),
+        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if attempt.anchor else None,
+    )

@@ -25,9 +25,9 @@ from identity_core.domain.proofs.presentation import (
     PresentationStatement,
     PresentationWitness,
     StatusPart,
-    presentation_signals,
     proof_day,
 )
+from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof
 from identity_core.domain.proofs.question import AskedCredential, Question
 from identity_core.errors import IdentityError, PluginUnavailable

@@ -25,7 +25,6 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.presentation import last_expiry, proof_day
 from identity_core.domain.proofs.proof import (
@@ -36,7 +35,7 @@ from identity_core.domain.proofs.proof import (
     ZkProof,
     capability_digest,
 )
-from identity_core.domain.proofs.stored import StoredProof, read_value
+from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import (
     CredentialNotFound,
     DelegationInvalid,
@@ -278,30 +277,4 @@ def context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], byt
         proof_id=str(uuid.UUID(bytes=random(16), version=4)),
         capability=capability_digest(nonce, capability.octets),
         agent=str(attempt.agent) if policy.shows_agent else None,
-    )
-
-
-def to_keep(
-    attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
-) -> StoredProof:
-    """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
-    request, capability, credential = attempt.request, attempt.capability, attempt.prepared.credential
-    return StoredProof(
-        proof=proof,
-        delegation_id=attempt.chain.leaf.id,
-        holder=str(attempt.holder),
-        agent=str(attempt.agent),
-        credential_id=credential.id,
-        issuer=str(credential.issuer),
-        schema_id=credential.schema.id,
-        predicate=attempt.prepared.predicate.json,
-        salt=salt,
-        ibct_id=capability.id,
-        nonce=capability.nonce,
-        created_at=created_at,
-        expires_at=expires_at,
-        caller=caller.identity,
-        challenge=given(request.challenge, None),
-        domain=given(request.domain, None),
-        anchor=Anchor(AnchorStatus.PENDING, None, None, None) if attempt.anchor else None,
     )

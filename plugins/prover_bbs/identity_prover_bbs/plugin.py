@@ -16,8 +16,8 @@ from identity_core.domain.proofs.presentation import (
     PresentationContext,
     PresentationStatement,
     PresentationWitness,
-    PresentedPresentation,
 )
+from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import Context, PresentedProof, Statement, Witness, ZkProof
 from identity_core.errors import ProofInvalid
 from identity_core.plugin import BuildContext, Provider, hookimpl

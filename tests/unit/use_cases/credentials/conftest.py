@@ -36,6 +36,7 @@ from identity_core.use_cases.credentials.schemas import CreateCredentialSchema
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks
 from identity_core.use_cases.credentials.status import GetStatusList, SetCredentialStatus
+from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.credentials.verify import VerifyCredential
 from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.proofs.check import IssuerKeys
@@ -122,7 +123,7 @@ class Office:
         self.create_schema = CreateCredentialSchema(
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
-        self.issue = IssueCredential(intake, custodian, store.status_gaps)
+        self.issue = IssueCredential(intake, custodian, PublishStatusGaps(store.status_gaps, custodian, clock))
         self.import_signed = ImportCredential(intake)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)

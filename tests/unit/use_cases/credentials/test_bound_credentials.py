@@ -100,7 +100,7 @@ def test_a_custodian_without_secrets_of_holders_signs_suite_1_only(office: Offic
         def __init__(self, real: Any) -> None:
             self.public_key, self.sign_bbs = real.public_key, real.sign_bbs
 
-    issue = IssueCredential(office.issue.intake, Plain(office.rooms.custodian), office.rooms.store.status_gaps)  # type: ignore[arg-type]
+    issue = IssueCredential(office.issue.intake, Plain(office.rooms.custodian), office.issue.publisher)  # type: ignore[arg-type]
     caller = context(office.as_(office.ivo), "issueCredential")
     with pytest.raises(InvalidCredential) as refused:
         run(issue(office.new(suite=2), caller))

@@ -213,12 +213,14 @@ def test_who_is_resumed_proves_again_at_once(scene: Scene) -> None:
     assert scene.verdict(scene.proof()).verified
 
 
-def test_the_list_is_made_by_the_first_who_needs_it(scene: Scene) -> None:
+def test_the_list_of_a_new_epoch_is_made_by_the_first_who_needs_it(scene: Scene) -> None:
     (gap_list,) = run(scene.gaps.lists())
     epoch = int(NOON.timestamp()) // gap_list.period
-    assert run(scene.gaps.published(gap_list.id, epoch)) is None
+    assert run(scene.gaps.published(gap_list.id, epoch)) is not None, "a credential names a list that is not there"
+    scene.clock.time = NOON + DAY
+    assert run(scene.gaps.published(gap_list.id, epoch + 1)) is None
     scene.proof()
-    assert run(scene.gaps.published(gap_list.id, epoch)) is not None
+    assert run(scene.gaps.published(gap_list.id, epoch + 1)) is not None
 
 
 def test_the_proof_ends_with_its_day(scene: Scene) -> None:
