@@ -63,6 +63,13 @@ class PresentedPresentation:
         return PresentationStatement(self.question, own, self.day, status)
 
     @property
+    def is_of_one_credential(self) -> bool:
+        """Whether its predicates are all of one credential and all hold: of alternatives, or of several credentials, a list of predicates
+        would say what is not proven."""
+        question = self.question
+        return len(question.credentials) == 1 and not question.either and not question.same and not question.pseudonym
+
+    @property
     def proven(self) -> frozenset[str]:
         """Which of ``NEVER_PROVEN`` it says itself, if it is right: what its question asks."""
         return frozenset(NEVER_PROVEN) - frozenset(unchecked(self.question))

@@ -188,7 +188,9 @@ class CheckProof:
         with suppress(ProofInvalid):
             return await self.provers.read(text)
         with suppress(ProofInvalid):
-            return await self.provers.read_presentation(text)
+            presented = await self.provers.read_presentation(text)
+            # What a verifier can expect here is said of one credential; alternatives would pass for what they are alternatives to.
+            return presented if presented.is_of_one_credential else None
         return None
 
     async def _is_registered(self, presented: AnyPresented) -> bool | None:

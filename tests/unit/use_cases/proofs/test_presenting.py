@@ -16,9 +16,21 @@ from identity_prover_bbs.plugin import BbsProver
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.crypto.bls12381 import select
+from identity_core.domain.credentials.bound_credential import BoundHeader
+from identity_core.domain.credentials.credential import particulars_of
 from identity_core.domain.proofs.predicate import Predicate
-from identity_core.domain.proofs.presentation import proof_day
+from identity_core.domain.proofs.presentation import (
+    BoundWitness,
+    ConsentTerms,
+    GapWitness,
+    PresentationContext,
+    PresentationStatement,
+    PresentationWitness,
+    StatusPart,
+    proof_day,
+)
 from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof, Statement, ZkProof
+from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
 from identity_core.use_cases.credentials.sealed import ShownCredential
@@ -71,6 +83,40 @@ class Scene:
         question = Expectation(**({"audience": SHOP, "nonce": NONCE, "requires": ALL} | expected))
         verdict: ProofVerification = run(self.check(received, question, self.clock.now()))
         return verdict
+
+    def crafted(self, held: list[ShownCredential], of: tuple[int, int], either: tuple[tuple[int, ...], ...]) -> str:
+        """A presentation that the library makes, of a question that no operation here asks."""
+        values = (30, 1) if either else (18, 1)
+        headers = [BoundHeader.from_octets(one.credential.binding.header) for one in held]  # type: ignore[union-attr]
+        asked: list[list[Any]] = [[] for _ in held]
+        for number, value in zip(of, values, strict=True):
+            member = {"attributeName": "age", "type": "gte", "value": value}
+            asked[number].append(parse_asked(headers[number].schema, member))
+        parts = tuple(AskedCredential(header, tuple(each)) for header, each in zip(headers, asked, strict=True))
+        question = Question(parts, either=either, status=True)
+        bound = self.context()
+        terms = ConsentTerms.around(self.clock.now(), timedelta(hours=1))
+        whole = PresentationContext(bound, None, terms)
+        credentials = [one.credential for one in held]
+        custodian: Any = self.office.rooms.custodian
+        ids = tuple(credential.id for credential in credentials)
+        agreed = run(custodian.consent(str(self.office.hana), ids, terms.message(question, bound, None), None))
+        status: list[StatusPart] = []
+        gaps: list[GapWitness] = []
+        witnesses: list[BoundWitness] = []
+        for one, header in zip(held, headers, strict=True):
+            binding, witness = one.credential.binding, one.witness
+            assert binding is not None
+            assert witness is not None
+            part, gap = run(self.present._status(one.credential, binding, header.status, self.clock.now()))
+            status += part
+            gaps += gap
+            about = particulars_of(one.credential, binding)
+            witnesses.append(BoundWitness(witness.signature, witness.attributes, about))
+        keys = tuple(credential.issuer_public_key for credential in credentials)
+        statement = PresentationStatement(question, keys, proof_day(self.clock.now()), tuple(status))
+        known = PresentationWitness(tuple(witnesses), tuple(gaps), agreed)
+        return run(self.workers.present(statement, known, bound=whole))
 
     def set_status(self, purpose: str, value: bool = True) -> None:
         wish = SetCredentialStatusRequest(purpose=purpose, value=value)
@@ -263,3 +309,16 @@ def test_a_key_that_the_issuer_took_back_proves_nothing(scene: Scene) -> None:
     verdict = scene.verdict(proof)
     assert verdict.errors == (CheckCode.ISSUER_KEY_UNKNOWN,)
     assert "proof" not in {check.name for check in verdict.checks}
+
+
+def test_alternatives_do_not_pass_for_what_was_asked(scene: Scene) -> None:
+    """Hana is 24. She proves that she is 30 or older in one credential, or 1 or older in another: true, and no answer to the first."""
+    other = run(scene.office.bound(valid_until=datetime(2026, 12, 1, tzinfo=UTC)))
+    held = (scene.held, other)
+    for credentials, either in (((0, 1), ((0, 1),)), ((0, 0), ((0, 1),)), ((0, 1), ())):
+        text = scene.crafted([held[number] for number in dict.fromkeys(credentials)], credentials, either)
+        for predicates in (None, ({"attributeName": "age", "type": "gte", "value": 30},)):
+            verdict = scene.verdict(text, predicates=predicates)
+            assert not verdict.verified
+            assert verdict.errors == (CheckCode.PROOF_INVALID,)
+            assert verdict.presented is None, "what is not proven is shown"
