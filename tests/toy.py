@@ -198,7 +198,7 @@ class ToyGate:
             raise AuthFailed
         return Caller(), request.answer_headers
 
-    async def charge(self, request: Request) -> None:
+    async def charge(self, request: Request, tokens: int = 1) -> None:
         request.paid = True
         request.answer_headers = (*request.answer_headers, ("RateLimit", '"address";r=1;t=1'))
         if self.is_address_empty:

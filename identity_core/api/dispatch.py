@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from identity_core.api import contract
 from identity_core.api.connexion_parts import Resolution, Resolver, Specification, SpecMiddleware
 from identity_core.api.cross_origin import Origins
-from identity_core.api.decode import Parse, Query, RequestBody, parser, refuse_body
+from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
+from identity_core.api.operations import tokens
 from identity_core.api.promises import Promises, Run, verified
-from identity_core.api.request import Admission, Answer, Around, Handler, Operation, Request
+from identity_core.api.request import Admission, Answer, Around, Handler, Operation, PageForm, Request
 from identity_core.api.routes import Routes
 from identity_core.api.schemas import Schemas
-from identity_core.api.transport import Receive, Scope, Send, deliver
+from identity_core.api.transport import Receive, Scope, Send, admit_page_headers, deliver, read_body
 from identity_core.api.writing import AuditRefusals
 from identity_core.codec.structs import pascal_name
-from identity_core.errors import MethodNotAllowed
+from identity_core.errors import InvalidRequest, MethodNotAllowed, UnsupportedMediaType
 
 REALM: Final = "identity"
 
@@ -61,9 +63,10 @@ class Wiring:
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``aliases``:
-    path at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``max_body`` caps
-    bodies in octets (an operation's own ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins``
-    are those whose pages may read what is public. ``verify`` checks every answer against the document: for tests and staging.
+    path at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the same
+    for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
+    ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
+    public. ``verify`` checks every answer against the document: for tests and staging.
     """
 
     gate: Admission
@@ -71,6 +74,8 @@ class Wiring:
     refusals: AuditRefusals | None
     schemes: Mapping[str, str]
     pages: Mapping[str, Handler]
+    people: Mapping[str, Handler] = field(default_factory=dict)
+    forms: Mapping[str, PageForm] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=lambda: ROOT_ALIASES)
     max_body: int = 256 * 1024
     body_seconds: float = 10.0
@@ -91,6 +96,10 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             run = _page(page, wiring.gate)
             self._shared.add(run)
             self._routes.add(path, {"GET": run})
+        for path, page in wiring.people.items():
+            self._routes.add(path, {"GET": _page(page, wiring.gate)})
+        for path, form in wiring.forms.items():
+            self._routes.add(path, {"POST": _form(form, wiring)})
 
     def add_api(self, specification: Specification, *, resolver: Resolver, **_: Any) -> None:
         """Compiles the operations of one loaded document."""
@@ -228,10 +237,39 @@ def _resolver(document: Mapping[str, Any]) -> Callable[[Any], Any]:
     return lambda part: contract.dereference(document, part)
 
 
+FORM: Final = "application/x-www-form-urlencoded"
+MAX_FIELDS: Final = 32
+
+
 def _page(page: Handler, gate: Admission) -> Run:
     async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
         await gate.charge(request)
         refuse_body(request)
+        admit_page_headers(request, scope)
+        request.query = _fields(scope["query_string"])
         return await page(request)
 
     return run
+
+
+def _form(form: PageForm, wiring: Wiring) -> Run:
+    async def run(request: Request, scope: Scope, receive: Receive) -> Answer:
+        if has_body(request) and (request.header("content-type") or "").partition(";")[0].strip().lower() != FORM:
+            raise UnsupportedMediaType(details={"supported": [FORM]})
+        request.body_octets = await read_body(request, receive, cap=wiring.max_body, seconds=wiring.body_seconds)
+        await wiring.gate.charge(request, tokens(form.priced_as, len(request.body_octets)))
+        admit_page_headers(request, scope)
+        request.body = _fields(request.body_octets)
+        return await form.handler(request)
+
+    return run
+
+
+def _fields(octets: bytes) -> dict[str, str]:
+    """Names and values of a form, or of the query of a page; of a name that comes twice the last counts."""
+    try:
+        return dict(
+            parse_qsl(octets.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+        )
+    except ValueError:
+        raise InvalidRequest("The form is not percent-encoded UTF-8, or has too many fields.") from None

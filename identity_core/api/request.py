@@ -1,7 +1,7 @@
 """What the edge hands to a handler, what a handler gives back, and the two seams between them and the dispatch.
 
 A handler is ``async (Request) -> Answer``. It sees decoded, validated values and never ASGI. What is left out on
-purpose: cookies, forms and uploads, which no operation has.
+purpose: uploads, and for operations cookies and forms, which are for pages alone.
 """
 
 from __future__ import annotations
@@ -189,6 +189,15 @@ class Request:
 Handler = Callable[[Request], Awaitable[Answer]]
 
 
+@dataclass(frozen=True, slots=True)
+class PageForm:
+    """What takes a POST outside the document: a page's form, or a request that carries nothing. The address pays what the operation
+    ``priced_as`` costs for a body of that size."""
+
+    handler: Handler
+    priced_as: str = ""
+
+
 ROW_ID: Final = "[0-9a-f]{32}"
 """What a cursor of a list of rows holds: an id that ascends with time."""
 
@@ -229,8 +238,8 @@ class Admission(Protocol):
         """
         ...
 
-    async def charge(self, request: Request) -> None:
-        """A token of the address for a request that reaches no operation; adds to ``request.answer_headers``. Raises
+    async def charge(self, request: Request, tokens: int = 1) -> None:
+        """``tokens`` of the address for a request that reaches no operation; adds to ``request.answer_headers``. Raises
         ``RateLimited``."""
         ...
 

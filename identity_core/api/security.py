@@ -162,11 +162,11 @@ class Gate:
             return None
         return await self._caller(operation, request, credential, key)
 
-    async def charge(self, request: Request) -> None:
-        """A token of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
+    async def charge(self, request: Request, tokens: int = 1) -> None:
+        """Tokens of the stranger's address, whatever credential the request carries. Raises ``RateLimited``."""
         request.paid = True
         try:
-            headers = await self.policy.spend_address(self._address(request))
+            headers = await self.policy.spend_address(self._address(request), tokens)
         except BucketEmpty as error:
             request.answer_headers = (*request.answer_headers, *error.headers)
             raise

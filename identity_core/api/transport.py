@@ -48,6 +48,11 @@ READ: Final = {
     )
 }
 
+# What pages for people read besides. Operations never see a cookie, so none of them can be called by one.
+READ_BY_PAGES: Final = {
+    name.encode("ascii"): name for name in ("accept-language", "cookie", "hx-request", "origin", "sec-fetch-site")
+}
+
 # Two of these that differ leave it open which one is meant. Two credentials are the gate's to judge.
 SINGLE: Final = ("host", "content-type", "content-length", "content-encoding", "idempotency-key")
 
@@ -98,6 +103,19 @@ def admit_headers(request: Request, scope: Scope, identify: Callable[[], str]) -
         raise InvalidRequest(says, details={"header": "transfer-encoding"})
     if len(request.raw_path) + len(scope["query_string"]) > MAX_TARGET_OCTETS:
         raise InvalidRequest("The request target is too long.", details={"maxBytes": MAX_TARGET_OCTETS})
+
+
+def admit_page_headers(request: Request, scope: Scope) -> None:
+    """Adds the fields of ``READ_BY_PAGES``. A value outside of ASCII is left out: cookies of others on the same host are no fault."""
+    fields = dict(request.headers)
+    for octets, value in scope["headers"]:
+        name = READ_BY_PAGES.get(octets)
+        if name is None or not value.isascii():
+            continue
+        text = value.decode("ascii")
+        joint = "; " if name == "cookie" else ", "
+        fields[name] = f"{fields[name]}{joint}{text}" if name in fields else text
+    request.headers = fields
 
 
 def _repeat(request: Request, fields: dict[str, str], name: str, value: str) -> None:

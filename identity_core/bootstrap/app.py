@@ -15,7 +15,6 @@ from identity_core.api.audit import AuditHandlers
 from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
 from identity_core.api.cross_origin import Origins
-from identity_core.api.dashboard import DashboardHandlers
 from identity_core.api.dispatch import Wiring
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
@@ -28,16 +27,12 @@ from identity_core.api.security import DOCUMENT_SCHEMES, Gate
 from identity_core.api.service import ServiceHandlers, bounded
 from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import (
-    credential_handlers,
-    delegation_handlers,
-    did_handlers,
     did_pages,
     identifier_handlers,
-    ledger_handlers,
-    proof_handlers,
     verification_handlers,
 )
 from identity_core.bootstrap.measures import open_metrics
+from identity_core.bootstrap.pages import page_tags, pages_for_people
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -49,7 +44,6 @@ from identity_core.use_cases.audit import ListAuditLines
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook, GetDidAuthChallenge
 from identity_core.use_cases.auth.token_keys import GetJwks, TokenKeys
 from identity_core.use_cases.auth.tokens import AuthenticateBearer, IssueToken
-from identity_core.use_cases.dashboard import GetDashboardTimeline
 from identity_core.use_cases.events import ListEvents
 from identity_core.use_cases.record import Record
 from identity_core.use_cases.service import Dependencies, GetHealth, GetMetrics, GetReadiness, GetVersion, Probe
@@ -206,16 +200,6 @@ def _degraded_by(fault: Callable[[], object]) -> Probe:
     return probe
 
 
-def record_handlers(opened: Runtime) -> tuple[object, ...]:
-    """The handlers of the tags that read what was recorded: ``events``, ``dashboard`` and ``audit``."""
-    store = opened.store
-    return (
-        EventHandlers(ListEvents(store.documents)),
-        DashboardHandlers(GetDashboardTimeline(store.timeline)),
-        AuditHandlers(ListAuditLines(store.audit)),
-    )
-
-
 async def _observer(opened: Runtime, measured: Metrics) -> Observe:
     """What is told of every answered request."""
     chosen = opened.settings.log
@@ -232,31 +216,35 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
-    sealed_credentials, autonomy = await open_sealed_credentials(opened.custodian, store), autonomy_of(settings)
     token_keys = await open_token_keys(opened)
     challenges = challenge_book(opened)
     await opened.plugins.proof_workers_settled()
-    dids = did_handlers(opened)
-    measured = open_metrics(opened, dids.cache, stack)
+    tags = page_tags(opened, await open_sealed_credentials(opened.custodian, store), autonomy_of(settings))
+    measured = open_metrics(opened, tags.dids.cache, stack)
     handlers = (
-        dids,
-        identifier_handlers(opened, dids),
+        tags.dids,
+        identifier_handlers(opened, tags.dids),
         auth_handlers(opened, token_keys, challenges),
-        ledger_handlers(opened),
+        EventHandlers(ListEvents(store.documents)),
+        tags.ledger,
         service_handlers(opened, measured),
-        delegation_handlers(opened, autonomy),
-        credential_handlers(opened, sealed_credentials, autonomy),
-        proof_handlers(opened, sealed_credentials, autonomy),
+        tags.delegations,
+        tags.credentials,
+        tags.proofs,
         verification_handlers(opened),
-        *record_handlers(opened),
+        tags.dashboard,
+        AuditHandlers(ListAuditLines(store.audit)),
         api_key_handlers(opened),
     )
+    pages, forms = await pages_for_people(opened, tags, challenges)
     wiring = Wiring(
         gate=gate_of(opened, token_keys, challenges),
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings)) | did_pages(opened, dids.log),
+        pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids.log),
+        people=pages,
+        forms=forms,
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),

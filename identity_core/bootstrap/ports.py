@@ -137,6 +137,11 @@ async def challenge_secret(custodian: Custodian) -> bytes:
     return await _secret(custodian, b"identity: challenges, v1")
 
 
+async def sessions_secret(custodian: Custodian) -> bytes:
+    """What vouches for the sessions of the pages. Another secret ends them."""
+    return await _secret(custodian, b"identity: sessions of the pages, v1")
+
+
 async def fingerprints(custodian: Custodian) -> Callable[[str], str]:
     """What makes the fingerprint of an API key's digest."""
     return partial(key_text.fingerprint, await _secret(custodian, b"identity: fingerprints of API keys, v1"))

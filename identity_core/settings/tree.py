@@ -185,6 +185,13 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Ui:
+    """The pages for people."""
+
+    enabled: bool = setting(True, "Whether they are served, under /ui and at / for browsers.")
+
+
+@dataclass(frozen=True, slots=True)
 class Plugins:
     """Plugins as such. A plugin's own keys stand in ``[plugins.<name>]``, where name is the one that it provides
     under."""
@@ -237,6 +244,7 @@ class Settings:
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: AnchoringSettings = field(default_factory=AnchoringSettings)
     log: Log = field(default_factory=Log)
+    ui: Ui = field(default_factory=Ui)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
     file: Path | None = field(default=None, repr=False, compare=False, metadata={"internal": True})

@@ -21,6 +21,8 @@ ROOMS = {
     "jsonschema_rs": ("identity_core/api/",),
     "prometheus_client": ("identity_core/api/",),
     "msgspec": ("identity_core/codec/", "identity_core/plugin/processes/"),
+    "jinja2": ("identity_core/ui/",),
+    "babel": ("identity_core/ui/",),
     "pluggy": ("identity_core/plugin/",),
     "sqlmodel": ("identity_core/store/", "plugins/"),
     "sqlalchemy": ("identity_core/store/", "plugins/"),

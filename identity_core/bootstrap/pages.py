@@ -1,0 +1,79 @@
+"""The pages for people over the handlers of the operations, and who is signed in."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from identity_core import __version__
+from identity_core.api.credentials import CredentialHandlers
+from identity_core.api.dashboard import DashboardHandlers
+from identity_core.api.delegations import DelegationHandlers
+from identity_core.api.dids import DidHandlers
+from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.proofs import ProofHandlers
+from identity_core.api.request import Handler, PageForm
+from identity_core.bootstrap.handlers import (
+    credential_handlers,
+    delegation_handlers,
+    did_handlers,
+    ledger_handlers,
+    proof_handlers,
+)
+from identity_core.bootstrap.ports import origin_of, sessions_secret
+from identity_core.bootstrap.runtime import Runtime
+from identity_core.domain.delegations.delegation import AutonomyTable
+from identity_core.ui.anybody import PublicPages
+from identity_core.ui.holder import HolderPages
+from identity_core.ui.pages import ui_forms, ui_pages
+from identity_core.ui.session import Sessions
+from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook
+from identity_core.use_cases.credentials.sealed import SealedCredentials
+from identity_core.use_cases.dashboard import GetDashboardTimeline
+from identity_core.use_cases.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class PageTags:
+    """The handlers that pages ask."""
+
+    dids: DidHandlers
+    ledger: LedgerHandlers
+    delegations: DelegationHandlers
+    credentials: CredentialHandlers
+    proofs: ProofHandlers
+    dashboard: DashboardHandlers
+
+
+def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: AutonomyTable) -> PageTags:
+    """Those of this installation."""
+    return PageTags(
+        dids=did_handlers(opened),
+        ledger=ledger_handlers(opened),
+        delegations=delegation_handlers(opened, autonomy),
+        credentials=credential_handlers(opened, sealed_credentials, autonomy),
+        proofs=proof_handlers(opened, sealed_credentials, autonomy),
+        dashboard=DashboardHandlers(GetDashboardTimeline(opened.store.timeline)),
+    )
+
+
+async def pages_for_people(
+    opened: Runtime, tags: PageTags, challenges: ChallengeBook
+) -> tuple[dict[str, Handler], dict[str, PageForm]]:
+    """What GET serves and what POST takes, by path; nothing where the settings want no pages."""
+    if not opened.settings.ui.enabled:
+        return {}, {}
+    sessions = Sessions(
+        reader=opened.reader,
+        signatures=AuthenticateDid(opened.reader, challenges, opened.clock),
+        spent=opened.store.spent_challenges,
+        record=Record(opened.store.activity),
+        clock=opened.clock,
+        secret=await sessions_secret(opened.custodian),
+        random=secrets.token_bytes,
+        origin=origin_of(opened.settings),
+        mismatch=lambda: opened.jobs.watch.mismatch,
+    )
+    public = PublicPages(tags.dids, tags.ledger, tags.proofs, sessions, __version__)
+    holder = HolderPages(tags.dids, tags.delegations, tags.credentials, tags.proofs, tags.dashboard, sessions)
+    return ui_pages(public, holder), ui_forms(public, holder)

@@ -1,0 +1,187 @@
+"""What anybody may look at: what this service is, a DID, a transaction, and whether a pasted proof holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from identity_core.api.dids import DidHandlers
+from identity_core.api.errors import negotiate
+from identity_core.api.ledger import LedgerHandlers
+from identity_core.api.proofs import ProofHandlers
+from identity_core.api.request import Answer, Request
+from identity_core.codec import strict_json
+from identity_core.codec.structs import ValidationError, convert
+from identity_core.errors import (
+    DidNotFound,
+    IdentityError,
+    InvalidRequest,
+    NotAcceptable,
+    NotFound,
+    TransactionNotFound,
+)
+from identity_core.ui.operations import ask
+from identity_core.ui.render import page, to
+from identity_core.ui.session import Sessions
+from identity_core.wire import (
+    GetLedgerInclusionProofQuery,
+    ListDidHistoryQuery,
+    ResolveDidQuery,
+    VerifyProofRequest,
+)
+
+JSON_FIRST: Final = ("application/json", "text/html")
+VERSIONS: Final = 20
+_TRANSACTION: Final = re.compile(r"[0-9a-f]{64}")
+_WORDS: Final = 256
+# What a verifier may say beside the proof: the name of the form's field → the member of the request.
+_EXPECTED: Final = {"challenge": "challenge", "domain": "domain", "issuer": "issuerDid"}
+# How a proof may have been passed on: alone, or as the member ``proof`` of the answer that made it.
+_MEMBERS: Final = ("proof", "publicSignals", "predicateType", "proofId")
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPages:
+    """``version`` is that of the service."""
+
+    dids: DidHandlers
+    ledger: LedgerHandlers
+    proofs: ProofHandlers
+    sessions: Sessions
+    version: str
+
+    async def root(self, request: Request) -> Answer:
+        """For who asks for HTML; everybody else finds nothing at ``/``."""
+        try:
+            if negotiate(request.header("accept"), JSON_FIRST) != "text/html":
+                raise NotFound
+        except NotAcceptable:
+            raise NotFound from None
+        return await self.front(request)
+
+    async def front(self, request: Request) -> Answer:
+        return page("front.html", request, signed_in=await self.sessions.did(request), version=self.version)
+
+    async def search(self, request: Request) -> Answer:
+        """Sends on to the page of what ``q`` looks like."""
+        text = request.query.get("q", "").strip()
+        if text.startswith("did:"):
+            return to(f"/ui/did/{quote(re.split('[/?#]', text)[0], safe=':')}")
+        if _TRANSACTION.fullmatch(text.lower()):
+            return to(f"/ui/transaction/{text.lower()}")
+        if text.startswith("{"):
+            return to("/ui/verify")
+        if text and len(text) <= _WORDS:
+            return to(f"/ui/proof/{quote(text, safe=':')}")
+        return await self.front(request)
+
+    async def did(self, request: Request) -> Answer:
+        """The document, where its version stands in the log, and the newest versions."""
+        did, query = request.path["did"], request.query
+        number = _version(query.get("version"))
+        path, selected = {"did": did}, ResolveDidQuery(version_id=number)
+        resolved = await ask(self.dids.resolve_did, "resolveDid", request, path=path, query=selected)
+        wanted = ListDidHistoryQuery(limit=VERSIONS, order="desc", cursor=query.get("cursor"))
+        history: Mapping[str, Any] | None = None
+        try:
+            history = await ask(self.dids.list_did_history, "listDidHistory", request, path=path, query=wanted)
+        except DidNotFound:
+            # A DID from elsewhere has a document here, and no history.
+            history = None
+        return page(
+            "did.html",
+            request,
+            signed_in=await self.sessions.did(request),
+            did=did,
+            document=resolved.get("didDocument"),
+            metadata=resolved.get("didDocumentMetadata") or {},
+            refusal=resolved.get("error"),
+            history=history,
+            selected=number,
+        )
+
+    async def transaction(self, request: Request) -> Answer:
+        """An entry of the log, and its place in the tree."""
+        name = request.path["transaction"]
+        if not _TRANSACTION.fullmatch(name):
+            raise TransactionNotFound
+        found = await ask(
+            self.ledger.get_ledger_transaction, "getLedgerTransaction", request, path={"transactionHash": name}
+        )
+        wanted = GetLedgerInclusionProofQuery(transaction=name)
+        inclusion = await ask(self.ledger.get_ledger_inclusion_proof, "getLedgerInclusionProof", request, query=wanted)
+        signed_in = await self.sessions.did(request)
+        return page("transaction.html", request, signed_in=signed_in, found=found, inclusion=inclusion)
+
+    async def verify(self, request: Request) -> Answer:
+        return page(
+            "verify.html",
+            request,
+            signed_in=await self.sessions.did(request),
+            given=_shown({}),
+            found=None,
+            refusal=None,
+        )
+
+    async def verified(self, request: Request) -> Answer:
+        """The verdict below the form, as for a stranger: whoever is signed in leaves no trace of what was pasted."""
+        self.sessions.require_own_page(request)
+        given = _shown(request.body)
+        found, refusal = None, None
+        try:
+            value = _pasted(given)
+            found = await ask(
+                self.proofs.verify_proof,
+                "verifyProof",
+                request,
+                body=_typed(value),
+                body_octets=orjson.dumps(value),
+            )
+        except IdentityError as error:
+            if error.status >= 500:
+                raise
+            refusal = error
+        signed_in = await self.sessions.did(request)
+        status = 200 if refusal is None else 422
+        return page(
+            "verify.html", request, status=status, signed_in=signed_in, given=given, found=found, refusal=refusal
+        )
+
+
+def _version(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"[1-9][0-9]{0,9}", text, re.ASCII):
+        raise InvalidRequest("The version is no number.", details={"parameter": "version"})
+    return int(text)
+
+
+def _shown(fields: Mapping[str, str]) -> dict[str, str]:
+    """The fields of the form as it shows them again."""
+    return {name: fields.get(name, "") for name in ("proof", *_EXPECTED)}
+
+
+def _pasted(given: Mapping[str, str]) -> dict[str, Any]:
+    """The request that a form stands for. Raises ``InvalidRequest`` for what is no proof."""
+    try:
+        value = strict_json.loads(given["proof"].encode())
+    except strict_json.JsonRefused as error:
+        raise InvalidRequest(f"This is no JSON: {error.reason}.") from None
+    if isinstance(value, dict) and isinstance(value.get("proof"), dict):
+        value = value["proof"]
+    if not isinstance(value, dict):
+        raise InvalidRequest("A proof is a JSON object with the member proof.")
+    wish = {name: value[name] for name in _MEMBERS if name in value}
+    return wish | {member: given[field] for field, member in _EXPECTED.items() if given[field]}
+
+
+def _typed(value: Mapping[str, Any]) -> VerifyProofRequest:
+    try:
+        return convert(value, VerifyProofRequest)
+    except ValidationError as error:
+        raise InvalidRequest(f"This is no proof: {error}.") from None

@@ -1,0 +1,44 @@
+"""Operations of the document, asked in process: a page shows what the handler answers to whoever is signed in, and so nothing that the
+same caller could not have asked for over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import orjson
+
+from identity_core.api.request import NOTHING, Handler, Request
+from identity_core.codec.structs import encode
+from identity_core.domain.callers import Caller
+
+JSON_ALONE = {"accept": "application/json"}
+
+
+async def ask(
+    handler: Handler,
+    operation_id: str,
+    request: Request,
+    *,
+    path: Mapping[str, str] = NOTHING,
+    query: Any = NOTHING,
+    body: Any = None,
+    body_octets: bytes = b"",
+    caller: Caller | None = None,
+) -> Mapping[str, Any]:
+    """The JSON of what ``handler`` answers, with the names of the document. ``request`` is the page's, for its id. Raises what the handler
+    raises; a deactivated DID is an answer, with ``error``."""
+    answer = await handler(
+        Request(
+            request_id=request.request_id,
+            headers=JSON_ALONE,
+            operation_id=operation_id,
+            path=path,
+            query=query,
+            body=body,
+            body_octets=body_octets,
+            caller=caller,
+        )
+    )
+    octets = answer.body if isinstance(answer.body, bytes) else encode(answer.body)
+    return cast("Mapping[str, Any]", orjson.loads(octets))

@@ -1,0 +1,58 @@
+"""Every page and form by its path, for the dispatch; a refusal becomes a page as well."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from identity_core.api.request import Answer, Handler, PageForm, Request
+from identity_core.errors import IdentityError
+from identity_core.ui.anybody import PublicPages
+from identity_core.ui.holder import HolderPages
+from identity_core.ui.render import page, static_pages
+
+FAULTS: Final = 500
+"""Statuses from here on are not the reader's fault."""
+
+
+def ui_pages(public: PublicPages, holder: HolderPages) -> dict[str, Handler]:
+    """What GET serves."""
+    shown = {
+        "/ui": public.front,
+        "/ui/search": public.search,
+        "/ui/did/{did}": public.did,
+        "/ui/transaction/{transaction}": public.transaction,
+        "/ui/verify": public.verify,
+        "/ui/sign-in": holder.sign_in,
+        "/ui/home": holder.signed_in(holder.home),
+        "/ui/agents": holder.signed_in(holder.agents),
+        "/ui/delegations": holder.signed_in(holder.delegation_list),
+        "/ui/proofs": holder.signed_in(holder.proof_list),
+        "/ui/proof/{proof}": holder.signed_in(holder.proof),
+        "/ui/credentials": holder.signed_in(holder.credential_list),
+        "/ui/keys": holder.signed_in(holder.keys),
+    }
+    return {"/": public.root} | {path: explained(handler) for path, handler in shown.items()} | static_pages()
+
+
+def ui_forms(public: PublicPages, holder: HolderPages) -> dict[str, PageForm]:
+    """What POST serves. A session is begun by a script, which reads the API's shape of a refusal."""
+    return {
+        "/ui/verify": PageForm(explained(public.verified), "verifyProof"),
+        "/ui/session": PageForm(holder.sessions.begin),
+        "/ui/sign-out": PageForm(explained(holder.sign_out)),
+    }
+
+
+def explained(handler: Handler) -> Handler:
+    """``handler``, whose refusals are pages. What is our own fault goes on to the guard, which logs it."""
+
+    async def run(request: Request) -> Answer:
+        try:
+            return await handler(request)
+        except IdentityError as error:
+            if error.status >= FAULTS:
+                raise
+            # Who is signed in is not looked up again: that may be what was refused.
+            return page("error.html", request, status=error.status, error=error)
+
+    return run

@@ -1,0 +1,101 @@
+"""A page as an answer: the template in the reader's language, under a policy that runs nothing but our own scripts.
+
+The policy has a nonce of its own in each answer, so no page may be kept by a cache. htmx acts only on elements that bear the nonce
+(its extension hx-csp), so markup that somebody smuggled in would be inert; Trusted Types leave htmx alone to write markup. Jinja2 escapes
+everything; no template says otherwise, and a test looks for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any, Final
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from identity_core.api.pages import AS_DECLARED
+from identity_core.api.request import NO_STORE, Answer, Handler, Request
+from identity_core.ui.catalogues import HERE, TEMPLATES, language_of, translations
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types htmx"
+)
+_ALONE: Final = (
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+)
+STATIC: Final = {
+    "pico.css": "text/css; charset=utf-8",
+    "ui.css": "text/css; charset=utf-8",
+    "htmx.js": "text/javascript; charset=utf-8",
+    "hx-csp.js": "text/javascript; charset=utf-8",
+    "signing.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+
+
+def page(template: str, request: Request, *, status: int = 200, signed_in: str | None = None, **values: Any) -> Answer:
+    """``template`` with ``values``. ``signed_in`` is the DID whose session it is."""
+    language, nonce = language_of(request.header("accept-language")), secrets.token_urlsafe(16)
+    text = (
+        _environment(language)
+        .get_template(template)
+        .render(language=language, nonce=nonce, signed_in=signed_in, versions=static_versions(), **values)
+    )
+    policy = ("content-security-policy", _POLICY.format(nonce=nonce))
+    headers = [*AS_DECLARED, *_ALONE, policy, NO_STORE, ("vary", "Accept, Accept-Language, Cookie")]
+    return Answer(status, text.encode(), "text/html; charset=utf-8", headers)
+
+
+def to(place: str) -> Answer:
+    """Sends the browser on to ``place``, a path of ours."""
+    return Answer(303, b"", "text/html; charset=utf-8", [("location", place), NO_STORE])
+
+
+@cache
+def _environment(language: str) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.i18n"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.policies["ext.i18n.trimmed"] = True
+    environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["readable"] = readable
+    return environment
+
+
+def readable(value: Mapping[str, Any]) -> str:
+    """JSON for people: indented, with the characters that it holds. Not for octets that somebody signs."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+@cache
+def static_versions() -> Mapping[str, str]:
+    """Of each file the first digits of its SHA-256: part of its address, so that a new one is never mistaken for an old one."""
+    return {name: hashlib.sha256(_file(name)).hexdigest()[:16] for name in STATIC}
+
+
+def static_pages() -> dict[str, Handler]:
+    """The files that pages load."""
+    return {f"/ui/static/{static_versions()[name]}/{name}": partial(_static, name) for name in STATIC}
+
+
+@cache
+def _file(name: str) -> bytes:
+    return (HERE / "static" / name).read_bytes()
+
+
+async def _static(name: str, request: Request) -> Answer:
+    forever = ("cache-control", "public, max-age=31536000, immutable")
+    return Answer(200, _file(name), STATIC[name], [*AS_DECLARED, *_ALONE, forever])

@@ -1,0 +1,209 @@
+// Signing in the page: DIDAuth over a challenge that was checked first. The private key is imported non-extractable and never sent.
+"use strict";
+(() => {
+  const PKCS8 = [0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20]; // RFC 8410 §7, before the 32 octets
+  const ED25519_SECRET = [0x80, 0x26]; // multicodec ed25519-priv
+  const BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+  const utf8 = (text) => new TextEncoder().encode(text);
+
+  class Refusal extends Error {
+    constructor(name, detail) { super(name); this.name = name; this.detail = detail; }
+  }
+
+  function say(name, detail) {
+    for (const each of document.querySelectorAll("#messages [data-message]")) each.hidden = each.dataset.message !== name;
+    const place = document.querySelector(`#messages [data-message="${name}"] span`);
+    if (place) place.textContent = detail || "";
+  }
+
+  function base58(text) {
+    let number = 0n;
+    for (const letter of text) {
+      const digit = BASE58.indexOf(letter);
+      if (digit < 0) throw new Refusal("file");
+      number = number * 58n + BigInt(digit);
+    }
+    const octets = [];
+    for (; number > 0n; number >>= 8n) octets.unshift(Number(number & 255n));
+    return octets;
+  }
+
+  const base64 = (octets) => btoa(String.fromCharCode(...new Uint8Array(octets)));
+  const base64url = (octets) => base64(octets).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+  // RFC 8785 for what these pages send: objects, arrays, text, booleans, null and integers.
+  function canonical(value) {
+    if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+    if (value === null || typeof value !== "object") return JSON.stringify(value);
+    return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
+  }
+
+  async function hashOf(body) {
+    return base64url(await crypto.subtle.digest("SHA-256", utf8(canonical(body))));
+  }
+
+  // The file that the command line writes: {did, keys: {authentication: {privateKey}}}.
+  async function keyOf(file) {
+    if (!isSecureContext || !crypto.subtle) throw new Refusal("context");
+    let did, octets;
+    try {
+      const value = JSON.parse(await file.text());
+      did = value.did;
+      const text = value.keys.authentication.privateKey;
+      if (typeof did !== "string" || text[0] !== "z") throw new Refusal("file");
+      octets = base58(text.slice(1));
+    } catch {
+      throw new Refusal("file");
+    }
+    if (octets.length !== 34 || octets[0] !== ED25519_SECRET[0] || octets[1] !== ED25519_SECRET[1]) throw new Refusal("file");
+    const encoded = new Uint8Array([...PKCS8, ...octets.slice(2)]);
+    octets.fill(0);
+    const key = await crypto.subtle.importKey("pkcs8", encoded, { name: "Ed25519" }, false, ["sign"]);
+    encoded.fill(0);
+    return { did, key };
+  }
+
+  async function answered(url, options) {
+    let answer;
+    try {
+      answer = await fetch(url, { credentials: "same-origin", redirect: "error", ...options });
+    } catch {
+      throw new Refusal("network");
+    }
+    const value = answer.status === 204 ? null : await answer.json().catch(() => null);
+    if (!answer.ok) {
+      const error = (value && value.error) || { code: String(answer.status), message: "" };
+      throw new Refusal("refused", `${error.message} (${error.code})`);
+    }
+    return value;
+  }
+
+  // didauth:v1 <origin> <did> <purpose> <body hash> <nonce> <expiry>: signed only if it says what we mean, here and now.
+  async function authorization(signer, purpose, bodyHash) {
+    const wanted = new URLSearchParams({ did: signer.did, purpose, named: "true" });
+    if (bodyHash !== null) wanted.set("bodyHash", bodyHash);
+    const { challenge } = await answered(`/auth/challenge?${wanted}`);
+    const said = String(challenge).split(" ");
+    const expected = ["didauth:v1", location.origin, signer.did, purpose, bodyHash === null ? "-" : bodyHash];
+    if (said.length !== 7 || expected.some((each, place) => said[place] !== each)) throw new Refusal("challenge");
+    const signature = await crypto.subtle.sign({ name: "Ed25519" }, signer.key, utf8(challenge));
+    return `DIDAuth ${base64(utf8(`${challenge}.${base64url(signature)}`))}`;
+  }
+
+  // IndexedDB keeps the CryptoKey, never its octets. One database, one store, one entry.
+  function stored(mode, work) {
+    return new Promise((resolve, reject) => {
+      const opening = indexedDB.open("identity", 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("signer");
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const database = opening.result;
+        const transaction = database.transaction("signer", mode);
+        const asked = work(transaction.objectStore("signer"));
+        transaction.oncomplete = () => { database.close(); resolve(asked.result); };
+        transaction.onerror = () => { database.close(); reject(transaction.error); };
+      };
+    });
+  }
+  const keep = (signer) => stored("readwrite", (store) => store.put(signer, "signer"));
+  const kept = () => stored("readonly", (store) => store.get("signer"));
+  const forget = () => stored("readwrite", (store) => store.delete("signer"));
+
+  async function doing(work) {
+    const buttons = document.querySelectorAll("button:not(dialog button)");
+    for (const button of buttons) button.disabled = true;
+    say("");
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      say(error.name, error.detail);
+    } finally {
+      for (const button of buttons) button.disabled = false;
+    }
+  }
+
+  const signIn = document.querySelector("#sign-in");
+  if (signIn) {
+    signIn.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const signer = await keyOf(document.querySelector("#keys").files[0]);
+        const bodyHash = await hashOf({ did: signer.did, session: "dashboard" });
+        const header = await authorization(signer, "read", bodyHash);
+        await answered("/ui/session", { method: "POST", headers: { Authorization: header } });
+        await (document.querySelector("#keep").checked ? keep(signer) : forget());
+        location.assign(signIn.dataset.to);
+      });
+    });
+  }
+
+  // The key that the browser keeps, or the one of the file that is chosen now; null for a change that was cancelled.
+  async function signerFor(did) {
+    const found = await kept();
+    if (found && found.did === did) return found;
+    const dialog = document.querySelector("#signing"), files = document.querySelector("#change-keys");
+    files.value = "";
+    dialog.returnValue = "";
+    dialog.showModal();
+    await new Promise((resolve) => dialog.addEventListener("close", resolve, { once: true }));
+    if (dialog.returnValue !== "sign") return null;
+    if (files.files.length !== 1) throw new Refusal("file");
+    const signer = await keyOf(files.files[0]);
+    if (signer.did !== did) throw new Refusal("other");
+    return signer;
+  }
+
+  const signedIn = () => document.querySelector("#signed-in").textContent;
+
+  // Each change has a challenge of its own, bound to its purpose and its body.
+  async function change(signer, url, purpose, body) {
+    const header = await authorization(signer, purpose, body === null ? null : await hashOf(body));
+    const headers = { Authorization: header };
+    if (body !== null) headers["Content-Type"] = "application/json";
+    await answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
+  }
+
+  for (const button of document.querySelectorAll("[data-change]")) {
+    button.addEventListener("click", () => doing(async () => {
+      if (button.dataset.confirm && !confirm(button.dataset.confirm)) return;
+      const signer = await signerFor(signedIn());
+      if (signer === null) return;
+      const body = button.dataset.body ? JSON.parse(button.dataset.body) : null;
+      for (const url of button.dataset.change.trim().split(/ +/)) await change(signer, url, button.dataset.purpose, body);
+      location.reload();
+    }));
+  }
+
+  const create = document.querySelector("#create-delegation");
+  if (create) {
+    create.addEventListener("submit", (event) => {
+      event.preventDefault();
+      doing(async () => {
+        const field = (name) => create.querySelector(`#${name}`).value.trim();
+        const end = new Date(Date.now() + Number(field("days")) * 86400e3);
+        const body = {
+          holderDid: signedIn(),
+          agentDid: field("agent"),
+          actions: field("actions").split(/\s+/),
+          autonomyLevel: Number(field("autonomy")),
+          expiresAt: end.toISOString().replace(/\.\d+Z$/, "Z"),
+        };
+        if (field("uses")) body.maxUses = Number(field("uses"));
+        if (field("purpose")) body.purpose = field("purpose");
+        const signer = await signerFor(signedIn());
+        if (signer === null) return;
+        await change(signer, "/api/v1/delegations", "delegate", body);
+        location.reload();
+      });
+    });
+  }
+
+  const signOut = document.querySelector("#sign-out");
+  if (signOut) {
+    signOut.addEventListener("submit", (event) => {
+      event.preventDefault();
+      forget().finally(() => signOut.submit());
+    });
+  }
+})();

@@ -1,0 +1,343 @@
+"""The pages in a real browser: Debian's Chromium, driven by Playwright. One server and one browser for the module.
+
+Where there is no Chromium the tests skip and say so; in CI they fail. Each page is watched: what it writes to the console, what its policy
+refuses, what it loads from elsewhere and what it sends are looked at when the test ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.servers import local_server, run
+
+MARKUP = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+PAGES = ("home", "agents", "delegations", "proofs", "credentials", "keys")
+NARROW = {"width": 360, "height": 740}
+WAIT_MILLISECONDS = 60_000
+
+
+@dataclass
+class Site:
+    """A served instance and the people who use it: their keys files, as the command line writes them."""
+
+    url: str
+    api_key: str
+    folder: Path
+
+    def keys(self, name: str) -> Path:
+        file = self.folder / f"{name}.json"
+        if not file.exists():
+            environment = dict(os.environ) | {"IDENTITY_API_KEY": self.api_key, "API_KEY": self.api_key}
+            made = run("did", "create", "--keys", file, "--url", self.url, environment=environment)
+            assert made.returncode == 0, made.stderr
+        return file
+
+    def did(self, name: str) -> str:
+        return str(json.loads(self.keys(name).read_text())["did"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with local_server() as server:
+        yield Site(server.url, server.api_key, tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        give_up = pytest.fail if os.environ.get("CI") else pytest.skip
+        give_up("chromium is not installed")
+    with sync_playwright() as playwright:
+        # A container has no namespaces for the sandbox of a browser that visits nothing but loopback.
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield started
+        started.close()
+
+
+@dataclass
+class Watched:
+    """What pages did that they should not."""
+
+    origin: str
+    secrets: tuple[str, ...] = ()
+    faults: list[str] = field(default_factory=list)
+
+    def watch(self, context: BrowserContext) -> None:
+        context.on("console", lambda message: self._console(message.type, message.text))
+        context.on("weberror", lambda error: self.faults.append(f"error: {error.error}"))
+        context.on("request", self._sent)
+        context.add_init_script(
+            "document.addEventListener('securitypolicyviolation', (event) => "
+            "console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`))"
+        )
+
+    def _console(self, kind: str, text: str) -> None:
+        # A refusal of the service is an answer; the console reports it as a resource that failed.
+        if kind in ("error", "warning") and not text.startswith("Failed to load resource"):
+            self.faults.append(f"console: {text}")
+
+    def _sent(self, request: Any) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != self.origin:
+            self.faults.append(f"off-site: {request.url}")
+        said = json.dumps([request.url, request.headers, request.post_data])
+        self.faults.extend("a secret was sent" for secret in self.secrets if secret in said)
+
+    def look(self, page: Page) -> None:
+        """At a page that stands: nothing hangs out at the side, no secret is in it, it has one heading."""
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, page.url
+        content = page.content()
+        assert [secret for secret in self.secrets if secret in content] == []
+        assert page.locator("main h1").count() == 1
+        named = page.evaluate(
+            "[...document.querySelectorAll('input,textarea')].filter((e) => !e.labels.length && !e.ariaLabel).map((e) => e.id)"
+        )
+        assert named == []
+
+
+Open = Callable[..., tuple[Page, Watched]]
+
+
+@pytest.fixture
+def opened(site: Site, browser: Browser) -> Iterator[Open]:
+    """Opens a narrow window of its own; afterwards nothing must have gone wrong in it."""
+    contexts: list[BrowserContext] = []
+    windows: list[Watched] = []
+
+    def make(origin: str = site.url, **options: Any) -> tuple[Page, Watched]:
+        private = json.loads(site.keys("hana").read_text())["keys"]
+        secrets = [one["privateKey"] for one in private.values() if isinstance(one, dict)]
+        watched = Watched(origin, (*secrets, site.api_key))
+        context = browser.new_context(viewport=NARROW, locale=options.pop("locale", "en-GB"), **options)
+        context.set_default_timeout(WAIT_MILLISECONDS)
+        watched.watch(context)
+        contexts.append(context)
+        windows.append(watched)
+        return context.new_page(), watched
+
+    expect.set_options(timeout=WAIT_MILLISECONDS)
+    yield make
+    for context in contexts:
+        context.close()
+    assert [fault for each in windows for fault in each.faults] == []
+
+
+def sign_in(page: Page, site: Site, name: str = "hana", *, keep: bool = False, to: str = "home") -> None:
+    page.goto(f"{site.url}/ui/{to}")
+    expect(page).to_have_url(re.compile(rf"/ui/sign-in\?to={to}$"))
+    page.set_input_files("#keys", site.keys(name))
+    page.set_checked("#keep", keep)
+    page.click("#sign-in button")
+    expect(page).to_have_url(f"{site.url}/ui/{to}")
+
+
+def give_delegation(page: Page, site: Site, purpose: str) -> None:
+    page.goto(f"{site.url}/ui/delegations")
+    page.click("summary")
+    page.fill("#agent", site.did("aki"))
+    page.fill("#actions", "zkp.prove.age.gte.18")
+    page.fill("#uses", "3")
+    page.fill("#purpose", purpose)
+    page.click("#create-delegation button")
+
+
+def test_anybody_finds_a_did_its_transaction_and_what_this_is(site: Site, opened: Open) -> None:
+    page, watched = opened()
+    page.goto(f"{site.url}/")
+    expect(page.locator("h1")).to_have_text("Identity service")
+    watched.look(page)
+    page.fill("#q", f"  {site.did('hana')}#key-1 ")
+    page.press("#q", "Enter")
+    expect(page.locator("pre").first).to_contain_text(site.did("hana"))
+    expect(page.locator("dl")).to_contain_text(re.compile(r"Entry \d+ of a log of \d+ entries"))
+    watched.look(page)
+    page.click("td a[href*=transaction]")
+    expect(page.locator("h1")).to_have_text("A transaction")
+    watched.look(page)
+    page.goto(f"{site.url}/ui/did/did:ids:nobody")
+    expect(page.get_by_role("alert")).to_be_visible()
+    watched.look(page)
+
+
+def test_the_verdict_about_a_pasted_proof_comes_into_the_page(site: Site, opened: Open) -> None:
+    page, watched = opened()
+    page.goto(f"{site.url}/ui/verify")
+    page.evaluate("window.stays = true")
+    page.fill("#proof", json.dumps({"proof": MARKUP}))
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#result h2")).to_have_text("The proof does not hold")
+    page.fill("#proof", MARKUP)
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#result [role=alert]")).to_contain_text("This is no JSON")
+    assert page.evaluate("window.stays")
+    watched.look(page)
+
+
+def test_the_pages_for_anybody_need_no_script(site: Site, opened: Open) -> None:
+    page, _ = opened(java_script_enabled=False)
+    page.goto(f"{site.url}/ui")
+    page.fill("#q", site.did("hana"))
+    page.click("[role=search] button")
+    expect(page.locator("pre").first).to_contain_text(site.did("hana"))
+    page.goto(f"{site.url}/ui/verify")
+    page.fill("#proof", '{"proof":"x"}')
+    page.get_by_role("button", name="Verify").click()
+    expect(page.locator("#result h2")).to_have_text("The proof does not hold")
+    page.goto(f"{site.url}/ui/sign-in")
+    expect(page.locator("noscript p")).to_be_visible()
+
+
+def test_the_keyboard_is_enough(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    page.goto(f"{site.url}/ui")
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.locator("#q")).to_be_focused()
+    page.keyboard.type(site.did("hana"))
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("A DID")
+
+
+def test_german_and_dark_are_the_readers_choice(site: Site, opened: Open) -> None:
+    light, _ = opened(color_scheme="light")
+    dark, watched = opened(locale="de-DE", color_scheme="dark")
+    for page in (light, dark):
+        page.goto(f"{site.url}/ui")
+    expect(dark.locator("html")).to_have_attribute("lang", "de")
+    expect(dark.locator("h1")).to_have_text("Identitätsdienst")
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    assert light.evaluate(background) == "rgb(255, 255, 255)"
+    assert sum(map(int, re.findall(r"\d+", dark.evaluate(background))[:3])) < 150
+    watched.look(dark)
+
+
+def test_a_holder_gives_stops_and_revokes_a_delegation_and_sees_it(site: Site, opened: Open) -> None:
+    page, watched = opened()
+    sign_in(page, site, keep=True, to="agents")
+    give_delegation(page, site, MARKUP)
+    expect(page.locator(".cards article")).to_contain_text(MARKUP)
+    watched.look(page)
+    page.goto(f"{site.url}/ui/agents")
+    expect(page.locator(".cards h2")).to_have_text(site.did("aki"))
+    expect(page.locator(".state")).to_have_text("active")
+    watched.look(page)
+    page.click("#stop-everything")
+    expect(page.locator(".state")).to_have_text("stopped")
+    expect(page.locator("#stop-everything")).to_have_count(0)
+    page.get_by_role("button", name="Let it go on").click()
+    expect(page.locator(".state")).to_have_text("active")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    page.get_by_role("button", name="Revoke for good").click()
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Revoke for good").click()
+    expect(page.locator(".state")).to_have_text("revoked")
+    page.goto(f"{site.url}/ui/home")
+    said = page.locator("tbody tr td:nth-child(2)").all_inner_texts()
+    words = ("revoked for good", "let go on", "stopped", "given a delegation")
+    assert [word in line for word, line in zip(words, said, strict=True)] == [True] * 4
+    for name in PAGES:
+        page.goto(f"{site.url}/ui/{name}")
+        watched.look(page)
+    expect(page.get_by_text("You are signed in with this key.")).to_have_count(1)
+
+
+def test_without_a_kept_key_each_change_asks_for_the_file_and_takes_no_other(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site, "ida", to="delegations")
+    give_delegation(page, site, "first")
+    expect(page.locator("#signing")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#create-delegation button")).to_be_enabled()
+    page.click("#create-delegation button")
+    page.set_input_files("#change-keys", site.keys("hana"))
+    page.get_by_role("button", name="Sign", exact=True).click()
+    expect(page.locator("[data-message=other]")).to_be_visible()
+    page.click("#create-delegation button")
+    page.set_input_files("#change-keys", site.keys("ida"))
+    page.get_by_role("button", name="Sign", exact=True).click()
+    expect(page.locator(".cards .did").first).to_have_text(site.did("aki"))
+    assert page.locator(".cards article").count() == 1
+
+
+def test_signing_out_forgets_the_session_and_the_key(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site, keep=True)
+    stored = """new Promise((resolve) => { const asked = indexedDB.open("identity", 1); asked.onsuccess = () => {
+      const found = asked.result.transaction("signer").objectStore("signer").get("signer");
+      found.onsuccess = () => { asked.result.close(); resolve(found.result ? found.result.key.extractable : null); }; }; })"""
+    assert page.evaluate(stored) is False
+    assert page.evaluate("document.cookie") == ""
+    page.get_by_role("button", name="Sign out").click()
+    expect(page).to_have_url(f"{site.url}/ui")
+    assert page.evaluate(stored) is None
+    assert page.context.cookies() == []
+    page.go_back()
+    page.reload()
+    expect(page).to_have_url(re.compile("sign-in"))
+
+
+def test_a_session_that_ended_meanwhile_asks_to_sign_in_again(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site)
+    page.context.clear_cookies()
+    page.get_by_role("link", name="Agents").click()
+    expect(page).to_have_url(re.compile(r"sign-in\?to=agents"))
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"did": "did:ids:x", "keys": {"authentication": {"privateKey": "z0"}}}']
+)
+def test_a_file_that_holds_no_key_is_said_to_be_none(site: Site, opened: Open, tmp_path: Path, content: str) -> None:
+    page, _ = opened()
+    file = tmp_path / "keys.json"
+    file.write_text(content)
+    page.goto(f"{site.url}/ui/sign-in")
+    page.set_input_files("#keys", file)
+    page.click("#sign-in button")
+    expect(page.locator("[data-message=file]")).to_be_visible()
+
+
+def test_a_challenge_of_another_origin_is_not_signed(site: Site, opened: Open) -> None:
+    """What a service in between would do: hand on a challenge that is good elsewhere."""
+    elsewhere = site.url.replace("127.0.0.1", "localhost")
+    page, _ = opened(elsewhere)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    page.goto(f"{elsewhere}/ui/sign-in")
+    page.set_input_files("#keys", site.keys("hana"))
+    page.click("#sign-in button")
+    expect(page.locator("[data-message=challenge]")).to_be_visible()
+    assert [url for url in sent if url.endswith("/ui/session")] == []
+
+
+@pytest.mark.parametrize("field", [2, 3, 4], ids=["did", "purpose", "body"])
+def test_a_challenge_that_says_more_than_was_asked_is_not_signed(site: Site, opened: Open, field: int) -> None:
+    page, _ = opened()
+
+    def lie(route: Any) -> None:
+        answer = route.fetch()
+        value = answer.json()
+        words = value["challenge"].split(" ")
+        words[field] = {2: site.did("aki"), 3: "delegate", 4: "-"}[field]
+        route.fulfill(response=answer, json=value | {"challenge": " ".join(words)})
+
+    page.route("**/auth/challenge?*", lie)
+    page.goto(f"{site.url}/ui/sign-in")
+    page.set_input_files("#keys", site.keys("hana"))
+    page.click("#sign-in button")
+    expect(page.locator("[data-message=challenge]")).to_be_visible()

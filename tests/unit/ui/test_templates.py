@@ -1,0 +1,55 @@
+"""What no template may say, and files of others that nobody may have changed."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from identity_core.ui.catalogues import HERE, TEMPLATES
+from identity_core.ui.render import STATIC
+
+PAGES = sorted(TEMPLATES.glob("*.html"))
+# Unescaped output; what needs unsafe-eval or unsafe-inline; what htmx does on its own; markup of elsewhere.
+FORBIDDEN = {
+    "unescaped": r"\|\s*safe\b|autoescape|Markup\(",
+    "evaluated": r"hx-on|['\"]js:|hx-vals|hx-confirm|hx-trigger=\"[^\"]*\[|javascript:",
+    "inline": r"\sstyle=|<style|\son[a-z]+=",
+    "elsewhere": r"(?:src|href|action)=\"(?:https?:)?//",
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_template_says_nothing_that_the_policy_would_refuse(page: Path) -> None:
+    text = page.read_text()
+    assert {name: found for name, words in FORBIDDEN.items() if (found := re.findall(words, text))} == {}
+    for element in re.findall(r"<[a-z]+ [^>]*\bhx-[a-z]+=[^>]*>", text):
+        assert 'hx-nonce="{{ nonce }}"' in element
+    for script in re.findall(r"<script[^>]*>", text):
+        assert script.startswith('<script nonce="{{ nonce }}" src="/ui/static/')
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_word_that_people_read_can_be_translated(page: Path) -> None:
+    text = re.sub(r"{%-? *trans.*?endtrans *-?%}|{#.*?#}|{%.*?%}|{{.*?}}", " ", page.read_text(), flags=re.DOTALL)
+    words = re.findall(r"[A-Za-z]{2,}", re.sub(r"<[^>]*>", " ", text))
+    assert set(words) <= {"DID"}
+
+
+def test_vendored_files_are_what_the_page_says() -> None:
+    rows = re.findall(r"\| `static/(\S+)` \|.*\| `([0-9a-f]{64})` \|", (HERE / "README.md").read_text())
+    assert {name for name, _ in rows} == {"htmx.js", "hx-csp.js", "pico.css"}
+    for name, digest in rows:
+        assert hashlib.sha256((HERE / "static" / name).read_bytes()).hexdigest() == digest
+    own = {"ui.css", "signing.js", "icon.svg"}
+    assert set(STATIC) == {name for name, _ in rows} | own
+    assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {"LICENSE.htmx", "LICENSE.pico"}
+
+
+def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
+    for name in STATIC:
+        text = (HERE / "static" / name).read_text()
+        assert "sourceMappingURL" not in text
+        assert not name.endswith(".css") or re.findall(r"url\((?![\"']?data:)|@import", text) == []
+    script = (HERE / "static" / "signing.js").read_text()
+    assert re.findall(r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\(|Function\(", script) == []
