@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,14 @@ def test_vendored_files_are_what_the_page_says() -> None:
     own = {"ui.css", "signing.js", "icon.svg"}
     assert set(STATIC) == {name for name, _ in rows} | own
     assert {path.name for path in (HERE / "static").iterdir()} == set(STATIC) | {"LICENSE.htmx", "LICENSE.pico"}
+
+
+def test_every_file_goes_into_the_wheel() -> None:
+    patterns = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
+    packed = {path for pattern in patterns["identity_core"] for path in HERE.parent.glob(pattern)}
+    files = {path for name in ("templates", "static", "locale") for path in (HERE / name).rglob("*") if path.is_file()}
+    assert len(files) > 25
+    assert files <= packed
 
 
 def test_no_file_asks_for_another_and_ours_write_no_markup() -> None:
