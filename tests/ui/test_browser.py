@@ -274,6 +274,37 @@ def test_without_a_kept_key_each_change_asks_for_the_file_and_takes_no_other(sit
     assert page.locator(".cards article").count() == 1
 
 
+def test_stop_everything_goes_on_past_a_refusal_and_waits_where_it_is_told_to(site: Site, opened: Open) -> None:
+    page, _ = opened()
+    sign_in(page, site, "eva", keep=True)
+    for purpose in ("older", "newer"):
+        give_delegation(page, site, purpose)
+        expect(page.locator(".cards")).to_contain_text(purpose)
+    page.goto(f"{site.url}/ui/agents")
+    answers = {
+        "challenge": [(429, {"Retry-After": "1"})],
+        "suspend": [(409, {})],
+    }
+
+    def refuse_once(kind: str) -> Callable[[Any], None]:
+        def handle(route: Any) -> None:
+            if not answers[kind]:
+                route.continue_()
+                return
+            status, headers = answers[kind].pop()
+            route.fulfill(status=status, headers=headers, json={"error": {"code": "TRIED", "message": kind}})
+
+        return handle
+
+    page.route("**/auth/challenge?*", refuse_once("challenge"))
+    page.route("**/suspend", refuse_once("suspend"))
+    page.click("#stop-everything")
+    expect(page.locator("[data-message=refused]")).to_contain_text("suspend (TRIED)")
+    page.reload()
+    # The newest is first, and was refused.
+    expect(page.locator(".state")).to_have_text(["active", "stopped"])
+
+
 def test_signing_out_forgets_the_session_and_the_key(site: Site, opened: Open) -> None:
     page, _ = opened()
     sign_in(page, site, keep=True)

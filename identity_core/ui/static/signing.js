@@ -73,7 +73,9 @@
     const value = answer.status === 204 ? null : await answer.json().catch(() => null);
     if (!answer.ok) {
       const error = (value && value.error) || { code: String(answer.status), message: "" };
-      throw new Refusal("refused", `${error.message} (${error.code})`);
+      const refusal = new Refusal("refused", `${error.message} (${error.code})`);
+      if (answer.status === 429) refusal.seconds = Number(answer.headers.get("Retry-After")) || 1;
+      throw refusal;
     }
     return value;
   }
@@ -164,13 +166,32 @@
     await answered(url, { method: "POST", headers, body: body === null ? undefined : JSON.stringify(body) });
   }
 
+  // All of them, at the pace that the service allows: one that is refused must not keep the others from being stopped.
+  async function changes(signer, urls, purpose, body) {
+    let first = null;
+    for (let place = 0; place < urls.length; place++) {
+      try {
+        await change(signer, urls[place], purpose, body);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        if (error.seconds) {
+          await new Promise((resolve) => setTimeout(resolve, error.seconds * 1000));
+          place--;
+        } else {
+          first = first || error;
+        }
+      }
+    }
+    if (first) throw first;
+  }
+
   for (const button of document.querySelectorAll("[data-change]")) {
     button.addEventListener("click", () => doing(async () => {
       if (button.dataset.confirm && !confirm(button.dataset.confirm)) return;
       const signer = await signerFor(signedIn());
       if (signer === null) return;
       const body = button.dataset.body ? JSON.parse(button.dataset.body) : null;
-      for (const url of button.dataset.change.trim().split(/ +/)) await change(signer, url, button.dataset.purpose, body);
+      await changes(signer, button.dataset.change.trim().split(/ +/), button.dataset.purpose, body);
       location.reload();
     }));
   }
