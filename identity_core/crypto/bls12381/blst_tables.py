@@ -11,9 +11,14 @@ from weakref import WeakSet
 
 from identity_core.crypto.bls12381.backend import ORDER, Curve
 from identity_core.crypto.bls12381.blst_interface import ADDRESSES, P1, P1S, P1S_AFFINE, blst, ffi
-from identity_core.crypto.bls12381.fixed_bases import MAX_TABLE_OCTETS, OFFSET_DST, check_digits, scalar_digits
+from identity_core.crypto.bls12381.fixed_bases import (
+    MAX_TABLE_OCTETS,
+    OFFSET_DST,
+    TABLED_BITS,
+    check_digits,
+    scalar_digits,
+)
 
-_SCALAR_BITS: Final = 255
 _MANY_WINDOW: Final = 6
 _AFFINE_OCTETS: Final = 96
 _PLACES: Final = tuple(_AFFINE_OCTETS * digit for digit in range(256))
@@ -89,7 +94,7 @@ class AffineBases:
         self._curve = curve
         self._points = tuple(points)
         self._window = window
-        self._positions = -(-_SCALAR_BITS // window)
+        self._positions = -(-TABLED_BITS // window)
         self._tables: dict[int, _Table | None] = {}
         curve.tabled.add(self)
 
@@ -118,7 +123,9 @@ class AffineBases:
         table = self._table(index)
         if table is None:
             return self._points[index], scalar
-        return map(add, table.rows, map(_PLACES.__getitem__, scalar_digits(scalar % ORDER, self._window)))
+        # See ``WindowedBases``.
+        digits = scalar_digits(scalar % ORDER + ORDER, self._window)
+        return map(add, table.rows, map(_PLACES.__getitem__, digits))
 
     def _table(self, index: int) -> _Table | None:
         if index not in self._tables:

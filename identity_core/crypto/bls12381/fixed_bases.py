@@ -34,17 +34,18 @@ MAX_TABLE_OCTETS: Final = 64 << 20
 POINT_OCTETS: Final = 192
 """A native point: 144 octets of coordinates, the object's head, the slot in its list, the allocator's rounding."""
 
-_SCALAR_BITS: Final = 255
+TABLED_BITS: Final = 256
+"""Of a scalar and one order more, which is what is looked up."""
 _WINDOW: Final = 8
 OFFSET_DST: Final = b"IDENTITY-DIGIT-TABLE-V1_BLS12381G1_XMD:SHA-256_SSWU_RO_OFFSET_"
 
 
 def scalar_digits(scalar: int, window: int) -> bytes:
-    """The digits of a scalar of 255 bits in base 2^window, most significant first. An octet is a digit of eight bits, and much
+    """The digits of a scalar of 256 bits in base 2^window, most significant first. An octet is a digit of eight bits, and much
     faster to take."""
     if window == 8:
         return scalar.to_bytes(SCALAR_OCTETS, "big")
-    last, mask = window * (-(-_SCALAR_BITS // window) - 1), (1 << window) - 1
+    last, mask = window * (-(-TABLED_BITS // window) - 1), (1 << window) - 1
     return bytes([(scalar >> shift) & mask for shift in range(last, -1, -window)])
 
 
@@ -79,7 +80,7 @@ class WindowedBases:
         self._shelf = shelf
         self._points = tuple(points)
         self._window = window
-        self._positions = -(-_SCALAR_BITS // window)
+        self._positions = -(-TABLED_BITS // window)
         self._tables: dict[int, list[list[Any]] | None] = {}
         self._offset: Any = curve.hash_to_g1(b"", OFFSET_DST)
         self._minus_offset: Any = curve.g1_neg(self._offset)
@@ -108,7 +109,8 @@ class WindowedBases:
                 untabled.append((self._points[index], scalar))
             else:
                 rows += table
-                digits += scalar_digits(scalar % ORDER, self._window)
+                # One order more is the same product; a small scalar has then no run of zeros, whose entries are faster to reach.
+                digits += scalar_digits(scalar % ORDER + ORDER, self._window)
         total: G1 = sum(map(getitem, rows, digits), self._start(len(rows)))
         if untabled:
             products = self._curve.g1_msm([point for point, _ in untabled], [scalar for _, scalar in untabled])

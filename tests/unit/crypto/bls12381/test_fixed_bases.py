@@ -62,8 +62,8 @@ def test_a_window_that_is_none(curve: Curve, window: int):
 
 
 @pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
-@pytest.mark.parametrize(("window", "rows"), [(1, 255), (2, 128), (3, 85), (5, 51), (8, 32)])
-def test_a_table_has_a_row_for_each_digit_of_255_bits(curve: Curve, window: int, rows: int):
+@pytest.mark.parametrize(("window", "rows"), [(1, 256), (2, 128), (3, 86), (5, 52), (8, 32)])
+def test_a_table_has_a_row_for_each_digit_of_256_bits(curve: Curve, window: int, rows: int):
     bases = WindowedBases(curve, TableShelf(), multiples(curve, 2), window)
     bases.msm([1], [0])
     assert bases.table_points == rows << window
@@ -130,7 +130,7 @@ def summed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("curve", ["blst"], indirect=True)
-@pytest.mark.parametrize(("window", "positions"), [(1, 255), (5, 51), (8, 32)])
+@pytest.mark.parametrize(("window", "positions"), [(1, 256), (5, 52), (8, 32)])
 def test_a_sum_over_affine_tables_adds_as_many_points_for_every_scalar(
     curve: Curve, summed: list[int], window: int, positions: int
 ) -> None:
@@ -182,3 +182,20 @@ def test_zero_digits_cost_as_many_additions(curve: Curve, monkeypatch):
         table.sum(digits)
         counts.append(len(seen))
     assert counts == [6, 6, 6]
+
+
+@pytest.mark.parametrize("curve", ["pyblst", "arkworks"], indirect=True)
+@pytest.mark.parametrize("scalar", [0, 1, ORDER - 1, ORDER, 1 << 64, -1])
+def test_a_small_scalar_is_looked_up_as_any_other(curve: Curve, scalar: int, monkeypatch: pytest.MonkeyPatch):
+    """Entries of the digit zero are faster to reach: no scalar has a run of them."""
+    bases = WindowedBases(curve, TableShelf(), multiples(curve, 1), 8)
+    seen: list[bytes] = []
+    honest = WindowedBases._digits
+
+    def noted(self: WindowedBases, number: int) -> bytes:
+        seen.append(honest(self, number))
+        return seen[-1]
+
+    monkeypatch.setattr(WindowedBases, "_digits", noted)
+    assert curve.g1_equal(bases.msm([scalar]), curve.g1_mul(multiples(curve, 1)[0], scalar))
+    assert [one.count(0) <= 3 for one in seen] == [True]
