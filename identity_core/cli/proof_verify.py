@@ -25,9 +25,10 @@ from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
 from identity_core.cli.public_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
+from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.verification import Expectation
 from identity_core.errors import JsonValue, ProofInvalid
-from identity_core.ports.prover import Prover
+from identity_core.ports.prover import PresentingProver, Prover
 from identity_core.settings import Settings, StartError
 
 SOURCES: Final[dict[str, Callable[[Any, datetime], KeyFinder]]] = {
@@ -49,12 +50,19 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_core.use_cases.proofs.check import ReceivedProof, check
+    from identity_core.domain.proofs.presentation import Acceptance
+    from identity_core.use_cases.proofs.check import ReceivedProof, check, check_presentation
 
     value = _read(octets)
     received = ReceivedProof.parse(value)
-    raw = find_key(prover.read(received.proof).verification_method)
-    verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
+    suite_2 = _presentation(prover, received.proof)
+    if suite_2 is None or not isinstance(prover, PresentingProver):
+        raw = find_key(prover.read(received.proof).verification_method)
+        verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
+    else:
+        keys = {method: find_key(method) for method in suite_2.methods}
+        acceptance = Acceptance(now)
+        verified = check_presentation(received, prover, keys=keys, expectation=expectation, acceptance=acceptance)
     anchor = check_anchor(value, ledger)
     presented = verified.presented
     return {
@@ -69,6 +77,16 @@ def verify_octets(
         ],
         "anchor": anchor,
     }
+
+
+def _presentation(prover: Prover, text: str) -> PresentedPresentation | None:
+    """What a proof of suite 2 says of itself; None for any other text."""
+    if not isinstance(prover, PresentingProver):
+        return None
+    try:
+        return prover.read_presentation(text)
+    except ProofInvalid:
+        return None
 
 
 def _read(octets: bytes) -> JsonValue:
@@ -109,6 +127,13 @@ def installed_prover(settings: Settings) -> Prover:
 @click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
 @click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
 @click.option("--proof-id", help="The proof's id.")
+@click.option(
+    "--require",
+    "requires",
+    multiple=True,
+    type=click.Choice(["holder", "credentialValidity", "credentialStatus"]),
+    help="What the proof must say itself, as one of suite 2 can: no record is asked then.",
+)
 @click.option("--max-age", type=click.IntRange(0), metavar="SECONDS", help="How old it may be, by its own word.")
 @click.option(
     "--schema",
@@ -124,8 +149,10 @@ def verify(settings: Settings, file: Any, at: str | None, on_ledger: bool, **exp
     """Check a proof: FILE holds a ZKProof, a delegated-proof result, a record (`identity proof get --json`) or the bare text, `-` is
     standard input. The anchor in a record is followed to its root.
 
-    Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked. So is what no proof says:
-    whether its credential is in force, whether it was taken back, and who shows it. The service of the holder tells that who took part.
+    Say what you asked for with --predicate, --audience and --nonce: what you leave out is printed as unchecked. So is what a proof of
+    suite 1 does not say: whether its credential is in force, whether it was taken back, and who shows it. The service of the holder tells
+    that who took part. One of suite 2 says it itself, but for the second: ask with --require. It names the key of the issuer's status list
+    too; give the issuer's document where that is another key.
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
 
     Ends with 0 for a proof that holds, 1 for one that does not, 2 when it could not be checked.
@@ -174,6 +201,7 @@ def _expectation(
     nonce: str | None,
     max_age: int | None,
     schema: Any,
+    requires: tuple[str, ...],
     **expected: Any,
 ) -> Expectation:
     if challenge is not None and nonce is not None:
@@ -184,6 +212,7 @@ def _expectation(
         predicates=tuple(map(_predicate, predicates)) or None,
         nonce=octets if nonce is None else multibase.base64url_decode(nonce),
         max_age=None if max_age is None else timedelta(seconds=max_age),
+        requires=frozenset(requires),
         **expected,
     )
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import filterfalse
 from typing import Final, TypeAlias
 
 from identity_core.codec import jcs, multikey, times
@@ -110,9 +111,8 @@ _CHECKS: Final = {
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
-    ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
-    proof may have been made, by its own word. ``requires`` names what a proof must itself say, of ``holder``, ``credentialValidity`` and
-    ``credentialStatus``: what no record needs to say then."""
+    ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago
+    the proof may have been made, by its own word. ``requires`` names what of ``NEVER_PROVEN`` the proof must itself say."""
 
     verification_method: str | None = None
     header_digest: bytes | None = None
@@ -126,7 +126,7 @@ class Expectation:
     max_age: timedelta | None = None
     requires: frozenset[str] = frozenset()
 
-    def compare(self, presented: PresentedProof, now: datetime) -> tuple[str, ...]:
+    def compare(self, presented: AnyPresented, now: datetime) -> tuple[str, ...]:
         """The names of the parts that were not compared, at ``now`` (aware UTC). Raises ``ProofInvalid`` when one differs."""
         parts = self._parts(presented)
         for name, (expected, found) in parts.items():
@@ -134,9 +134,12 @@ class Expectation:
                 raise ProofInvalid(details={"reason": f"the proof is not bound to the expected {name}"})
         if self._is_too_old(presented, now):
             raise ProofInvalid(details={"reason": "the proof is older than expected"})
+        if silent := sorted(self.requires - presented.proven):
+            raise ProofInvalid(details={"reason": f"the proof does not say what was required: {', '.join(silent)}"})
         # Issuer and schema are said more exactly by the verification method and the header.
         unchecked = [name for name, part in parts.items() if part[0] is None and name not in ("issuer", "schema")]
-        return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *NEVER_PROVEN)
+        never = filterfalse(self.requires.__contains__, NEVER_PROVEN)
+        return (*unchecked, *(("maxAge",) if self.max_age is None else ()), *never)
 
     def checks(self, presented: AnyPresented, now: datetime) -> Iterator[Check]:
         """A check for each expectation that there is, at ``now`` (aware UTC)."""
@@ -148,9 +151,8 @@ class Expectation:
             expected, found = parts[part]
             if expected is not None:
                 yield right(name) if expected == found else wrong(name, code)
-        for name in NEVER_PROVEN:
-            if name in self.requires:
-                yield right(name) if name in presented.proven else wrong(name, CheckCode.NOT_PROVEN)
+        for name in filter(self.requires.__contains__, NEVER_PROVEN):
+            yield right(name) if name in presented.proven else wrong(name, CheckCode.NOT_PROVEN)
         if self.max_age is not None:
             yield wrong("age", CheckCode.PROOF_TOO_OLD) if self._is_too_old(presented, now) else right("age")
 
@@ -165,8 +167,8 @@ class Expectation:
             "schemaId": self.schema_id,
             "maxAge": self.max_age,
         }
-        silent = (name for name in NEVER_PROVEN if name not in self.requires)
-        return (*(name for name, value in asked.items() if value is None), *silent)
+        unasked = (name for name, value in asked.items() if value is None)
+        return (*unasked, *filterfalse(self.requires.__contains__, NEVER_PROVEN))
 
     def _parts(self, presented: AnyPresented) -> dict[str, tuple[object, object]]:
         """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""

@@ -18,22 +18,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NoReturn
 
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.presentation import (
     Acceptance,
-    PresentationContext,
-    PresentationStatement,
-    PresentationWitness,
 )
 from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
 from identity_core.domain.proofs.proof import (
-    Context,
     PresentedProof,
     Statement,
-    Witness,
     ZkProof,
     moment_within,
     public_signals,
@@ -64,7 +58,7 @@ from identity_core.errors import (
     ProofInvalid,
 )
 from identity_core.ports.credentials import CredentialSchemas
-from identity_core.ports.prover import ProofWorkers, Prover
+from identity_core.ports.prover import PresentingProver, ProofWorkers, Prover
 from identity_core.use_cases.dids.index import DidReader
 
 
@@ -74,7 +68,7 @@ class VerifiedProof:
     of another question, passes there. It always names what a proof does not say: ``holder``, ``credentialValidity``,
     ``credentialStatus`` and ``revocation``."""
 
-    presented: PresentedProof
+    presented: AnyPresented
     unchecked: tuple[str, ...]
 
 
@@ -88,6 +82,30 @@ def check(
     statement = presented.statement(issuer_key)
     said = _own(received.proof, prover.suite, statement, presented)
     prover.verify(statement, received.completed(said), context=presented.context, now=now)
+    return VerifiedProof(presented, unchecked)
+
+
+def check_presentation(
+    received: ReceivedProof,
+    prover: PresentingProver,
+    *,
+    keys: Mapping[str, bytes],
+    expectation: Expectation,
+    acceptance: Acceptance,
+) -> VerifiedProof:
+    """As ``check``, for a proof of suite 2: ``keys`` are those of the issuer and of its status list, by their methods. Raises
+    ``ProofInvalid``."""
+    presented = prover.read_presentation(received.proof)
+    if not presented.is_of_one_credential:
+        raise ProofInvalid(details={"reason": "the proof is of several credentials, or of alternatives"})
+    unchecked = expectation.compare(presented, acceptance.now)
+    if received.completed(own := _own_presentation(received.proof, presented)) != own:
+        raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
+    try:
+        statement = presented.statement(keys)
+    except PredicateUnsupported as unsupported:
+        raise ProofInvalid(details=unsupported.details) from None
+    prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=acceptance)
     return VerifiedProof(presented, unchecked)
 
 
@@ -248,43 +266,3 @@ def _own_presentation(text: str, presented: PresentedPresentation) -> ZkProof:
     kinds = ",".join(str(each["type"]) for each in asked)
     signals = presentation_signals(presented.question, presented.context)
     return ZkProof(text, signals, kinds, presented.context.proof_id)
-
-
-class NoProver:
-    """The port ``ProofWorkers`` in an installation that has no prover: every call raises ``PluginUnavailable``."""
-
-    suite: Final = ""
-    predicate_types: Final = frozenset[str]()
-    presents: Final = False
-
-    async def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def read(self, proof: str) -> PresentedProof:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def verify(self, statement: Statement, proof: ZkProof, *, context: Context, now: datetime) -> None:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def present(
-        self, statement: PresentationStatement, witness: PresentationWitness, *, bound: PresentationContext
-    ) -> str:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def read_presentation(self, text: str) -> PresentedPresentation:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-    async def verify_presentation(
-        self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance
-    ) -> None:
-        """Raises ``PluginUnavailable``."""
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise PluginUnavailable("No prover is installed.")

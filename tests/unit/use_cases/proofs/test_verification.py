@@ -16,7 +16,7 @@ from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
 from identity_core.errors import InvalidRequest, PluginUnavailable, ProofNotFound
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
-from identity_core.use_cases.proofs.check import NoProver
+from identity_core.use_cases.proofs.no_prover import NoProver
 from identity_core.use_cases.proofs.verify import expectation_of
 from identity_core.wire import DeactivateDidRequest
 from tests.verifying import OPERATOR, Verifying, asking
