@@ -134,7 +134,7 @@ async def furnish(store: Store) -> None:
         "version": 1,
         "created_at": 0,
         "created_by": "test",
-        "sealed": b"",
+        "sealed": b"box",
     }
     sql = f"INSERT INTO credentials ({', '.join(values)}) VALUES (:{', :'.join(values)})"
     await execute(store, sql, **values)
