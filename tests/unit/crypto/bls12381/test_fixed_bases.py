@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from identity_core.crypto.bls12381 import ORDER, Curve
-from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases
+from identity_core.crypto.bls12381 import ORDER, Curve, fixed_bases
+from identity_core.crypto.bls12381.fixed_bases import TableShelf, WindowedBases, scalar_digits
 
 from .test_curves import EVERY_BACKEND
 
@@ -190,12 +190,11 @@ def test_a_small_scalar_is_looked_up_as_any_other(curve: Curve, scalar: int, mon
     """Entries of the digit zero are faster to reach: no scalar has a run of them."""
     bases = WindowedBases(curve, TableShelf(), multiples(curve, 1), 8)
     seen: list[bytes] = []
-    honest = WindowedBases._digits
 
-    def noted(self: WindowedBases, number: int) -> bytes:
-        seen.append(honest(self, number))
+    def noted(number: int, window: int) -> bytes:
+        seen.append(scalar_digits(number, window))
         return seen[-1]
 
-    monkeypatch.setattr(WindowedBases, "_digits", noted)
+    monkeypatch.setattr(fixed_bases, "scalar_digits", noted)
     assert curve.g1_equal(bases.msm([scalar]), curve.g1_mul(multiples(curve, 1)[0], scalar))
     assert [one.count(0) <= 3 for one in seen] == [True]
