@@ -32,7 +32,7 @@ from identity_core.bootstrap.handlers import (
     verification_handlers,
 )
 from identity_core.bootstrap.measures import open_metrics
-from identity_core.bootstrap.pages import page_tags, pages_for_people
+from identity_core.bootstrap.pages import PageTags, page_tags, pages_for_people
 from identity_core.bootstrap.ports import autonomy_of, did_hashes, open_sealed_credentials, origin_of
 from identity_core.bootstrap.runtime import Runtime
 from identity_core.domain.dids.challenge import ChallengeKey
@@ -213,6 +213,27 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
     return observe
 
 
+def _handlers(
+    opened: Runtime, tags: PageTags, token_keys: TokenKeys, challenges: ChallengeBook, measured: Metrics
+) -> tuple[object, ...]:
+    """Those of all operations."""
+    return (
+        tags.dids,
+        identifier_handlers(opened, tags.dids),
+        auth_handlers(opened, token_keys, challenges),
+        EventHandlers(ListEvents(opened.store.documents)),
+        tags.ledger,
+        service_handlers(opened, measured),
+        tags.delegations,
+        tags.credentials,
+        tags.proofs,
+        verification_handlers(opened),
+        tags.dashboard,
+        AuditHandlers(ListAuditLines(opened.store.audit)),
+        api_key_handlers(opened),
+    )
+
+
 async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     """The application; ``stack`` ends what runs beside it. Raises ``StartError`` where handlers and document differ."""
     settings, store, clock = opened.settings, opened.store, opened.clock
@@ -221,21 +242,6 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     await opened.plugins.proof_workers_settled()
     tags = page_tags(opened, await open_sealed_credentials(opened.custodian, store), autonomy_of(settings))
     measured = open_metrics(opened, tags.dids.cache, stack)
-    handlers = (
-        tags.dids,
-        identifier_handlers(opened, tags.dids),
-        auth_handlers(opened, token_keys, challenges),
-        EventHandlers(ListEvents(store.documents)),
-        tags.ledger,
-        service_handlers(opened, measured),
-        tags.delegations,
-        tags.credentials,
-        tags.proofs,
-        verification_handlers(opened),
-        tags.dashboard,
-        AuditHandlers(ListAuditLines(store.audit)),
-        api_key_handlers(opened),
-    )
     pages, forms = await pages_for_people(opened, tags, challenges)
     wiring = Wiring(
         gate=gate_of(opened, token_keys, challenges),
@@ -252,7 +258,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     try:
         return build_app(
             load_document(),
-            handlers,
+            _handlers(opened, tags, token_keys, challenges, measured),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),

@@ -10,25 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (362, 5),
-    "api": (2_730, 34),
+    ".": (385, 5),
+    "api": (3_140, 39),
     "backup": (265, 4),
-    "bootstrap": (1_660, 14),
-    "cli": (5_280, 57),
-    "client": (350, 7),
+    "bootstrap": (1_860, 19),
+    "cli": (5_500, 59),
+    "client": (355, 7),
     "codec": (410, 7),
-    "conformance": (1_890, 18),
-    "crypto": (1_305, 25),
-    "database": (980, 11),
-    "domain": (6_320, 61),
-    "plugin": (1_785, 19),
-    "ports": (725, 18),
-    "settings": (750, 7),
-    "store": (2_760, 32),
-    "throttle": (630, 8),
-    "use_cases": (4_635, 56),
+    "conformance": (2_070, 20),
+    "crypto": (1_680, 29),
+    "database": (1_000, 11),
+    "domain": (6_640, 64),
+    "plugin": (1_950, 21),
+    "ports": (785, 19),
+    "settings": (825, 8),
+    "store": (2_880, 33),
+    "throttle": (635, 8),
+    "ui": (515, 8),
+    "use_cases": (5_180, 64),
 }
-ALL = (32_775, 385)
+ALL = (36_000, 425)
 
 
 def test_no_room_outgrows_its_limit() -> None:
