@@ -104,8 +104,7 @@ def if_match(request: Request) -> int | None:
     header = request.header("if-match")
     if header is None or header.strip() == "*":
         return None
-    # A proxy that compresses answers weakens their tags (nginx), and a version is what the tag names, not its octets.
-    match = _ETAG_VERSION.fullmatch(header.strip().removeprefix("W/"))
+    match = _ETAG_VERSION.fullmatch(header.strip())
     if match is None:
         raise InvalidRequest('If-Match must be one entity tag such as "3".', details={"header": "If-Match"})
     return int(match[1])

@@ -186,8 +186,14 @@ def look_at_postgresql(url: str) -> Look:
         settings: dict[str, Any] = {**SESSION, **conninfo_to_dict(url)}
     except psycopg.ProgrammingError as error:
         raise DatabaseUnavailable("the database URL cannot be read") from error
-    settings["options"] = f"{settings.get('options', '')} -c default_transaction_read_only=on"
-    session = PostgresqlSession(lambda: psycopg.connect(autocommit=True, **settings))
+
+    def connect() -> psycopg.Connection[Any]:
+        # Not among the options: a URL that asks for a server that can be written to (target_session_attrs) would find none.
+        connection = psycopg.connect(autocommit=True, **settings)
+        connection.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+        return connection
+
+    session = PostgresqlSession(connect)
     with ExitStack() as stack:
         stack.callback(session.drop)
         try:

@@ -27,8 +27,15 @@ _PLACES: Final = tuple(_AFFINE_OCTETS * digit for digit in range(256))
 class TabledCurve(Curve, Protocol):
     """A curve with what its tables share."""
 
-    offset: Offset
-    tabled: WeakSet[AffineBases]
+    @property
+    def offset(self) -> Offset:
+        """What all their entries are shifted by."""
+        ...
+
+    @property
+    def tabled(self) -> WeakSet[AffineBases]:
+        """Whose memory is counted."""
+        ...
 
 
 class AffinePoints:
