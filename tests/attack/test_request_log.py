@@ -13,7 +13,7 @@ import pytest
 
 from tests.attack.stranger import PREFIX
 from tests.fault import service_process
-from tests.fault.service_process import API_KEY, Running
+from tests.fault.service_process import API_KEY, Running, eventually
 
 CANARY = "CaNaRy7Zq"
 
@@ -80,6 +80,8 @@ def test_ids_of_refusals_are_in_the_log_and_no_word_of_the_client(tmp_path: Path
             ids.append(found.decode())
         asked = [running.wire.call("PATCH", f"{PREFIX}/dids/{hana.did}", {"services": []}) for _ in range(2)]
         ids += [answer.headers["x-request-id"] for answer in asked]
+        # A line follows its answer.
+        eventually(lambda: all(one in running.log.read_text() for one in ids), "the last request has its line")
         text = running.log.read_text()
         for request_id in ids:
             assert len(re.findall(rf'requestId(?:=|":"){re.escape(request_id)}\b', text)) == 1, request_id
@@ -106,7 +108,12 @@ def test_a_did_has_one_name_in_the_log_that_only_this_installation_makes(tmp_pat
                 assert one.act(
                     "update", {"services": [{"id": "#a", "type": "A", "serviceEndpoint": "https://a.example"}]}
                 )
-            names.append([each["caller"] for each in lines(running) if each["caller"].startswith("did:")])
+
+            def callers(running: Running = running) -> list[str]:
+                return [each["caller"] for each in lines(running) if each["caller"].startswith("did:")]
+
+            eventually(lambda: len(callers()) == 3, "each request has its line")
+            names.append(callers())
     for first, second, third in names:
         assert first == second != third
     assert not set(names[0]) & set(names[1])
