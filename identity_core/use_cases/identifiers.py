@@ -47,7 +47,7 @@ class ResolveIdentifier:
         except DidNotFound:
             if did.method not in reader.methods:
                 supported: list[JsonValue] = [*sorted(reader.methods)]
-                raise DidMethodNotSupported(details={"did": str(did), "supported": supported}) from None
+                raise DidMethodNotSupported(details={"did": did.shown, "supported": supported}) from None
             raise
         if (
             query.no_cache

@@ -271,6 +271,10 @@ def test_the_refusal_repeats_no_secret(target: Target, hana: Holder) -> None:
     secret = "z3u2en7t5LR2WtQH5PfFqMqwVHgeXouLzo6haApm8XHqvjxq"
     for after in (f"%23{secret}", f"%3F{secret}%3D1", f"%3FversionId%3D{secret}", f"%3Fservice%3D{secret}"):
         assert secret.encode() not in get(target, hana.did + after).body
+    for did in ("did:ids:{}", "did:key:{}", "did:web:{}", "did:web:host.example:{}", "did:nobody:{}"):
+        response = get(target, did.format(secret))
+        assert response.status in (400, 404, 501, 503)
+        assert secret.encode() not in response.body
 
 
 def test_what_can_be_resolved_is_told(target: Target) -> None:

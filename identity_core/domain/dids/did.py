@@ -41,6 +41,11 @@ class Did:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def shown(self) -> str:
+        """What a refusal repeats of a DID that nobody here knows: its identifier may be a private key (``domain/echo.py``)."""
+        return echoed(self.text, DID)
+
 
 # One request reads the same few again and again: from its body, its token, and each row that names them.
 @lru_cache(maxsize=1024)

@@ -246,10 +246,10 @@ MANY_KEYS: Final = 4
 
 def controller_of(method_id: str) -> Did:
     """The DID whose document holds the verification method. Raises ``InvalidDid`` for what is no DID URL with a fragment."""
-    did, separator, fragment = method_id.partition("#")
-    if not separator or not fragment:
-        raise InvalidDid(details={"did": did[:256]})
-    return Did.parse(did)
+    text, _, fragment = method_id.partition("#")
+    if not fragment:
+        raise InvalidDid(details={"did": Did.parse(text).shown})
+    return Did.parse(text)
 
 
 def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> bytes:

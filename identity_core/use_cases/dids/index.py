@@ -90,7 +90,7 @@ class DidReader:
         """What is recorded and what is due. Raises ``DidNotFound``, ``DidQuarantined``."""
         recorded = await self.recorded(did, decides=decides)
         if recorded is None:
-            raise DidNotFound(details={"did": str(did)})
+            raise DidNotFound(details={"did": did.shown})
         return CurrentVersion(recorded, self.due(recorded, self.clock.now()))
 
     async def active(self, did: Did) -> CurrentVersion:

@@ -243,7 +243,7 @@ class GetDidLog:
     async def __call__(self, did: Did) -> DidLog:
         size = await self.ledger.log_size(str(did))
         if not size.entries:
-            raise DidNotFound(details={"did": str(did)})
+            raise DidNotFound(details={"did": did.shown})
         if not self.visible_after_deactivation:
             await self.reader.active(did)
         return DidLog(size.octets + size.entries, self._pages(str(did), size.entries), size.entries)

@@ -129,7 +129,7 @@ def _document(did: Did, *, derives: bool) -> DidDocument:
         document = revision.document()
         documents.check(document)
     except (ValueError, InvalidDocument) as error:
-        raise InvalidDid(f"The DID is no did:key that can be used here: {error}", details={"did": str(did)}) from error
+        raise InvalidDid(f"The DID is no did:key that can be used here: {error}", details={"did": did.shown}) from error
     return document
 
 

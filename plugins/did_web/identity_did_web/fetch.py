@@ -100,7 +100,7 @@ class Fetch:
             # TimeoutError is an OSError.
             self._logger.info("%s could not be reached: %s %s", did, type(error).__name__, error)
             raise PluginUnavailable(
-                "The host of the DID could not be reached.", details={"did": str(did), "retryAfter": 5}
+                "The host of the DID could not be reached.", details={"did": did.shown, "retryAfter": 5}
             ) from error
 
     async def _get(self, location: Location) -> bytes:

@@ -6,14 +6,18 @@ import hashlib
 from collections.abc import Callable
 
 import pytest
+from identity_did_ids import DidIds, DidIdsSettings
+from identity_did_key import DidKey, DidKeySettings
+from identity_did_web.location import locate
 
 from identity_core.codec import multikey
 from identity_core.domain import callers as key_text
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.webvh import parse_did
 from identity_core.domain.echo import DID, NOT_SHOWN, PUBLIC_KEY, TERM, URI, echoed
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, InvalidDid
 
 TOKEN = "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJkaWQ6aWRzOngifQ.c2lnbmF0dXJl"
 SECRETS = [
@@ -45,6 +49,29 @@ def test_a_secret_in_the_wrong_member_does_not_come_back(
         ask(around.format(secret))
     if hidden is not None:
         assert secret[:24] not in f"{refusal.value} {refusal.value.details}"
+
+
+@pytest.mark.parametrize(
+    "check", [DidIds(DidIdsSettings()).check, DidKey(DidKeySettings()).check, lambda did: parse_did(str(did)), locate]
+)
+@pytest.mark.parametrize("secret", [secret for secret in SECRETS if len(secret) != 64])
+@pytest.mark.parametrize(
+    "around", ["did:ids:{}", "did:key:{}", "did:web:{}", "did:webvh:{}:host.example", "did:x:a:{}"]
+)
+def test_a_secret_for_an_identifier_does_not_come_back(
+    secret: str, check: Callable[[Did], object], around: str
+) -> None:
+    did = Did.parse(around.format(secret))
+    assert did.shown == NOT_SHOWN
+    with pytest.raises(InvalidDid) as refusal:
+        check(did)
+    assert secret[:24] not in f"{refusal.value} {refusal.value.details}"
+
+
+def test_a_did_is_repeated() -> None:
+    with pytest.raises(InvalidDid) as refusal:
+        DidIds(DidIdsSettings()).check(Did.parse("did:ids:short"))
+    assert refusal.value.details["did"] == "did:ids:short"
 
 
 def test_credentials_in_an_address_do_not_come_back() -> None:

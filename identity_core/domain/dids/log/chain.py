@@ -81,7 +81,7 @@ class Chain:
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` unless the identifier can be the hash of a first entry."""
         if did.method != self.method or entries.HASH.fullmatch(did.identifier) is None:
-            raise InvalidDid(details={"did": str(did)})
+            raise InvalidDid(details={"did": did.shown})
 
     def draft(
         self,
