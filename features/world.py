@@ -244,6 +244,8 @@ class World:
             return {"confirm": True, "reason": "the end of a story"}
         if operation_id == "rotateDidKey":
             return {"oldKeyId": person.created["keys"]["authentication"]["keyId"], "newKeyType": "Ed25519"}
+        if operation_id == "resolveIdentifierWithOptions":
+            return {}
         pair = new_key()
         person.secrets["next"] = pair.secret
         key = {"type": "Ed25519VerificationKey2020", "publicKeyMultibase": pair.public}

@@ -355,6 +355,14 @@ class DidResolutionMetadata(Struct, frozen=True, kw_only=True):
     content_type: str
     duration: int | UnsetType = UNSET
 
+class DidResolutionOptions(Struct, frozen=True, kw_only=True):
+    accept: str | UnsetType = UNSET
+    version_id: str | UnsetType = UNSET
+    version_time: str | UnsetType = UNSET
+    service: str | UnsetType = UNSET
+    relative_ref: str | UnsetType = UNSET
+    no_cache: bool | UnsetType = UNSET
+
 class DidSummary(Struct, frozen=True, kw_only=True):
     did: str
     version_id: int

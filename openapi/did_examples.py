@@ -64,7 +64,8 @@ class Telling:
         self.recover()
         last = self.deactivate()
         self.shown["resolveDid"]["410"] = gone(first, updated, last)
-        self.identifiers["resolveIdentifier"]["410"] = {"now": self.shown["resolveDid"]["410"]["asW3cResult"]}
+        for name in ("resolveIdentifier", "resolveIdentifierWithOptions"):
+            self.identifiers[name]["410"] = {"now": self.shown["resolveDid"]["410"]["asW3cResult"]}
         self.look_back(last)
         return self.shown
 

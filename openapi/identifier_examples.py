@@ -14,6 +14,7 @@ from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD_JSON, W3C, Shape
 from identity_core.api.identifiers import DEREFERENCING, LD
 from identity_core.codec.structs import plain
+from identity_core.codec.times import printed
 from identity_core.domain.dids.did_url import secondary_resource
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion
@@ -40,8 +41,14 @@ SHAPES: Final[dict[str, Shape]] = {
 def identifiers(current: IndexedVersion, stale_at: datetime) -> Json:
     """operationId → examples. ``stale_at`` is when a grace period of the current version ends."""
     methods: dict[str, DidMethod] = {"ids": DidIds(DidIdsSettings()), "key": DidKey(DidKeySettings())}
+    forms = _forms(current, stale_at)
+    options = {
+        "versionAsDocument": {"accept": DID, "versionId": str(current.state.version_id), "noCache": True},
+        "serviceAsItWas": {"service": "hub", "relativeRef": "/box", "versionTime": printed(current.state.updated_at)},
+    }
     return {
-        "resolveIdentifier": _forms(current, stale_at),
+        "resolveIdentifier": forms,
+        "resolveIdentifierWithOptions": {"request": options, **forms},
         "listDidMethods": {"200": {"names": plain(_told(ListDidMethods(methods)()))}},
         "listDidMethodProperties": {"200": {"properties": plain(_told(ListDidMethodProperties(methods)()))}},
         "listTestIdentifiers": {"200": {"dids": plain(_told(ListTestIdentifiers(methods, ())()))}},

@@ -230,7 +230,7 @@ def build_toy(
         "monotonic": ticking(),
         "lifespan": no_lifespan,
         "pages": {},
-        "aliases": {"/health": "getHealth"},
+        "aliases": {"/health": ("getHealth",)},
     }
     settings |= options
     wiring = Wiring(**{each.name: settings.pop(each.name) for each in fields(Wiring) if each.name in settings})

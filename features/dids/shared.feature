@@ -17,6 +17,7 @@ Feature: Which DID is meant, and may it be used
       | getDidLog           |
       | getDidAuthChallenge |
       | resolveIdentifier   |
+      | resolveIdentifierWithOptions |
 
   @404:DID_NOT_FOUND
   Scenario Outline: A DID that no one made
@@ -34,6 +35,7 @@ Feature: Which DID is meant, and may it be used
       | getDidLog           |
       | getDidAuthChallenge |
       | resolveIdentifier   |
+      | resolveIdentifierWithOptions |
 
   @410:DID_DEACTIVATED
   Scenario Outline: A DID that was ended
@@ -51,6 +53,7 @@ Feature: Which DID is meant, and may it be used
       | recoverDid          |
       | getDidAuthChallenge |
       | resolveIdentifier   |
+      | resolveIdentifierWithOptions |
 
   @410:DID_DEACTIVATED
   Scenario Outline: An operator may hide what a deactivated DID was

@@ -10,6 +10,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |
@@ -24,6 +25,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |
@@ -38,6 +40,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |
@@ -53,6 +56,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |
@@ -67,6 +71,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |
@@ -82,6 +87,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |
@@ -97,6 +103,7 @@ Feature: Resolvers are asked like everything else
     Examples:
       | operation               |
       | resolveIdentifier       |
+      | resolveIdentifierWithOptions |
       | listDidMethods          |
       | listDidMethodProperties |
       | listTestIdentifiers     |

@@ -182,6 +182,7 @@ Feature: What no client can cause is answered in the same shape
       | verifyCredential          |
       | setCredentialStatus       |
       | generateDelegatedProof    |
+      | resolveIdentifierWithOptions |
       | verifyProof               |
       | verifyStoredProof         |
       | revokeProof               |

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote
 
 from pytest_bdd import parsers, then, when
@@ -11,10 +12,21 @@ from features.steps.answers import body_of
 from features.world import DRAFTS, Draft, World
 
 RESOLVE = "resolveIdentifier"
+WITH_OPTIONS = "resolveIdentifierWithOptions"
 
 
 def draft(world: World, found: Operation) -> Draft:
     return asking(world.new_person("Hana").did)
+
+
+def posting_draft(world: World, found: Operation) -> Draft:
+    return posting(world.new_person("Hana").did, {"noCache": True})
+
+
+def posting(identifier: str, options: dict[str, Any]) -> Draft:
+    found = operation(WITH_OPTIONS)
+    path = found.path.replace("{identifier}", quote(identifier, safe=""))
+    return Draft(found, path, body=options)
 
 
 def asking(identifier: str, accept: str = "*/*") -> Draft:
@@ -24,6 +36,7 @@ def asking(identifier: str, accept: str = "*/*") -> Draft:
 
 
 DRAFTS[RESOLVE] = draft
+DRAFTS[WITH_OPTIONS] = posting_draft
 
 
 @when(parsers.parse("a stock resolver asks for the DID of {name}"))
@@ -61,6 +74,29 @@ def again(world: World, name: str) -> None:
     wanted = asking(world.person(name).did)
     wanted.headers["If-None-Match"] = world.send(wanted).headers["etag"]
     world.send(wanted)
+
+
+@when(parsers.re(r"the DID of (?P<name>\w+) is posted with (?P<options>(accept|service) \S+( and relativeRef \S+)?)"))
+def posted(world: World, name: str, options: str) -> None:
+    chosen = dict(option.split(" ") for option in options.split(" and "))
+    world.send(posting(world.person(name).did, chosen))
+
+
+@when(parsers.parse("the DID of {name} is posted with {after} behind it"))
+def posted_url(world: World, name: str, after: str) -> None:
+    world.send(posting(world.person(name).did + after, {}))
+
+
+@when(parsers.parse("the DID of {name} is posted with a number for versionId"))
+def posted_number(world: World, name: str) -> None:
+    world.send(posting(world.person(name).did, {"versionId": 1}))
+
+
+@when(parsers.parse("a stock resolver posts the DID of {name} with versionId 1"))
+def stock_post(world: World, name: str) -> None:
+    path = f"/1.0/identifiers/{world.person(name).did}"
+    world.answer = world.http().post(path, json={"versionId": "1"})
+    assert world.answer.json()["didDocumentMetadata"]["versionId"] == "1"
 
 
 @when(parsers.re(r"(?P<operation_id>list\w+) is asked"))

@@ -7,7 +7,7 @@ rules and byte caps, then the gate (bucket and authentication), then parameters 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -41,19 +41,19 @@ class HandlerResolver(Resolver):  # type: ignore[misc]
         return Resolution(self._handlers[operation.operation_id], operation.operation_id)
 
 
-# The paths at the root that are operations of the document (openapi/DECISIONS.md §1.1).
-ROOT_ALIASES = {
-    "/.well-known/jwks.json": "getJwks",
-    "/auth/challenge": "getDidAuthChallenge",
-    "/health": "getHealth",
-    "/ready": "getReadiness",
-    "/metrics": "getMetrics",
-    "/version": "getVersion",
-    "/1.0/identifiers/{identifier:path}": "resolveIdentifier",
-    "/1.0/methods": "listDidMethods",
-    "/1.0/properties": "listDidMethodProperties",
-    "/1.0/testIdentifiers": "listTestIdentifiers",
-    "/1.0/traits": "listDidTraits",
+# The paths at the root that are operations of the document (openapi/DECISIONS.md §1.1), and which ones.
+ROOT_ALIASES: Mapping[str, Sequence[str]] = {
+    "/.well-known/jwks.json": ("getJwks",),
+    "/auth/challenge": ("getDidAuthChallenge",),
+    "/health": ("getHealth",),
+    "/ready": ("getReadiness",),
+    "/metrics": ("getMetrics",),
+    "/version": ("getVersion",),
+    "/1.0/identifiers/{identifier:path}": ("resolveIdentifier", "resolveIdentifierWithOptions"),
+    "/1.0/methods": ("listDidMethods",),
+    "/1.0/properties": ("listDidMethodProperties",),
+    "/1.0/testIdentifiers": ("listTestIdentifiers",),
+    "/1.0/traits": ("listDidTraits",),
 }
 
 
@@ -63,8 +63,8 @@ class Wiring:
 
     ``schemes``: security scheme of the document → scheme of the ``Authorization`` header. ``around`` stands around
     handlers of operations that take an Idempotency-Key, ``refusals`` around those that change something, None for none. ``aliases``:
-    path at the root → operationId. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the same
-    for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
+    path at the root → operationIds. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the
+    same for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``verify`` checks every answer against the document: for tests and staging.
     """
@@ -76,7 +76,7 @@ class Wiring:
     pages: Mapping[str, Handler]
     people: Mapping[str, Handler] = field(default_factory=dict)
     forms: Mapping[str, PageForm] = field(default_factory=dict)
-    aliases: Mapping[str, str] = field(default_factory=lambda: ROOT_ALIASES)
+    aliases: Mapping[str, Sequence[str]] = field(default_factory=lambda: ROOT_ALIASES)
     max_body: int = 256 * 1024
     body_seconds: float = 10.0
     origins: Origins = field(default_factory=lambda: Origins(()))
@@ -117,10 +117,11 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 self._shared.add(run)
             self._routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run
-        for path, operation_id in self._wiring.aliases.items():
-            if operation_id not in compiled:
-                raise contract.ContractError(f"the alias {path} stands for {operation_id}, which is no operation")
-            self._routes.add(path, dict([compiled[operation_id]]))
+        for path, operation_ids in self._wiring.aliases.items():
+            for operation_id in operation_ids:
+                if operation_id not in compiled:
+                    raise contract.ContractError(f"the alias {path} stands for {operation_id}, which is no operation")
+                self._routes.add(path, dict([compiled[operation_id]]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""

@@ -11,6 +11,7 @@ from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD_JSON, W3C, AnswerCache, CachedAnswer, Shape, etag_matches
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import Answer, Request
+from identity_core.codec.structs import given
 from identity_core.errors import DidDeactivated
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.identifiers import (
@@ -20,8 +21,9 @@ from identity_core.use_cases.identifiers import (
     ListDidTraits,
     ListTestIdentifiers,
     ResolveIdentifier,
+    ResolveIdentifierWithOptions,
 )
-from identity_core.wire import ResolveDidQuery, ResolveIdentifierQuery
+from identity_core.wire import DidResolutionOptions, ResolveDidQuery, ResolveIdentifierQuery
 
 
 class AnswerForm(NamedTuple):
@@ -55,9 +57,10 @@ _DESCRIBED: Final = [("Cache-Control", "public, max-age=60")]
 
 @dataclass(frozen=True, slots=True)
 class IdentifierHandlers:
-    """resolveIdentifier, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
+    """resolveIdentifier, resolveIdentifierWithOptions, listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits."""
 
     resolve: ResolveIdentifier
+    with_options: ResolveIdentifierWithOptions
     methods: ListDidMethods
     properties: ListDidMethodProperties
     test_identifiers: ListTestIdentifiers
@@ -85,6 +88,14 @@ class IdentifierHandlers:
         if etag_matches(request.header("if-none-match"), cached.etag):
             return cached.not_modified
         return cached.answer
+
+    async def resolve_identifier_with_options(self, request: Request) -> Answer:
+        options: DidResolutionOptions = request.body
+        form = _form(given(options.accept, request.header("accept")) or "")
+        started = time.perf_counter_ns()
+        found = await self.with_options(_identifier(request), options)
+        answer = self._special(request, found, form)
+        return answer or self._encoded(found, form, (time.perf_counter_ns() - started) // 1_000_000).answer
 
     async def list_did_methods(self, request: Request) -> Answer:
         return Answer(200, await self.methods(), headers=_DESCRIBED)

@@ -60,7 +60,7 @@ class Routes(Generic[T]):
         node = self._root
         for segment in template.split("/")[1:]:
             if segment.endswith(":path}"):
-                node.rest = (segment[1:-6], dict(targets))
+                node.rest = (segment[1:-6], {**(node.rest[1] if node.rest else {}), **targets})
                 return
             if segment.startswith("{"):
                 name = segment[1:-1]

@@ -57,6 +57,7 @@ from identity_core.use_cases.identifiers import (
     ListDidTraits,
     ListTestIdentifiers,
     ResolveIdentifier,
+    ResolveIdentifierWithOptions,
 )
 from identity_core.use_cases.ledger.project import GetLedgerCheckpoint
 from identity_core.use_cases.ledger.read import (
@@ -117,8 +118,10 @@ def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandler
         listed = [opened.reader.parse(text) for text in opened.settings.server.test_identifiers]
     except InvalidDid as error:
         raise StartError(f"server.test_identifiers: {error}") from error
+    resolve = ResolveIdentifier(dids.resolve)
     return IdentifierHandlers(
-        resolve=ResolveIdentifier(dids.resolve),
+        resolve=resolve,
+        with_options=ResolveIdentifierWithOptions(resolve),
         methods=ListDidMethods(methods),
         properties=ListDidMethodProperties(methods),
         test_identifiers=ListTestIdentifiers(methods, listed),

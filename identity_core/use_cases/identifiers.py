@@ -1,4 +1,5 @@
-"""resolveIdentifier: what a DID or a DID URL leads to (DID Resolution §4 and §5): a document, a part of it, or the place of a service.
+"""resolveIdentifier, resolveIdentifierWithOptions: what a DID or a DID URL leads to (DID Resolution §4 and §5): a document, a part of it,
+or the place of a service.
 
 listDidMethods, listDidMethodProperties, listTestIdentifiers, listDidTraits: what this installation can resolve, for clients that
 ask a resolver before they use it (DIF Universal Resolver).
@@ -9,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from identity_core.codec.structs import given
 from identity_core.domain.dids import did_url
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.did_url import DidUrl
 from identity_core.errors import DidMethodNotSupported, DidNotFound, FeatureNotSupported, InvalidRequest, JsonValue
 from identity_core.ports.did_method import DescribedDidMethod, DidMethod, PublishingDidMethod, ResolvingDidMethod
 from identity_core.use_cases.dids.read import Resolution, ResolveDid
-from identity_core.wire import DidMethodProperties, ResolveDidQuery, ResolveIdentifierQuery
+from identity_core.wire import DidMethodProperties, DidResolutionOptions, ResolveDidQuery, ResolveIdentifierQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,24 @@ class ResolveIdentifier:
         if found.deactivated:
             return Dereferenced(found, url)
         return _selected(did, url, found)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolveIdentifierWithOptions:
+    """Raises what ``ResolveIdentifier`` does. ``options`` are as DID Resolution §4.1 types them: a version is text."""
+
+    resolve: ResolveIdentifier
+
+    async def __call__(self, text: str, options: DidResolutionOptions) -> Dereferenced:
+        version_id = given(options.version_id, None)
+        query = ResolveIdentifierQuery(
+            version_id=None if version_id is None else int(version_id),
+            version_time=given(options.version_time, None),
+            service=given(options.service, None),
+            relative_ref=given(options.relative_ref, None),
+            no_cache=given(options.no_cache, False),
+        )
+        return await self.resolve(text, query)
 
 
 def _selected(did: Did, url: DidUrl, found: Resolution) -> Dereferenced:

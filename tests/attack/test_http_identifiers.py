@@ -37,6 +37,11 @@ def get(target: Target, identifier: str | bytes, accept: str | None = None, meth
     return exchange(target.wire.address, request(method, PATH.encode() + octets, *headers), head=method == "HEAD")
 
 
+def post(target: Target, identifier: str, body: bytes, *headers: bytes, media: bytes = b"application/json") -> Response:
+    fields = (b"Content-Type: " + media, *headers)
+    return exchange(target.wire.address, request("POST", PATH.encode() + identifier.encode(), *fields, body=body))
+
+
 def problem(response: Response) -> str:
     """The type of the problem. Whatever was asked for, a refusal is a result of both kinds."""
     body = json.loads(response.body)
@@ -144,6 +149,75 @@ def test_options_stand_in_the_did_url_or_beside_it(target: Target, hana: Holder)
     assert get(target, f"{hana.did}?service=files").status == 303
     both = get(target, f"{quote(hana.did + '?versionId=1', safe='')}?versionId=1")
     assert (both.status, problem(both)) == (400, "INVALID_OPTIONS")
+
+
+@pytest.mark.parametrize(
+    "accept", ["application/did-resolution", "application/did", "application/did-url-dereferencing"]
+)
+def test_a_post_answers_what_a_get_does(target: Target, hana: Holder, accept: str) -> None:
+    got = get(target, f"{hana.did}?versionId=1", accept)
+    by_option = post(target, hana.did, json.dumps({"versionId": "1", "accept": accept}).encode())
+    by_header = post(target, hana.did + "%3FversionId%3D1", b"{}", b"Accept: " + accept.encode())
+    overruled = post(target, hana.did, json.dumps({"versionId": "1", "accept": accept}).encode(), b"Accept: text/html")
+    for response in (by_option, by_header, overruled):
+        assert (response.status, response.headers["content-type"]) == (200, accept)
+        assert _untimed(response) == _untimed(got)
+
+
+def _untimed(response: Response) -> Any:
+    body = json.loads(response.body)
+    body.get("didResolutionMetadata", {}).pop("duration", None)
+    return body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b'"{}"',
+        b'{"versionId":1}',
+        b'{"versionId":"0"}',
+        b'{"versionId":"1 "}',
+        b'{"versionId":"1\\n"}',
+        '{"versionId":"\u0661"}'.encode(),
+        b'{"versionId":"%s"}' % (b"9" * 16),
+        b'{"versionId":"1","versionId":"2"}',
+        b'{"versionId":"1","versionTime":"2026-01-01T00:00:00Z"}',
+        b'{"versionTime":"yesterday"}',
+        b'{"noCache":"true"}',
+        b'{"relativeRef":"/x"}',
+        b'{"surprise":1}',
+        b'{"accept":null}',
+        b"{" * 5000,
+    ],
+)
+def test_options_that_are_none(target: Target, hana: Holder, body: bytes) -> None:
+    response = post(target, hana.did, body)
+    assert (response.status, problem(response)) == (400, "INVALID_OPTIONS")
+
+
+def test_an_option_stands_in_the_did_url_or_in_the_body(target: Target, hana: Holder) -> None:
+    response = post(target, hana.did + "%3FversionId%3D1", b'{"versionId":"1"}')
+    assert (response.status, problem(response)) == (400, "INVALID_OPTIONS")
+    response = post(target, hana.did + "?versionId=1", b"{}")
+    assert (response.status, problem(response)) == (400, "INVALID_OPTIONS")
+
+
+def test_options_lead_to_no_other_host(target: Target, hana: Holder) -> None:
+    for reference in ("//thief.example/", "javascript:alert(1)", "/x\r\nSet-Cookie: a=b"):
+        response = post(target, hana.did, json.dumps({"service": "files", "relativeRef": reference}).encode())
+        assert response.status == 400
+        assert "location" not in response.headers
+    response = post(target, hana.did, b'{"service":"files","relativeRef":"/z"}')
+    assert (response.status, response.headers["location"]) == (303, "https://hana.example/z")
+
+
+def test_options_come_as_json_only(target: Target, hana: Holder) -> None:
+    for media in (b"application/x-www-form-urlencoded", b"text/plain"):
+        assert post(target, hana.did, b"versionId=1", media=media).status == 415
+    assert post(target, hana.did, b'{"accept":"%s"}' % (b"a" * 300_000)).status == 413
 
 
 def test_an_old_version_has_no_service_of_later(target: Target, hana: Holder) -> None:

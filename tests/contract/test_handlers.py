@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -55,4 +56,4 @@ def test_every_scheme_of_the_document_is_checked_and_no_other() -> None:
 
 def test_aliases_and_exemptions_are_operations() -> None:
     known = {operation["operationId"] for _, _, operation in operations(DOCUMENT)}
-    assert {*ROOT_ALIASES.values(), *ALWAYS_ANSWERED} <= known
+    assert {*chain.from_iterable(ROOT_ALIASES.values()), *ALWAYS_ANSWERED} <= known

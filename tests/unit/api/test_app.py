@@ -73,7 +73,10 @@ def test_pages_of_the_caller() -> None:
 
 
 def test_health_is_exempt_under_every_path() -> None:
-    assert exempt_paths(DOCUMENT, {"/health": "getHealth", "/x": "listDids"}) == {b"/health", b"/api/v1/health"}
+    assert exempt_paths(DOCUMENT, {"/health": ("getHealth",), "/x": ("listDids", "createDid")}) == {
+        b"/health",
+        b"/api/v1/health",
+    }
 
 
 def test_two_applications_do_not_mix() -> None:

@@ -84,7 +84,7 @@ def test_what_does_not_fit_stops_the_start_with_one_line(change: str, line: str)
 
 def test_an_alias_needs_an_operation() -> None:
     with pytest.raises(ContractError, match="/health stands for getHealthy"):
-        build_toy(aliases={"/health": "getHealthy"})
+        build_toy(aliases={"/health": ("getHealthy",)})
 
 
 def test_only_public_coroutine_methods_are_handlers() -> None:

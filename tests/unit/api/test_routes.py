@@ -86,6 +86,12 @@ def test_what_is_no_text_before_a_rest(routes: Routes[str], octet: int) -> None:
     assert routes.find(b"/v1/tile/0/x/y") == ({"GET": "tile"}, {"level": "0", "tile": "x/y"})
 
 
+def test_a_rest_has_every_method_that_was_added(routes: Routes[str]) -> None:
+    routes.add("/v1/files/{name:path}", {"GET": "read"})
+    routes.add("/v1/files/{name:path}", {"POST": "ask"})
+    assert routes.find(b"/v1/files/x/y") == ({"GET": "read", "POST": "ask"}, {"name": "x/y"})
+
+
 def test_one_name_for_one_place(routes: Routes[str]) -> None:
     with pytest.raises(ValueError, match="identifier is called did"):
         routes.add("/v1/dids/{identifier}/log", {"GET": "x"})
