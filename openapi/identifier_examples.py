@@ -11,8 +11,8 @@ from identity_did_ids import DidIds, DidIdsSettings
 from identity_did_key import DidKey, DidKeySettings
 
 from identity_core.api import caching
-from identity_core.api.caching import BARE, DID, JSON, LD_JSON, W3C, Shape
-from identity_core.api.identifiers import DEREFERENCING, LD
+from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, W3C, Shape
+from identity_core.api.identifiers import DEREFERENCING
 from identity_core.codec.structs import plain
 from identity_core.codec.times import printed
 from identity_core.domain.dids.did_url import secondary_resource

@@ -28,7 +28,7 @@ def resolutions(current: IndexedVersion, before: IndexedVersion, stale_at: datet
         octets = caching.resolution(result, media, 1, ResolveDidQuery(), current.state.updated_at).answer.body
         return orjson.loads(octets) if isinstance(octets, bytes) else octets
 
-    forms = (caching.JSON, caching.LD_JSON, caching.BARE, caching.DID, caching.W3C)
+    forms = (caching.JSON, caching.LD_JSON, caching.BARE, caching.DID, caching.W3C, caching.LD)
     return {f"200 {media}": {"keyInGrace": body(now, media), "anEarlierVersion": body(old, media)} for media in forms}
 
 

@@ -45,6 +45,17 @@ Feature: Resolve a DID
     Then the answer is 200
     And a W3C resolution result comes back
 
+  Scenario Outline: The media types that the clients of resolvers ask for
+    Given Hana has a DID
+    When Vera resolves the DID of Hana as <media>
+    Then the answer is 200
+    And it is <what> as <media>
+
+    Examples:
+      | media                                                        | what         |
+      | application/ld+json                                          | the document |
+      | application/ld+json;profile="https://w3id.org/did-resolution" | a result     |
+
   Scenario: A registered did:key resolves
     Given Hana has registered a did:key of her own
     When Vera resolves the DID of Hana

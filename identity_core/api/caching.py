@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from identity_core.api.errors import negotiate
 from identity_core.api.request import Answer, Request
 from identity_core.cache import BoundedCache
 from identity_core.codec.structs import UNSET, UnsetType, encode, plain, raw
@@ -37,9 +38,16 @@ JSON: Final = "application/json"
 BARE: Final = "application/did+json"
 DID: Final = "application/did"
 W3C: Final = "application/did-resolution"
-RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C, DID)
+LD: Final = "application/ld+json"
+_PROFILE: Final = 'profile="https://w3id.org/did-resolution"'
+PROFILED: Final = f"{LD};{_PROFILE}"
+RESOLUTION_MEDIA: Final = (LD_JSON, JSON, BARE, W3C, DID, LD)
 Shape = Literal["own", "document", "result", "dereferenced"]
-_SHAPES: Final[Mapping[str, Shape]] = {LD_JSON: "own", JSON: "own", BARE: "document", DID: "document", W3C: "result"}
+_SHAPES: Final[Mapping[str, Shape]] = {
+    **dict.fromkeys((LD_JSON, JSON), "own"),
+    **dict.fromkeys((BARE, DID, LD), "document"),
+    **dict.fromkeys((W3C, PROFILED), "result"),
+}
 HEAD_SECONDS: Final = 5
 # An answer counts only while the index remembers the head of its DID, and it remembers this many.
 CACHED_ANSWERS: Final = 4_096
@@ -89,6 +97,13 @@ class AnswerCache:
     def keep(self, did: str, media: str, cached: CachedAnswer) -> None:
         """Remembers ``cached``."""
         self._answers.put((did, media), cached)
+
+
+def resolution_media(accept: str | None, offered: tuple[str, ...] = RESOLUTION_MEDIA) -> str:
+    """The media type of ``offered`` that ``accept`` prefers, or ``PROFILED``: of all parameters of media types only the profile of DID
+    Resolution means something. Raises ``NotAcceptable``."""
+    media = negotiate(accept, offered)
+    return PROFILED if media == LD and _PROFILE in (accept or "") else media
 
 
 def etag_matches(header: str | None, etag: str) -> bool:
@@ -182,7 +197,7 @@ def deactivation(result: Resolution) -> dict[str, JsonValue]:
 def gone(error: ErrorBody, result: Resolution, media: str, *, selected: bool) -> DeactivatedDidResolution:
     """A 410: beside the error the version that was asked for, or a W3C result without a document."""
     document = raw(result.version.state.document.octets) if selected else None
-    if media == W3C:
+    if _SHAPES[media] == "result":
         return DeactivatedDidResolution(
             error=error,
             did_document=document,

@@ -60,7 +60,7 @@ class DidHandlers:
         return listing(heads, query.limit)
 
     async def resolve_did(self, request: Request) -> Answer:
-        media = negotiate(request.header("accept"), caching.RESOLUTION_MEDIA)
+        media = caching.resolution_media(request.header("accept"))
         query: wire.ResolveDidQuery = request.query
         selected = query.version_id is not None or query.version_time is not None
         text = request.path["did"]

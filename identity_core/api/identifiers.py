@@ -8,8 +8,20 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from identity_core.api import caching
-from identity_core.api.caching import BARE, DID, JSON, LD_JSON, W3C, AnswerCache, CachedAnswer, Shape, etag_matches
-from identity_core.api.errors import error_answer, negotiate
+from identity_core.api.caching import (
+    BARE,
+    DID,
+    JSON,
+    LD,
+    LD_JSON,
+    PROFILED,
+    W3C,
+    AnswerCache,
+    CachedAnswer,
+    Shape,
+    etag_matches,
+)
+from identity_core.api.errors import error_answer
 from identity_core.api.request import Answer, Request
 from identity_core.codec.structs import given
 from identity_core.errors import DidDeactivated
@@ -35,11 +47,9 @@ class AnswerForm(NamedTuple):
     alone: str | None = None
 
 
-LD: Final = "application/ld+json"
 DEREFERENCING: Final = "application/did-url-dereferencing"
-PROFILE: Final = 'profile="https://w3id.org/did-resolution"'
 _RESULT: Final = AnswerForm("result", W3C)
-_PROFILED: Final = AnswerForm("result", f"{LD};{PROFILE}")
+_PROFILED: Final = AnswerForm("result", PROFILED)
 _FORMS: Final[dict[str, AnswerForm]] = {
     W3C: _RESULT,
     DEREFERENCING: AnswerForm("dereferenced", DEREFERENCING),
@@ -142,12 +152,12 @@ def _asked(found: Dereferenced) -> ResolveDidQuery:
 
 
 def _form(accept: str) -> AnswerForm:
-    """Raises ``NotAcceptable``. Of all parameters of media types only the profile of DID Resolution means something."""
+    """Raises ``NotAcceptable``."""
     usual = _USUAL.get(accept)
     if usual is not None:
         return usual
-    media = negotiate(accept, _OFFERED)
-    return _PROFILED if media == LD and PROFILE in accept else _FORMS[media]
+    media = caching.resolution_media(accept, _OFFERED)
+    return _PROFILED if media == PROFILED else _FORMS[media]
 
 
 def _identifier(request: Request) -> str:
