@@ -31,6 +31,7 @@ GROUPS = {
     "ledger": "Verify, audit, export and witness the transparency log.",
     "backup": "Back up an installation while it runs; check a backup; put one back.",
     "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
+    "probe": "Create, prove and verify at a running service; for cron.",
     "doctor": "Look at this installation and say what is wrong.",
     "version": "Show what is installed here.",
 }

@@ -37,6 +37,9 @@ url_option = click.option(
     show_envvar=True,
     help="Where the service listens; IDENTITY_ORIGIN says its public_url where that is another.",
 )
+CALL_ERRORS = (ServiceError, ForeignOrigin, ServiceUnreachable)
+"""What a call of a service raises."""
+
 api_key_option = secret_option("--api-key", "IDENTITY_API_KEY", what="API key")
 _keys = functools.partial(click.option, "--keys", "wallet", type=FILE, envvar="IDENTITY_KEYS", show_envvar=True)
 keys_option = _keys(
@@ -64,15 +67,21 @@ def session(
     try:
         with Client(url, api_key=api_key, on_exchange=on_exchange, origin=os.environ.get("IDENTITY_ORIGIN")) as opened:
             yield opened
-    except ServiceError as error:
-        details = {name: value for name, value in error.details.items() if name != "requestId"}
-        where = f"{url}, request {error.details.get('requestId', '-')}"
-        fail(as_options(f"{error.code}: {error.message}"), where, as_options(remedy(error, details)))
-    except ForeignOrigin as error:
-        remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
-        fail(f"nothing was signed: {error}", url, remedy_of)
-    except ServiceUnreachable as error:
-        fail(str(error), url, "start it with `identity serve`, or name another place with --url")
+    except CALL_ERRORS as error:
+        fail(*explained(error, url))
+
+
+def explained(error: Exception, url: str) -> tuple[str, str, str]:
+    """The three lines for one of ``CALL_ERRORS`` from the service at ``url``."""
+    match error:
+        case ServiceError():
+            details = {name: value for name, value in error.details.items() if name != "requestId"}
+            where = f"{url}, request {error.details.get('requestId', '-')}"
+            return as_options(f"{error.code}: {error.message}"), where, as_options(remedy(error, details))
+        case ForeignOrigin():
+            remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
+            return f"nothing was signed: {error}", url, remedy_of
+    return str(error), url, "start it with `identity serve`, or name another place with --url"
 
 
 @dataclass(frozen=True, slots=True)
