@@ -33,6 +33,7 @@ GROUPS = {
     "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
     "probe": "Create, prove and verify at a running service; for cron.",
     "doctor": "Look at this installation and say what is wrong.",
+    "support-bundle": "Gather what somebody who helps wants to see, redacted.",
     "version": "Show what is installed here.",
 }
 
@@ -48,7 +49,7 @@ class LazyGroup(OpenGroup):
         """The ``command`` of the module of that name."""
         if cmd_name not in GROUPS:
             return super().get_command(ctx, cmd_name)
-        command: click.Command = importlib.import_module(f"identity_core.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"identity_core.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
