@@ -1,6 +1,6 @@
 """``identity demo``: the whole story of a credential, told step by step against an own or a running server.
 
-``chapters`` and ``aftermath`` are its chapters in order, ``story`` tells a step, ``participants`` are in it, ``place`` is where. A step
+``chapters``, ``aftermath`` and ``bound`` are its chapters, ``story`` tells a step, ``participants`` are in it, ``place`` is where. A step
 that does not come out as promised ends the demo. What it leaves out on purpose: administration of keys, plugins and logs, which has
 commands of its own.
 """
@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from identity_core.cli.demo import aftermath, chapters
+from identity_core.cli.demo import aftermath, bound, chapters
 from identity_core.cli.demo.participants import Participants
 from identity_core.cli.demo.place import LEDGERS, somewhere
 from identity_core.cli.demo.story import Story
@@ -29,6 +29,7 @@ CHAPTERS: Final[tuple[tuple[str, Callable[[Story, Participants], None]], ...]] =
     ("What the agent cannot get", aftermath.out_of_reach),
     ("Who can see what happened", aftermath.seen),
     ("Taken back", aftermath.taken_back),
+    ("Bound, and revoked", bound.revoked),
     ("The end of the DID", aftermath.ended),
 )
 _PEOPLE: Final = """\

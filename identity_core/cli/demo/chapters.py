@@ -96,9 +96,9 @@ def a_credential(story: Story, people: Participants) -> None:
     schema = story.tell(title, _schema_text, people.ivo.ask, "POST", "/credential-schemas", _SCHEMA)
     parties = {"issuerDid": people.ivo.did, "holderDid": people.hana.did}
     people.schema_id = schema["id"]
-    statement = parties | {"schemaId": people.schema_id, "attributes": _VALUES}
+    people.statement = parties | {"schemaId": people.schema_id, "attributes": _VALUES}
     title = "Ivo issues Hana a credential; one BBS signature covers all values"
-    issued = story.tell(title, "{id}, {status}", people.ivo.ask, "POST", "/credentials", statement)
+    issued = story.tell(title, "{id}, {status}", people.ivo.ask, "POST", "/credentials", people.statement)
     people.credential_id = issued["id"]
     path = f"/credentials/{quote(people.credential_id, safe='')}"
     story.tell("Hana reads it", _values_text, people.hana.ask, "GET", path)
@@ -122,14 +122,15 @@ def a_delegation(story: Story, people: Participants) -> None:
     people.challenge = taken["challenge"]
     title = "Hana delegates to Aki: whether she is 18, fixed, and any question about her country"
     said = "autonomy {autonomyLevel}, {maxUses} uses, {maxRefusals} wrong guess at most"
-    made = story.tell(title, said, people.hana.ask, "POST", "/delegations", _terms(people))
+    made = story.tell(title, said, people.hana.ask, "POST", "/delegations", terms(people))
     people.delegation_id = made["id"]
     title = "At home, Hana signs a token for one use of it"
     token = story.tell(title, "{action}, until {expiresAt}", people.token, ADULT_ONLY)
     people.request = ibct.proof_request(token, people.credential_id, value=18, challenge=people.challenge, domain=SHOP)
 
 
-def _terms(people: Participants) -> dict[str, Any]:
+def terms(people: Participants) -> dict[str, Any]:
+    """The delegation to Aki over the present credential."""
     return {
         "holderDid": people.hana.did,
         "agentDid": people.aki.did,

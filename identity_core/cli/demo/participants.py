@@ -41,6 +41,7 @@ class Participants:
     aki: Person = field(init=False)
     vera: Person = field(init=False)
     schema_id: str = ""
+    statement: dict[str, Any] = field(default_factory=dict)
     credential_id: str = ""
     delegation_id: str = ""
     challenge: str = ""

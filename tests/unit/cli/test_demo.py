@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
-from identity_core.cli.demo import place
+from identity_core.cli.demo import bound, place
+from identity_core.cli.demo.story import Story
 from identity_core.cli.local_server import LocalServer, local_server
-from identity_core.client import Client
+from identity_core.client import Client, ServiceError
 from tests import servers
 from tests.anvil_server import anvil_program
 from tests.unit.cli.conftest import Commands
@@ -52,7 +56,8 @@ def test_the_story(remote: Commands, server: LocalServer) -> None:
     assert result.stdout.splitlines()[-1].endswith("all as promised.")
     for code in (
         "401 AUTH_FAILED", "404 CREDENTIAL_NOT_FOUND", "403 IBCT_REPLAYED", "403 IBCT_INVALID",
-        "422 PREDICATE_NOT_SATISFIED", "403 DELEGATION_SUSPENDED", "410 DELEGATION_REVOKED", "410 DID_DEACTIVATED",
+        "422 PREDICATE_NOT_SATISFIED", "403 DELEGATION_SUSPENDED", "410 DELEGATION_REVOKED", "410 CREDENTIAL_REVOKED",
+        "410 DID_DEACTIVATED",
     ):  # fmt: skip
         assert f"refused: {code}" in result.stdout
     for verdict in ("verified, 14 checks", "CHALLENGE_SPENT", "DOMAIN_MISMATCH", "PROOF_INVALID", "PROOF_REVOKED"):
@@ -82,12 +87,33 @@ def test_as_json(told: Any, server: LocalServer) -> None:
     whole = json.loads(tell(server, "--show", "--json"))
     assert whole["url"] == server.url
     chapters = {step["chapter"] for step in whole["steps"]}
-    assert len(chapters) == 9
+    assert len(chapters) == 10
     created = whole["steps"][0]
     assert created["exchanges"][0]["method"] == "POST"
     assert created["exchanges"][0]["status"] == 201
     assert created["answer"]["keys"]["authentication"]["privateKey"] == "z3u2…"
     assert "exchanges" not in told["steps"][0]
+
+
+def test_a_revoked_credential_has_no_proof_tomorrow(told: Any) -> None:
+    """The verifier has the issuer's log and the proof, and no service: what it says is the same while the service is away."""
+    shows = [step["shows"] for step in told["steps"] if step["chapter"] == "Bound, and revoked"]
+    assert shows[0].endswith("active, suite 2")
+    said = "valid; the proof itself says holder, credentialValidity, credentialStatus"
+    assert shows[3:] == [said, ANY, "refused: 410 CREDENTIAL_REVOKED", said, "refused: the proof has expired"]
+    assert shows[4].endswith(", revoked")
+
+
+@pytest.mark.parametrize(("code", "is_told"), [("INVALID_CREDENTIAL", True), ("FORBIDDEN", False)])
+def test_a_service_without_suite_2_is_told_and_a_refusal_ends_the_story(code: str, is_told: bool) -> None:
+    def ask(*_: Any) -> None:
+        raise ServiceError(422, code, "no", {})
+
+    story = Story([], is_quiet=True, is_shown=False)
+    people: Any = SimpleNamespace(ivo=SimpleNamespace(ask=ask), aki=SimpleNamespace(ask=ask), statement={})
+    with nullcontext() if is_told else pytest.raises(SystemExit):
+        bound.revoked(story, people)
+    assert [step["shows"] for step in story.steps] == [f"not at this service: refused: 422 {code}"]
 
 
 def test_the_receipt_of_an_anchor_is_shown_where_there_is_one(told: Any) -> None:
