@@ -1,5 +1,5 @@
 """``identity credential``: schemas, issuing and importing, reading, status and checking, against a running service. What is done
-without one stands in ``credential_offline``."""
+without one stands in ``credential_offline``, ``credential_offer`` and ``credential_wallet``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from identity_core.cli.credential_offer import offer, sign_request
 from identity_core.cli.credential_offline import check_offline, given_values, holder_option, sign, value_options
+from identity_core.cli.credential_wallet import accept, request
 from identity_core.cli.options import input_argument, read_json, shown
 from identity_core.cli.output import fail, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
@@ -28,7 +30,10 @@ STATUSES = ("active", "suspended", "revoked")
 
 @click.group(name="credential", cls=OpenGroup)
 def command() -> None:
-    """Issue, sign, import, show, revoke and verify credentials; register their schemas."""
+    """Issue, sign, import, show, revoke and verify credentials; register their schemas.
+
+    A wallet that keeps the holder's secret itself gets one by `offer`, `request`, `sign-request`, `accept`, without a service.
+    """
 
 
 @command.group(cls=OpenGroup, place="credential.schema")
@@ -36,7 +41,8 @@ def schema() -> None:
     """Register, get and list credential schemas."""
 
 
-command.add_command(sign)
+for offline in (sign, offer, request, sign_request, accept):
+    command.add_command(offline)
 
 
 @command.command()

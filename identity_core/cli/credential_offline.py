@@ -23,6 +23,17 @@ value_options = (
     click.option("--valid-from", "validFrom", metavar="TIME", help="RFC 3339; now by default."),
     click.option("--valid-until", "validUntil", metavar="TIME", help="RFC 3339; without end by default."),
 )
+schema_option = click.option(
+    "--schema",
+    "schema_file",
+    required=True,
+    type=click.File("rb"),
+    metavar="FILE",
+    help="What `identity credential schema get ID --json` printed.",
+)
+key_option = click.option(
+    "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
+)
 holder_option = did_option("--holder", "holderDid", "Of whom it is said.", required=True)
 
 
@@ -35,18 +46,9 @@ def given_values(values: Any, single: tuple[tuple[str, str], ...]) -> dict[str, 
 @click.command(cls=Command)
 @keys_option
 @holder_option
-@click.option(
-    "--schema",
-    "schema_file",
-    required=True,
-    type=click.File("rb"),
-    metavar="FILE",
-    help="What `identity credential schema get ID --json` printed.",
-)
+@schema_option
 @all_of(*value_options)
-@click.option(
-    "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
-)
+@key_option
 def sign(wallet: Path, schema_file: Any, method: str | None, values: Any, single: Any, **given: Any) -> None:
     """Sign a credential here, with the issuer's key in the keys file. Prints JSON in any case: what `identity credential import`
     takes."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from identity_core.cli.credential_offline import signing_key
+from identity_core.cli.credential_offline import key_option, signing_key
 from identity_core.cli.options import all_of, name_of
 from identity_core.cli.output import Command, fail, failing, show
 from identity_core.cli.remote import keys_option
@@ -53,9 +53,7 @@ def command() -> None:
 
 @command.command(cls=Command)
 @keys_option
-@click.option(
-    "--key", "method", metavar="KEY_ID", help="The key; the only Bls12381G2Key2020 of the keys file by default."
-)
+@key_option
 @list_options
 @click.option(
     "--handles",
