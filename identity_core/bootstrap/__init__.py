@@ -27,7 +27,7 @@ from identity_core.bootstrap.ports import (
     open_ledger,
     record_tools,
 )
-from identity_core.bootstrap.rotation import log_key_rotation, token_key_replacement
+from identity_core.bootstrap.rotation import log_key_rotation, resealing_custodian, token_key_replacement
 from identity_core.bootstrap.witnesses import approvals_to_publish
 
 __all__ = [
@@ -53,6 +53,7 @@ __all__ = [
     "open_keys",
     "open_ledger",
     "record_tools",
+    "resealing_custodian",
     "token_key_replacement",
     "transparency_log",
 ]

@@ -13,6 +13,7 @@ from identity_core.bootstrap.beside import followed
 from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
 from identity_core.domain import tokens
 from identity_core.domain.dids.log import service_keys
+from identity_core.ports.custodian import ResealingCustodian
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -54,6 +55,23 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
             asyncio.sleep,
             no_succession,
         )
+
+
+@contextlib.asynccontextmanager
+async def resealing_custodian(settings: Settings) -> AsyncIterator[ResealingCustodian]:
+    """The custodian beside a running service, where it can seal everything anew. Raises ``StartError``."""
+    plugins = load_plugins(settings, SystemClock())
+    try:
+        custodian = plugins.custodian(settings.custodian.backend)
+        if not isinstance(custodian, ResealingCustodian):
+            raise StartError(
+                f"the custodian {settings.custodian.backend} seals nothing under a key that can be rotated",
+                "custodian.backend",
+                "rotate what it keeps keys under with its own tools",
+            )
+        yield custodian
+    finally:
+        await plugins.close()
 
 
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:

@@ -28,7 +28,9 @@ def log_key_options(function: F) -> F:
         click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),
         click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
         click.option(
-            "--compromised", is_flag=True, help="The old key of log or token counts no more, whoever still needs it."
+            "--compromised",
+            is_flag=True,
+            help="Somebody else may have the old key: it counts no more, whoever still needs it.",
         ),
     ):
         function = option(function)

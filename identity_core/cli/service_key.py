@@ -1,9 +1,12 @@
-"""``identity keys rotate log`` and ``token``: the keys that the service signs with, beside the running service."""
+"""``identity keys rotate log``, ``token`` and ``seal``: the keys of the service's own, beside the running service."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import dataclasses
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
 
 from identity_core.cli.log_key import LOG, rotate_log_key
 from identity_core.cli.options import opened_part, refuse_absent
@@ -11,8 +14,11 @@ from identity_core.cli.output import fail, fail_start, misused, show
 from identity_core.errors import IdentityError
 from identity_core.settings import Settings, StartError
 
+T = TypeVar("T")
+
 TOKEN: Final = "token"  # noqa: S105  (the name of a key)
 REPLACED: Final = (TOKEN,)
+SEAL: Final = "seal"
 
 
 def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_log: Any) -> bool:
@@ -20,8 +26,11 @@ def rotate_own_key(settings: Settings, key_id: str, *, compromised: bool, **of_l
     if key_id == LOG:
         rotate_log_key(settings, compromised=compromised, **of_log)
         return True
-    if any(of_log.values()) or (compromised and key_id not in REPLACED):
+    if any(of_log.values()) or (compromised and key_id not in (*REPLACED, SEAL)):
         misused("these options are for the log key", "identity keys rotate log …")
+    if key_id == SEAL:
+        _reseal(settings, compromised=compromised)
+        return True
     if key_id in REPLACED:
         _replace(settings, key_id, compromised=compromised)
     return key_id in REPLACED
@@ -31,15 +40,43 @@ def _replace(settings: Settings, use: str, *, compromised: bool) -> None:
     """Replaces the key of this use and shows what was done."""
     from identity_core import bootstrap
 
+    with _beside(settings, bootstrap.token_key_replacement) as (runner, replace):
+        done = runner.run(replace(compromised=compromised))
+    show({"key": use} | dataclasses.asdict(done), text=_text)
+
+
+def _reseal(settings: Settings, *, compromised: bool) -> None:
+    """Has everything sealed anew and shows what was done."""
+    from identity_core import bootstrap
+
+    with _beside(settings, bootstrap.resealing_custodian) as (_, custodian):
+        done = custodian.reseal_now(compromised=compromised)
+    show({"key": SEAL} | dataclasses.asdict(done), text=_resealed)
+
+
+@contextlib.contextmanager
+def _beside(
+    settings: Settings, opening: Callable[[Settings], contextlib.AbstractAsyncContextManager[T]]
+) -> Iterator[tuple[asyncio.Runner, T]]:
+    """A part of the installation; what is refused ends the command."""
     refuse_absent(settings, "name the one of the service with --data-dir", status=1)
     try:
-        with opened_part(bootstrap.token_key_replacement(settings)) as (runner, replace):
-            done = runner.run(replace(compromised=compromised))
+        with opened_part(opening(settings)) as opened:
+            yield opened
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(settings.data_dir), "put it right and try again")
     except StartError as error:
         fail_start(error, str(settings.data_dir), "put it right and try again")
-    show({"key": use} | dataclasses.asdict(done), text=_text)
+
+
+def _resealed(done: dict[str, Any]) -> str:
+    master = "a new master key" if done["has_new_master_key"] else "the master key of before"
+    lines = [f"{done['keys']} keys are sealed under data key {done['generation']}, and that under {master}"]
+    if not done["is_wiped"]:
+        lines.append("the database may still have what was sealed before: see the page of the custodian")
+    if done["has_new_master_key"]:
+        lines.append("backups of before open with the old master key: make a new one, and destroy them and it")
+    return "\n".join(lines)
 
 
 def _text(done: dict[str, Any]) -> str:

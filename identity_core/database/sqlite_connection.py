@@ -5,8 +5,10 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from identity_core.database.files import FileLock
 from identity_core.database.group_commit import Pending, run_together
 from identity_core.database.interface import ConstraintViolated, DatabaseDamaged, DatabaseError, DatabaseUnavailable
 
@@ -59,6 +61,25 @@ def open_reader(path: Path) -> Connection:
     connection = _connect(path, seconds=1.0)
     connection.executescript(_READER)
     return connection
+
+
+def empty_log(path: Path, lock: FileLock, *, patience_seconds: float) -> bool:
+    """Moves the write-ahead log of a file into it and cuts it to nothing, so that no file has what was written over; False where readers
+    were in the way all the time. Blocks, and takes ``lock``, that of the file. Raises ``DatabaseError``."""
+    give_up_at = time.monotonic() + patience_seconds
+    try:
+        with closing(_connect(path, seconds=0.0)) as connection:
+            while True:
+                lock.acquire()
+                try:
+                    is_busy = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+                finally:
+                    lock.release()
+                if not is_busy or time.monotonic() > give_up_at:
+                    return not is_busy
+                time.sleep(POLL_SECONDS)
+    except sqlite3.Error as error:
+        raise translated(error) from error
 
 
 def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:

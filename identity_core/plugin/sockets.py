@@ -30,7 +30,14 @@ from identity_core.errors import (
     VersionConflict,
 )
 from identity_core.plugin.border import Contract
-from identity_core.ports.custodian import Custodian, HolderCustodian, KeyNameTaken, KeyNotHeld, KeyRefused
+from identity_core.ports.custodian import (
+    Custodian,
+    HolderCustodian,
+    KeyNameTaken,
+    KeyNotHeld,
+    KeyRefused,
+    ResealingCustodian,
+)
 from identity_core.ports.did_method import (
     DescribedDidMethod,
     DidMethod,
@@ -113,7 +120,7 @@ CUSTODIAN: Socket[Custodian] = Socket(
     "identity_provide_custodian",
     "custodian",
     "custodian.backend",
-    (HolderCustodian, Custodian),
+    (ResealingCustodian, HolderCustodian, Custodian),
     Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
     table="custodian",
 )

@@ -8,6 +8,7 @@ Refusals of the custodian port.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from identity_core.crypto.bbs.blind import IssueRequest
@@ -90,6 +91,28 @@ class HolderCustodian(Custodian, Protocol):
     ) -> HolderConsent:
         """The holder's consent to ``message`` for these credentials of the secret, with a pseudonym in that context unless it is None.
         Raises ``KeyRefused`` for names that it cannot take and for no credential."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``is_wiped``: what was sealed under the one before is
+    not in the files of the database any more."""
+
+    generation: int
+    keys: int
+    has_new_master_key: bool
+    is_wiped: bool
+
+
+@runtime_checkable
+class ResealingCustodian(Custodian, Protocol):
+    """A custodian that can seal everything that it holds under another key of its own, beside running processes."""
+
+    def reseal_now(self, *, compromised: bool) -> Resealed:
+        """Seals every secret anew, all or none, durably; no key changes, and no process has to be started again. ``compromised``: under
+        another master key too, so that the one before opens nothing of what is stored from then on. Blocks; for commands. Raises
+        ``KeyRefused`` with what the operator has to do first."""
         ...
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from identity_core.bootstrap import log_key_rotation, token_key_replacement
+from identity_core.bootstrap import log_key_rotation, resealing_custodian, token_key_replacement
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
+from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from tests import servers
 from tests.attack.stranger import PREFIX, Answer
@@ -151,3 +152,20 @@ def test_the_key_of_the_log_is_replaced_everywhere_and_no_write_is_refused(site:
         assert signer_of(log.splitlines()[0]) in done.retired
         newest = place.stranger.holder()
         assert signer_of(newest.log().splitlines()[-1]) == done.multikey
+
+
+def test_everything_is_sealed_anew_and_no_write_is_refused(site: Site) -> None:
+    acknowledged = Acknowledged()
+    with creating(site.places, acknowledged, each=1):
+        eventually(lambda: len(acknowledged.hashes) > 4, "DIDs are created")
+        done = [asyncio.run(sealed_anew(site.settings, compromised=False)) for _ in range(2)]
+        before = len(acknowledged.hashes)
+        eventually(lambda: len(acknowledged.hashes) > before + 4, "DIDs are created on")
+    assert (acknowledged.refused, acknowledged.lost_answers) == ({}, 0)
+    check_all_are_there(site.places, acknowledged)
+    assert [one.generation for one in done] == [2, 3]
+
+
+async def sealed_anew(settings: Settings, *, compromised: bool) -> Resealed:
+    async with resealing_custodian(settings) as custodian:
+        return custodian.reseal_now(compromised=compromised)

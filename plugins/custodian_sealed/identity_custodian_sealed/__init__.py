@@ -11,7 +11,7 @@ from identity_core.database import migrate, open_database
 from identity_core.plugin import BuildContext, PluginError, Provider, hookimpl, setting
 from identity_core.ports.custodian import Custodian
 from identity_custodian_sealed.custodian import SealedCustodian
-from identity_custodian_sealed.data_key import Costs, Seal, SealBroken
+from identity_custodian_sealed.data_key import DATABASE, Costs, Seal, SealBroken
 
 __all__ = ["SealedCustodian", "SealedSettings", "identity_provide_custodian"]
 
@@ -32,7 +32,7 @@ class SealedSettings:
 
 def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
     """Opens the database and unseals the data key, which takes Argon2id's half second where there is a passphrase."""
-    path = context.data_dir / "custodian.sqlite"
+    path = context.data_dir / DATABASE
     database = open_database(context.database_url, path, processes=context.workers, read_only=context.read_only)
     migrate(database, "identity_custodian_sealed.migrations", "custodian_")
     seal = Seal(
@@ -41,12 +41,14 @@ def build(settings: SealedSettings, context: BuildContext) -> SealedCustodian:
         costs=Costs(settings.argon2_operations, settings.argon2_memory_mib * MEBIBYTE),
         logger=context.logger,
         random=os.urandom,
+        passphrase=settings.passphrase,
+        previous_passphrase=settings.previous_passphrase,
     )
     try:
-        data_key = seal.open(settings.passphrase, settings.previous_passphrase)
+        data_key = seal.open()
     except SealBroken as error:
         raise PluginError(str(error)) from error
-    return SealedCustodian(database, data_key, clock=context.clock, random=os.urandom)
+    return SealedCustodian(seal, data_key, clock=context.clock)
 
 
 @hookimpl

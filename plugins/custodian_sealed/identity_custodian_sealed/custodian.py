@@ -7,23 +7,31 @@ wiped from Python: anyone who reads the process's memory has the keys that it us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 from identity_core.cache import BoundedCache
 from identity_core.crypto import sealing
 from identity_core.crypto.bbs.blind import IssueRequest
-from identity_core.database import Database, DatabaseError
+from identity_core.database import DatabaseError, Transaction
 from identity_core.domain.proofs.presentation import HolderConsent
 from identity_core.errors import Overloaded, PluginUnavailable
 from identity_core.ports.clock import Clock
-from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld
+from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, Resealed
+from identity_custodian_sealed.data_key import DataKey, Seal, SealBroken, stored_seal
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
 from identity_custodian_sealed.holder_secrets import HolderSecrets
+from identity_custodian_sealed.resealing import generation_of, reseal
 
 MOST_IN_MEMORY = 4_096
 
-_BY_NAME = "SELECT key_type, did, purpose, public_key, box FROM custodian_keys WHERE name = :name"
+_BY_NAME = (
+    "SELECT s.generation, k.key_type, k.did, k.purpose, k.public_key, k.box "
+    "FROM custodian_seal s LEFT JOIN custodian_keys k ON k.name = :name WHERE s.id = 1"
+)
 _INSERT = (
     "INSERT INTO custodian_keys (name, key_type, did, purpose, public_key, box) "
     "VALUES (:name, :key_type, :did, :purpose, :public_key, :box) ON CONFLICT DO NOTHING"
@@ -32,17 +40,18 @@ _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
 
 
 class SealedCustodian:
-    """A ``HolderCustodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not open,
-    ``Overloaded``."""
+    """A ``HolderCustodian`` and ``ResealingCustodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not
+    open, ``Overloaded``."""
 
-    def __init__(self, database: Database, data_key: bytes, *, clock: Clock, random: Callable[[int], bytes]) -> None:
-        self._database = database
+    def __init__(self, seal: Seal, data_key: DataKey, *, clock: Clock) -> None:
+        self._database = seal.database
+        self._seal = seal
         self._data_key = data_key
         self._clock = clock
-        self._random = random
+        self._random = seal.random
         self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
-        self._holder_secrets = HolderSecrets(data_key, random)
+        self._holder_secrets = HolderSecrets(data_key.holders, seal.random)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -92,8 +101,13 @@ class SealedCustodian:
 
     async def destroy(self, name: str) -> None:
         with _translated():
-            await self._database.write(lambda transaction: transaction.execute(_DELETE, {"name": name}).rowcount)
+            await self._database.write(lambda transaction: self._deleted(transaction, name))
         self._held.forget(name)
+
+    def reseal_now(self, *, compromised: bool) -> Resealed:
+        """See ``ResealingCustodian``."""
+        with _translated():
+            return reseal(self._seal, compromised=compromised)
 
     async def close(self) -> None:
         """Forgets what is in memory and closes the database."""
@@ -117,34 +131,77 @@ class SealedCustodian:
             held = self._held.get(name)
             if held is not None:
                 return held
-            row = await self._database.read(lambda transaction: transaction.execute(_BY_NAME, _named(name)).fetchone())
+            row = await self._row(name)
         if row is None:
             return None
         key_type, did, purpose, public_key, box = row
         label = Label(name, key_type, did, purpose)
         try:
-            secret = sealing.unseal(self._data_key, bytes(box), label.octets(public_key))
+            secret = sealing.unseal(self._data_key.key, bytes(box), label.octets(public_key))
         except (sealing.BoxInvalid, UnicodeEncodeError) as error:
             raise PluginUnavailable("A sealed key cannot be opened: its row was changed.") from error
         return self._held.put(name, HeldKey.of(label, secret))
 
+    async def _row(self, name: str) -> tuple[Any, ...] | None:
+        """What is stored under the name, sealed under the data key that is here."""
+        while True:
+            found = await self._database.read(
+                lambda transaction: transaction.execute(_BY_NAME, _named(name)).fetchone()
+            )
+            if found is None:
+                raise PluginUnavailable("The seal of the keys is gone.")
+            generation, *row = found
+            if row[0] is None:
+                return None
+            if generation == self._data_key.generation:
+                return tuple(row)
+            await self._take_over()
+
+    async def _take_over(self) -> None:
+        """Everything was sealed anew by another process: opens the data key that is stored now."""
+        stored = await self._database.read(stored_seal)
+        if stored is None:
+            raise PluginUnavailable("The seal of the keys is gone.")
+        try:
+            # To stretch a passphrase takes half a second.
+            self._data_key = await asyncio.to_thread(self._seal.unsealed, stored)
+        except SealBroken as error:
+            self._seal.logger.error("the keys were sealed anew, and this process cannot open them: %s", error)
+            raise PluginUnavailable("The keys were sealed anew under a master key that is not here.") from error
+
     async def _store(self, key: HeldKey) -> HeldKey:
         """The key that is stored under the name: this one, or the one that was first."""
         label = key.label
-        box = sealing.seal(self._data_key, key.secret, label.octets(key.public_key), random=self._random)
+        bound = label.octets(key.public_key)
         row = {
             "name": label.name,
             "key_type": label.key_type,
             "did": label.did,
             "purpose": label.purpose,
             "public_key": key.public_key,
-            "box": box,
         }
         with _translated():
-            inserted = await self._database.write(lambda transaction: transaction.execute(_INSERT, row).rowcount)
+            while True:
+                under = self._data_key
+                sealed = row | {"box": sealing.seal(under.key, key.secret, bound, random=self._random)}
+                job = partial(self._inserted, row=sealed, generation=under.generation)
+                inserted = await self._database.write(job)
+                if inserted is not None:
+                    break
+                await self._take_over()
         if inserted:
             return self._held.put(label.name, key)
         return await self._get(label.name)
+
+    def _inserted(self, transaction: Transaction, *, row: Mapping[str, object], generation: int) -> int | None:
+        """How many rows; None where the data key that sealed it is no longer the one in use."""
+        if generation_of(transaction, self._database.dialect) != generation:
+            return None
+        return transaction.execute(_INSERT, row).rowcount
+
+    def _deleted(self, transaction: Transaction, name: str) -> int:
+        generation_of(transaction, self._database.dialect)
+        return transaction.execute(_DELETE, {"name": name}).rowcount
 
 
 def _named(name: str) -> dict[str, object]:

@@ -3,6 +3,9 @@
 An envelope: the master key (32 random bytes in a file, or Argon2id of the passphrase) opens one box, and in it lies the
 random data key. So a change of passphrase, or from the file to a passphrase, rewrites one row and no key. A wrong
 passphrase is known by the box that does not open.
+
+Data keys have generations, from 1. The secrets of holders follow from the first one, which lies in the box with every later one. A new
+master key is first in a file of its own beside the old one, and takes its name when it opens what is stored.
 """
 
 from __future__ import annotations
@@ -10,25 +13,28 @@ from __future__ import annotations
 import contextlib
 import logging
 import stat
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from identity_core.crypto import sealing
 from identity_core.database import Database, DatabaseAbsent, Transaction
-from identity_core.database.files import durable_draft
+from identity_core.database.files import durable_draft, locked_folder, sync_folder
 
 _PURPOSE = b"identity-service custodian data key v1"
-_PASSPHRASE, _FILE = "passphrase", "file"
+_LATER_PURPOSE = b"identity-service custodian data key v2, generation "
+PASSPHRASE, FILE = "passphrase", "file"
+DATABASE = "custodian.sqlite"
 
-_READ = "SELECT kind, salt, operations, memory_bytes, box FROM custodian_seal WHERE id = 1"
+_READ = "SELECT kind, salt, operations, memory_bytes, box, generation FROM custodian_seal WHERE id = 1"
 _INSERT = (
-    "INSERT INTO custodian_seal (id, kind, salt, operations, memory_bytes, box) "
-    "VALUES (1, :kind, :salt, :operations, :memory_bytes, :box) ON CONFLICT DO NOTHING"
+    "INSERT INTO custodian_seal (id, kind, salt, operations, memory_bytes, box, generation) "
+    "VALUES (1, :kind, :salt, :operations, :memory_bytes, :box, :generation) ON CONFLICT DO NOTHING"
 )
 _REPLACE = (
     "UPDATE custodian_seal SET kind = :kind, salt = :salt, operations = :operations, memory_bytes = :memory_bytes, "
-    "box = :box WHERE id = 1"
+    "box = :box, generation = :generation WHERE id = 1 AND generation = :replaced"
 )
 
 
@@ -45,15 +51,70 @@ class Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class DataKey:
+    """``key`` seals, ``holders`` is what the secrets of holders follow from; both have 32 octets. ``generation`` counts from 1."""
+
+    generation: int
+    key: bytes = field(repr=False)
+    holders: bytes = field(repr=False)
+
+    @property
+    def octets(self) -> bytes:
+        """What lies in the box. The first data key is both."""
+        return self.key if self.generation == 1 else self.key + self.holders
+
+    @classmethod
+    def of(cls, generation: int, octets: bytes) -> DataKey:
+        """That of the octets in a box."""
+        return cls(generation, octets[: sealing.KEY_BYTES], octets[-sealing.KEY_BYTES :])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSeal:
+    """The row: a box with a data key, and what opens it."""
+
     kind: str
     salt: bytes
     costs: Costs
     box: bytes
+    generation: int
+
+    @classmethod
+    def over(
+        cls,
+        data_key: DataKey,
+        master_key: bytes,
+        random: Callable[[int], bytes],
+        *,
+        salt: bytes = b"",
+        costs: Costs | None = None,
+    ) -> StoredSeal:
+        """The data key in a new box; ``salt`` and ``costs`` made the master key of a passphrase."""
+        box = sealing.seal(master_key, data_key.octets, _purpose(data_key.generation), random=random)
+        return cls(PASSPHRASE if costs else FILE, salt, costs or Costs(0, 0), box, data_key.generation)
+
+    def opened(self, master_key: bytes) -> DataKey:
+        """Raises ``BoxInvalid``."""
+        octets = sealing.unseal(master_key, self.box, _purpose(self.generation))
+        return DataKey.of(self.generation, octets)
+
+    def put(self, transaction: Transaction, *, replaced: int) -> bool:
+        """Stores it in the place of the seal of that generation; whether that was there."""
+        return bool(transaction.execute(_REPLACE, {**self.parameters(), "replaced": replaced}).rowcount)
 
     def parameters(self) -> dict[str, object]:
+        """The columns."""
         costs = {"operations": self.costs.operations, "memory_bytes": self.costs.memory_bytes}
-        return {"kind": self.kind, "salt": self.salt, "box": self.box, **costs}
+        return {"kind": self.kind, "salt": self.salt, "box": self.box, "generation": self.generation, **costs}
+
+
+def stored_seal(transaction: Transaction) -> StoredSeal | None:
+    """The job that reads the row."""
+    found = transaction.execute(_READ).fetchone()
+    if found is None:
+        return None
+    kind, salt, operations, memory_bytes, box, generation = found
+    return StoredSeal(kind, bytes(salt), Costs(operations, memory_bytes), bytes(box), generation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,77 +126,113 @@ class Seal:
     costs: Costs
     logger: logging.Logger
     random: Callable[[int], bytes]
+    passphrase: str | None = field(default=None, repr=False)
+    previous_passphrase: str | None = field(default=None, repr=False)
+    _known: dict[tuple[str, bytes, Costs], bytes] = field(default_factory=dict, repr=False)
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def open(self, passphrase: str | None, previous_passphrase: str | None) -> bytes:
-        """The 32-byte data key; the first time it is made. Raises ``SealBroken``.
+    @property
+    def next_file(self) -> Path:
+        """Where a new master key lies until it opens what is stored. A backup takes it along by its name."""
+        return self.master_key_file.with_name("custodian-next.key")
+
+    def open(self) -> DataKey:
+        """The data key; the first time it is made. Raises ``SealBroken``.
 
         With a passphrase, a seal that is still one of the master key file or of ``previous_passphrase`` is changed to
         the passphrase.
         """
-        row = self._read()
+        row = self.database.read_now(stored_seal)
         if row is None:
             if self.database.read_only:
                 raise DatabaseAbsent("nothing is sealed yet")
-            row = self._first(passphrase)
-        if passphrase is None:
-            return self._opened_without(row)
-        if row.kind == _PASSPHRASE:
-            with contextlib.suppress(sealing.BoxInvalid):
-                return sealing.unseal(_stretched(passphrase, row.salt, row.costs), row.box, _PURPOSE)
-        data_key = self._opened_the_old_way(row, previous_passphrase)
-        if self.database.read_only:
+            row = self._first()
+        data_key, is_as_set = self._opened(row)
+        if is_as_set or self.database.read_only:
             return data_key
-        self.database.write_now(_execute(_REPLACE, self._sealed(data_key, passphrase)))
-        if row.kind == _FILE:
+        changed = self.sealed(data_key)
+        if not self.database.write_now(lambda transaction: changed.put(transaction, replaced=row.generation)):
+            # Another process has sealed everything anew.
+            return self.open()
+        if row.kind == FILE:
             self.logger.warning("the keys are sealed under the passphrase now; remove %s", self.master_key_file)
         else:
             self.logger.warning("the passphrase was changed; remove previous_passphrase from the settings")
         return data_key
 
-    def _read(self) -> _Row | None:
-        found = self.database.read_now(lambda transaction: transaction.execute(_READ).fetchone())
-        if found is None:
-            return None
-        kind, salt, operations, memory_bytes, box = found
-        return _Row(kind, bytes(salt), Costs(operations, memory_bytes), bytes(box))
+    def unsealed(self, row: StoredSeal) -> DataKey:
+        """The data key of a row, with what the settings and the files have now. Blocks where a passphrase has to be stretched. Raises
+        ``SealBroken``."""
+        return self._opened(row)[0]
 
-    def _first(self, passphrase: str | None) -> _Row:
-        made = self._sealed(self.random(sealing.KEY_BYTES), passphrase)
-        # Several processes may start at once; the first row stays, and all read it.
-        self.database.write_now(_execute(_INSERT, made))
-        return self._read() or made
-
-    def _sealed(self, data_key: bytes, passphrase: str | None) -> _Row:
-        if passphrase is None:
-            box = sealing.seal(self._master_key_made(), data_key, _PURPOSE, random=self.random)
-            return _Row(_FILE, b"", Costs(0, 0), box)
+    def sealed(self, data_key: DataKey) -> StoredSeal:
+        """A new seal under the passphrase, with a salt of its own, or under the master key file, which is made when it is absent."""
+        if self.passphrase is None:
+            return StoredSeal.over(data_key, self._master_key_made(), self.random)
         salt = self.random(sealing.SALT_BYTES)
-        box = sealing.seal(_stretched(passphrase, salt, self.costs), data_key, _PURPOSE, random=self.random)
-        return _Row(_PASSPHRASE, salt, self.costs, box)
+        master_key = self._stretched(self.passphrase, salt, self.costs)
+        return StoredSeal.over(data_key, master_key, self.random, salt=salt, costs=self.costs)
 
-    def _opened_without(self, row: _Row) -> bytes:
-        if row.kind == _PASSPHRASE:
-            raise SealBroken(
-                "the keys are sealed under a passphrase, and none is set; set IDENTITY_PLUGINS_SEALED_PASSPHRASE, "
-                "IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE or passphrase in [plugins.sealed]"
-            )
-        return self._opened_by_file(row)
+    def resealed(self, data_key: DataKey, row: StoredSeal) -> StoredSeal:
+        """A seal over ``data_key`` that opens as ``row`` does, so that every process can open it."""
+        if row.kind == FILE:
+            return StoredSeal.over(data_key, self._master_key(), self.random)
+        if self.passphrase is None:
+            raise SealBroken(_NONE_SET)
+        master_key = self._stretched(self.passphrase, row.salt, row.costs)
+        return StoredSeal.over(data_key, master_key, self.random, salt=row.salt, costs=row.costs)
 
-    def _opened_the_old_way(self, row: _Row, previous_passphrase: str | None) -> bytes:
-        if row.kind == _FILE:
-            return self._opened_by_file(row)
-        if previous_passphrase is None:
+    def settle_file(self, row: StoredSeal) -> None:
+        """Gives the next master key its name where it is the one that opens ``row``. The caller has the lock of the folder."""
+        if row.kind == FILE and not self._opens(self.master_key_file, row) and self._opens(self.next_file, row):
+            self.next_file.replace(self.master_key_file)
+            sync_folder(self.master_key_file.parent)
+
+    def _first(self) -> StoredSeal:
+        key = self.random(sealing.KEY_BYTES)
+        made = self.sealed(DataKey(1, key, key))
+        # Several processes may start at once; the first row stays, and all read it.
+        self.database.write_now(lambda transaction: transaction.execute(_INSERT, made.parameters()).rowcount)
+        return self.database.read_now(stored_seal) or made
+
+    def _opened(self, row: StoredSeal) -> tuple[DataKey, bool]:
+        """The data key, and whether it is sealed as the settings say."""
+        if row.kind == FILE:
+            return self._opened_by_file(row), self.passphrase is None
+        if self.passphrase is None:
+            raise SealBroken(_NONE_SET)
+        with contextlib.suppress(sealing.BoxInvalid):
+            return row.opened(self._stretched(self.passphrase, row.salt, row.costs)), True
+        if self.previous_passphrase is None:
             raise SealBroken("the passphrase is wrong; to change it, set the old one as previous_passphrase")
         try:
-            return sealing.unseal(_stretched(previous_passphrase, row.salt, row.costs), row.box, _PURPOSE)
+            return row.opened(self._stretched(self.previous_passphrase, row.salt, row.costs)), False
         except sealing.BoxInvalid:
             raise SealBroken("neither passphrase nor previous_passphrase is right") from None
 
-    def _opened_by_file(self, row: _Row) -> bytes:
+    def _opened_by_file(self, row: StoredSeal) -> DataKey:
+        with contextlib.suppress(sealing.BoxInvalid):
+            return row.opened(self._master_key())
+        with contextlib.suppress(sealing.BoxInvalid, OSError):
+            data_key = row.opened(self.next_file.read_bytes())
+            if not self.database.read_only:
+                with locked_folder(self.master_key_file.parent) as is_ours:
+                    # A backup or a rotation that is at work leaves it to the next one who looks.
+                    if is_ours:
+                        self.settle_file(row)
+            return data_key
+        # Somebody else may have given the next one its name between the two looks.
         try:
-            return sealing.unseal(self._master_key(), row.box, _PURPOSE)
+            return row.opened(self._master_key())
         except sealing.BoxInvalid:
             raise SealBroken(f"{self.master_key_file} is not the master key of this database") from None
+
+    def _opens(self, path: Path, row: StoredSeal) -> bool:
+        try:
+            row.opened(path.read_bytes())
+        except (OSError, ValueError, sealing.BoxInvalid):
+            return False
+        return True
 
     def _master_key(self) -> bytes:
         try:
@@ -163,12 +260,23 @@ class Seal:
             )
         return self._master_key()
 
+    def _stretched(self, passphrase: str, salt: bytes, costs: Costs) -> bytes:
+        """The master key of a passphrase. It is kept, and made by one thread at a time, because it takes half a second and the memory."""
+        with self._one_at_a_time:
+            known = (passphrase, salt, costs)
+            if known not in self._known:
+                self._known[known] = sealing.key_from_passphrase(
+                    passphrase.encode(), salt, operations=costs.operations, memory_bytes=costs.memory_bytes
+                )
+            return self._known[known]
 
-def _stretched(passphrase: str, salt: bytes, costs: Costs) -> bytes:
-    return sealing.key_from_passphrase(
-        passphrase.encode(), salt, operations=costs.operations, memory_bytes=costs.memory_bytes
-    )
+
+_NONE_SET = (
+    "the keys are sealed under a passphrase, and none is set; set IDENTITY_PLUGINS_SEALED_PASSPHRASE, "
+    "IDENTITY_PLUGINS_SEALED_PASSPHRASE_FILE or passphrase in [plugins.sealed]"
+)
 
 
-def _execute(sql: str, row: _Row) -> Callable[[Transaction], int]:
-    return lambda transaction: transaction.execute(sql, row.parameters()).rowcount
+def _purpose(generation: int) -> bytes:
+    """With a later generation the box has another form, which versions from before it refuse."""
+    return _PURPOSE if generation == 1 else _LATER_PURPOSE + str(generation).encode()

@@ -1,7 +1,7 @@
-"""The secrets of holders: derived from the data key whenever they are used, so that nothing of them is stored (PROTOCOL-2.md §3, §5).
+"""The secrets of holders: derived from the first data key whenever they are used, so that nothing of them is stored (PROTOCOL-2.md §3, §5).
 
-Whoever has data key and database can do what the holder can. Who loses the data key loses the secrets with the keys: credentials that
-are bound to them prove nothing any more and are issued anew.
+Whoever has that data key can do what the holder can, also after the keys were sealed anew: credentials are bound to what follows from it.
+Who loses it loses the secrets with the keys: credentials that are bound to them prove nothing any more and are issued anew.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _MATERIAL_OCTETS: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class HolderSecrets:
-    """``data_key`` has 32 octets; ``random`` is the operating system's random source."""
+    """``root``, the first data key, has 32 octets; ``random`` is the operating system's random source."""
 
-    data_key: bytes = field(repr=False)
+    root: bytes = field(repr=False)
     random: Callable[[int], bytes]
 
     def commit(self, secret: str, credential: str, request: IssueRequest) -> bytes:
@@ -58,4 +58,4 @@ class HolderSecrets:
 
     def _material(self, tag: bytes, *names: str) -> bytes:
         info = frame(tag, [name.encode("ascii") for name in names])
-        return sealing.derive_key(self.data_key, info=info, length=_MATERIAL_OCTETS)
+        return sealing.derive_key(self.root, info=info, length=_MATERIAL_OCTETS)

@@ -1,4 +1,4 @@
-"""``identity keys rotate log`` and ``token``."""
+"""``identity keys rotate log``, ``token`` and ``seal``."""
 
 from __future__ import annotations
 
@@ -54,6 +54,33 @@ def test_the_log_goes_on_from_key_to_key(installed: Commands, here: Path) -> Non
     assert f"retired from 6 entries on: {second['multikey']}" in said
 
 
+def test_everything_is_sealed_anew(installed: Commands, here: Path) -> None:
+    [folder] = here.rglob("custodian.sqlite")
+    key = folder.with_name("custodian.key")
+    before = key.read_bytes()
+    first = installed.json("keys", "rotate", "seal")
+    assert (first["key"], first["generation"], first["has_new_master_key"], first["is_wiped"]) == (
+        "seal",
+        2,
+        False,
+        True,
+    )
+    assert first["keys"] >= 2
+    assert key.read_bytes() == before
+    said = installed.ok("keys", "rotate", "seal", "--compromised")
+    assert "are sealed under data key 3, and that under a new master key" in said
+    assert "backups of before open with the old master key" in said
+    assert key.read_bytes() != before
+    assert [one["name"] for one in installed.json("keys", "list")] == ["ops"]
+
+
+def test_what_has_no_seal_of_its_own_says_so(installed: Commands, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from identity_custodian_sealed import SealedCustodian
+
+    monkeypatch.delattr(SealedCustodian, "reseal_now")
+    assert "seals nothing under a key that can be rotated" in installed.refused("keys", "rotate", "seal")[0]
+
+
 def test_the_key_of_tokens_is_replaced(installed: Commands) -> None:
     first = installed.json("keys", "rotate", "token")
     assert (first["key"], first["number"], first["destroyed"]) == ("token", 2, [])
@@ -88,6 +115,7 @@ def test_nothing_is_finished_that_was_not_begun(installed: Commands) -> None:
         ("log", "--next-hash", "Qm"),
         ("log", "--next-hash", HASH + "a"),
         ("log", "--key-file", "text"),
+        ("seal", "--finish"),
     ],
 )
 def test_options_that_do_not_go_together(installed: Commands, here: Path, words: tuple[str, ...]) -> None:

@@ -1,0 +1,107 @@
+"""Everything sealed anew under another data key, in one transaction beside running processes.
+
+A process finds the new generation with the next row that it reads, opens the new seal with the master key, and goes on. Nothing is stored
+under a data key that was replaced: who stores a key looks at the generation in the same transaction. A new master key is on the disk
+before the transaction and takes the name of the old one after it: a crash in between leaves either, and both can be opened.
+"""
+
+from __future__ import annotations
+
+from identity_core.crypto import sealing
+from identity_core.database import Transaction
+from identity_core.database.files import FileLock, durable_draft, locked_folder
+from identity_core.database.sqlite_connection import empty_log
+from identity_core.ports.custodian import KeyRefused, Resealed
+from identity_custodian_sealed.data_key import DATABASE, FILE, DataKey, Seal, SealBroken, StoredSeal, stored_seal
+from identity_custodian_sealed.held_key import Label
+
+_PATIENCE_SECONDS = 5.0
+_LOCKED = "SELECT generation FROM custodian_seal WHERE id = 1"
+_ALL = "SELECT name, key_type, did, purpose, public_key, box FROM custodian_keys ORDER BY name"
+_UPDATE = "UPDATE custodian_keys SET box = :box WHERE name = :name"
+
+
+def generation_of(transaction: Transaction, dialect: str, *, to_change: bool = False) -> int | None:
+    """The generation of the data key, which does not change before the transaction ends; None where there is none. Whoever changes
+    keys asks first, so that all lock in one order."""
+    lock = "" if dialect == "sqlite" else " FOR UPDATE" if to_change else " FOR SHARE"
+    found = transaction.execute(_LOCKED + lock).fetchone()
+    return None if found is None else int(found[0])
+
+
+def reseal(seal: Seal, *, compromised: bool) -> Resealed:
+    """Seals everything under a new data key; ``compromised``: under a new master key too. Raises ``KeyRefused``, ``DatabaseError``,
+    ``OSError``."""
+    try:
+        seal.open()
+        with locked_folder(seal.master_key_file.parent) as is_ours:
+            if not is_ours:
+                raise KeyRefused("A backup, a restore or another rotation is at work on this data directory.")
+            return _resealed(seal, compromised=compromised)
+    except SealBroken as error:
+        raise KeyRefused(f"{error}.") from error
+
+
+def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
+    row = seal.database.read_now(stored_seal)
+    if row is None:
+        raise KeyRefused("Nothing is sealed yet.")
+    seal.settle_file(row)
+    old = seal.unsealed(row)
+    new = DataKey(old.generation + 1, seal.random(sealing.KEY_BYTES), old.holders)
+    sealed = _under_another_master_key(seal, new, row) if compromised else seal.resealed(new, row)
+    keys = seal.database.write_now(lambda transaction: _reseal_all(seal, old, new, sealed, transaction))
+    seal.settle_file(sealed)
+    return Resealed(new.generation, keys, compromised, _wiped(seal))
+
+
+def _wiped(seal: Seal) -> bool:
+    """Takes what was written over out of the files of an SQLite database; whether no one is in the way. A server's are its operator's."""
+    if seal.database.dialect != "sqlite":
+        return False
+    path = seal.master_key_file.with_name(DATABASE)
+    lock = FileLock(path.with_name(f"{path.name}.lock"))
+    try:
+        return empty_log(path, lock, patience_seconds=_PATIENCE_SECONDS)
+    finally:
+        lock.close()
+
+
+def _reseal_all(seal: Seal, old: DataKey, new: DataKey, sealed: StoredSeal, transaction: Transaction) -> int:
+    if seal.database.dialect == "sqlite":
+        # What is written over would stay in the file where there is room.
+        transaction.execute("PRAGMA secure_delete = ON").fetchall()
+    if generation_of(transaction, seal.database.dialect, to_change=True) != old.generation:
+        raise KeyRefused("Everything was sealed anew a moment ago by somebody else: nothing was done.")
+    rows = transaction.execute(_ALL).fetchall()
+    for name, key_type, did, purpose, public_key, box in rows:
+        bound = Label(name, key_type, did, purpose).octets(public_key)
+        try:
+            secret = sealing.unseal(old.key, bytes(box), bound)
+        except sealing.BoxInvalid as error:
+            raise KeyRefused("The row of a key was changed: nothing was sealed anew.", details={"key": name}) from error
+        transaction.execute(_UPDATE, {"name": name, "box": sealing.seal(new.key, secret, bound, random=seal.random)})
+    if not sealed.put(transaction, replaced=old.generation):
+        raise KeyRefused("The seal was changed a moment ago: nothing was done.")
+    return len(rows)
+
+
+def _under_another_master_key(seal: Seal, new: DataKey, row: StoredSeal) -> StoredSeal:
+    if row.kind != FILE:
+        others = seal.previous_passphrase not in (None, seal.passphrase) or seal.master_key_file.exists()
+        if not others:
+            raise KeyRefused(
+                "The passphrase is what somebody else may have: set another, the old one as previous_passphrase, restart every process "
+                "with them, and rotate then."
+            )
+        return seal.sealed(new)
+    path = seal.next_file
+    if seal.database.dialect == "sqlite" or not path.exists():
+        with durable_draft(path, seal.random(sealing.KEY_BYTES)) as draft:
+            draft.replace(path)
+        if seal.database.dialect != "sqlite":
+            raise KeyRefused(
+                f"A new master key lies in {path}, and nothing was sealed under it yet: copy it into the data directory of every replica, "
+                "and rotate again."
+            )
+    return StoredSeal.over(new, path.read_bytes(), seal.random)

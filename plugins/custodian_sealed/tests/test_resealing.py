@@ -1,0 +1,346 @@
+"""Everything is sealed anew: running processes go on, a kill leaves the old or the new, and a thief reads nothing that was sealed since."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from identity_custodian_sealed import SealedCustodian, SealedSettings, build, data_key, resealing
+from identity_custodian_sealed.data_key import DataKey, stored_seal
+from identity_custodian_sealed.held_key import Label
+
+from identity_core.codec import multikey
+from identity_core.conformance.custodian import verified
+from identity_core.crypto import sealing
+from identity_core.database import files
+from identity_core.database.files import locked_folder
+from identity_core.errors import PluginUnavailable
+from identity_core.plugin import BuildContext, PluginError
+from identity_core.ports.custodian import KeyRefused
+from tests.attack.stranger import rounds
+
+DID = "did:ids:x"
+NAMES = [f"key-{number}" for number in range(5)]
+CHEAP = {"argon2_operations": 1, "argon2_memory_mib": 8}
+
+
+class Clock:
+    def now(self) -> datetime:
+        return datetime(2026, 1, 2, tzinfo=UTC)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def opened(folder: Path, passphrase: str | None = None, **settings: Any) -> SealedCustodian:
+    context = BuildContext(Clock(), logging.getLogger("identity.sealed"), folder, None)
+    return build(SealedSettings(passphrase=passphrase, **(CHEAP | settings)), context)
+
+
+async def made(custodian: SealedCustodian, *names: str) -> dict[str, str]:
+    return {name: await custodian.generate(name, multikey.ED25519, did=DID, purpose="log") for name in names}
+
+
+async def check(custodian: SealedCustodian, publics: dict[str, str]) -> None:
+    for name, public in publics.items():
+        assert await custodian.public_key(name) == public
+        await verified(custodian, name, b"message")
+
+
+def rows(folder: Path) -> list[tuple[str, str, str, str, str, bytes]]:
+    with sqlite3.connect(folder / "custodian.sqlite") as connection:
+        found = connection.execute(
+            "SELECT name, key_type, did, purpose, public_key, box FROM custodian_keys"
+        ).fetchall()
+    connection.close()
+    return found
+
+
+def data_key_of(custodian: SealedCustodian) -> DataKey:
+    return custodian._data_key
+
+
+@pytest.mark.parametrize("compromised", [False, True])
+def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised: bool) -> None:
+    async def scenario() -> None:
+        running, command = opened(tmp_path), opened(tmp_path)
+        publics = await made(running, *NAMES)
+        first = data_key_of(running)
+        done = command.reseal_now(compromised=compromised)
+        assert (done.generation, done.keys, done.has_new_master_key, done.is_wiped) == (2, 5, compromised, True)
+        # The name is new to it: it stores before it has read anything of the new seal.
+        publics |= await made(running, "since")
+        await check(running, publics)
+        await check(command, publics)
+        started = opened(tmp_path)
+        await check(started, publics)
+        for custodian in (running, command, started):
+            assert data_key_of(custodian).key != first.key
+            assert data_key_of(custodian).holders == custodian._holder_secrets.root == first.key
+            await custodian.close()
+
+    asyncio.run(scenario())
+    assert [path.name for path in tmp_path.glob("*.key")] == ["custodian.key"]
+
+
+def test_nothing_is_lost_that_is_stored_meanwhile(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        running, command = opened(tmp_path), opened(tmp_path)
+        publics, ended = await made(running, *NAMES), threading.Event()
+
+        def rotate() -> None:
+            for number in range(4):
+                command.reseal_now(compromised=number % 2 == 0)
+            ended.set()
+
+        rotating = asyncio.create_task(asyncio.to_thread(rotate))
+        number = 0
+        while not ended.is_set():
+            publics |= await made(running, f"meanwhile-{number}")
+            number += 1
+            await asyncio.sleep(0)
+            if rotating.done():
+                break
+        await rotating
+        started = opened(tmp_path)
+        assert data_key_of(started).generation == 5
+        await check(started, publics)
+        await check(running, publics)
+        for custodian in (running, command, started):
+            await custodian.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("compromised", [False, True])
+def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, compromised: bool) -> None:
+    """He has the master key file, or the data key itself, of before, and every file of a moment after, with the service running."""
+    folder, stolen = tmp_path / "data", tmp_path / "stolen"
+    folder.mkdir()
+
+    async def scenario() -> None:
+        running, command = opened(folder), opened(folder)
+        await made(running, *NAMES)
+        old_key, old = (folder / "custodian.key").read_bytes(), data_key_of(running).key
+        seal = running._database.read_now(stored_seal)
+        assert seal is not None
+        old_boxes = [seal.box, *(bytes(row[-1]) for row in rows(folder))]
+        assert command.reseal_now(compromised=compromised).is_wiped
+        await made(running, "since")
+        shutil.copytree(folder, stolen)
+        for path in stolen.iterdir():
+            octets = path.read_bytes()
+            assert [box for box in old_boxes if box[25:] in octets] == [], (
+                f"{path.name} still has what the old key opens"
+            )
+        for name, key_type, did, purpose, public_key, box in rows(stolen):
+            with pytest.raises(sealing.BoxInvalid):
+                sealing.unseal(old, bytes(box), Label(name, key_type, did, purpose).octets(public_key))
+        later = running._database.read_now(stored_seal)
+        assert later is not None
+        for key in (old, old_key) if compromised else (old,):
+            with pytest.raises(sealing.BoxInvalid):
+                later.opened(key)
+        if compromised:
+            (stolen / "custodian.key").write_bytes(old_key)
+            with pytest.raises(PluginError, match="not the master key"):
+                opened(stolen)
+        await running.close()
+        await command.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_rotated_seal_does_not_pass_for_one_of_another_generation(tmp_path: Path) -> None:
+    """Who writes into the database makes no process take the holders' key, or another generation, for the data key."""
+
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        custodian.reseal_now(compromised=False)
+        await custodian.close()
+
+    asyncio.run(scenario())
+    for generation in (1, 3):
+        with sqlite3.connect(tmp_path / "custodian.sqlite") as connection:
+            connection.execute("UPDATE custodian_seal SET generation = ?", (generation,))
+        connection.close()
+        with pytest.raises(PluginError, match="not the master key"):
+            opened(tmp_path)
+
+
+def test_a_changed_row_stops_it_and_nothing_is_sealed_anew(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        publics = await made(custodian, *NAMES)
+        with sqlite3.connect(tmp_path / "custodian.sqlite") as connection:
+            connection.execute("UPDATE custodian_keys SET purpose = 'other' WHERE name = 'key-3'")
+        connection.close()
+        before = rows(tmp_path)
+        with pytest.raises(KeyRefused) as refusal:
+            custodian.reseal_now(compromised=True)
+        assert refusal.value.details == {"key": "key-3"}
+        assert rows(tmp_path) == before
+        del publics["key-3"]
+        await custodian.close()
+        again = opened(tmp_path)
+        await check(again, publics)
+        await again.close()
+
+    asyncio.run(scenario())
+
+
+def test_it_waits_for_no_backup_and_says_so(tmp_path: Path) -> None:
+    custodian = opened(tmp_path)
+    with locked_folder(tmp_path) as is_ours:
+        assert is_ours
+        with pytest.raises(KeyRefused, match="at work"):
+            custodian.reseal_now(compromised=True)
+    assert custodian.reseal_now(compromised=True).generation == 2
+    asyncio.run(custodian.close())
+
+
+def test_a_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path) -> None:
+    """While a backup has the folder no one gives the key its name: every process opens it all the same, and the next rotation keeps it."""
+    old = tmp_path / "custodian.key"
+
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        publics, key = await made(custodian, *NAMES), old.read_bytes()
+        custodian.reseal_now(compromised=True)
+        # As a kill between the commit and the new name leaves it.
+        old.rename(tmp_path / "custodian-next.key")
+        old.write_bytes(key)
+        with locked_folder(tmp_path):
+            started = opened(tmp_path)
+            await check(started, publics)
+            await started.close()
+        assert old.read_bytes() == key
+        assert custodian.reseal_now(compromised=True).generation == 3
+        assert not (tmp_path / "custodian-next.key").exists()
+        await check(custodian, publics)
+        await custodian.close()
+
+    asyncio.run(scenario())
+
+
+# -- Passphrases -------------------------------------------------------------------------------------------------------
+
+
+def test_under_a_passphrase_it_stays_the_same(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        running, command = opened(tmp_path, "first"), opened(tmp_path, "first")
+        publics = await made(running, *NAMES)
+        assert command.reseal_now(compromised=False).generation == 2
+        await check(running, publics)
+        await running.close()
+        await command.close()
+        # A passphrase is changed as before, with what lies in the box.
+        changed = opened(tmp_path, "second", previous_passphrase="first")
+        await check(changed, publics)
+        assert data_key_of(changed).holders == data_key_of(running).holders
+        await changed.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_compromised_passphrase_must_be_another_first(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        behind = opened(tmp_path, "first")
+        publics = await made(behind, *NAMES)
+        with pytest.raises(KeyRefused, match="set another"):
+            behind.reseal_now(compromised=True)
+        running, command = [opened(tmp_path, "second", previous_passphrase="first") for _ in range(2)]
+        before = running._database.read_now(stored_seal)
+        assert command.reseal_now(compromised=True).has_new_master_key
+        after = running._database.read_now(stored_seal)
+        assert before is not None
+        assert after is not None
+        assert before.salt != after.salt
+        await check(running, publics)
+        # One that was not started again with the new passphrase says so, and seals nothing under the old data key.
+        with pytest.raises(PluginUnavailable):
+            await made(behind, "since")
+        with pytest.raises(PluginUnavailable):
+            await behind.sign("key-0", b"message")
+        assert [row[0] for row in rows(tmp_path)] == NAMES
+        for custodian in (behind, running, command):
+            await custodian.close()
+        with pytest.raises(PluginError, match="the passphrase is wrong"):
+            opened(tmp_path, "first")
+
+    asyncio.run(scenario())
+
+
+# -- Kills -------------------------------------------------------------------------------------------------------------
+
+TRACED = {module.__file__ for module in (data_key, resealing, files)}
+STEP = max(1, 9 // rounds(1))
+
+
+def in_a_child(folder: Path, passphrase: str | None, kill_at: int | None) -> int | None:
+    """Forks a process that seals everything anew, and is killed before a line of what does so. How many lines it came by at its end."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        seen = 0
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal seen
+            if frame.f_code.co_filename not in TRACED:
+                return None
+            if event == "line":
+                seen += 1
+                if seen == kill_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return trace
+
+        try:
+            custodian = opened(folder, passphrase)
+            sys.settrace(trace)
+            custodian.reseal_now(compromised=passphrase is None)
+            sys.settrace(None)
+            os.write(writing, str(seen).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as said:
+        lines = said.read()
+    os.waitpid(child, 0)
+    return int(lines) if lines else None
+
+
+@pytest.mark.parametrize("passphrase", [None, "correct horse"])
+def test_a_kill_at_any_line_leaves_the_old_or_the_new(tmp_path: Path, passphrase: str | None) -> None:
+    async def scenario() -> None:
+        running = opened(tmp_path, passphrase)
+        publics = await made(running, *NAMES)
+        lines = in_a_child(tmp_path, passphrase, None)
+        assert lines is not None
+        generation = 2
+        for kill_at in range(1, lines + 1, STEP):
+            in_a_child(tmp_path, passphrase, kill_at)
+            started = opened(tmp_path, passphrase)
+            assert data_key_of(started).generation in (generation, generation + 1)
+            generation = data_key_of(started).generation
+            await check(started, publics)
+            await started.close()
+            await check(running, publics)
+        # What it left is in nobody's way.
+        assert running.reseal_now(compromised=passphrase is None).generation == generation + 1
+        assert generation > 2
+        await check(running, publics)
+        await running.close()
+
+    asyncio.run(scenario())
