@@ -235,6 +235,34 @@ def test_a_new_master_key_that_is_used_is_found_under_either_name(tmp_path: Path
     asyncio.run(scenario())
 
 
+def test_a_rotation_that_fails_keeps_the_only_copy_of_a_new_master_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A backup let go of the folder after the rotation had looked: the key in use still has the name of the next one."""
+    old = tmp_path / "custodian.key"
+
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        publics, key = await made(custodian, *NAMES), old.read_bytes()
+        custodian.reseal_now(compromised=True)
+        old.rename(tmp_path / "custodian-next.key")
+        old.write_bytes(key)
+        with sqlite3.connect(tmp_path / "custodian.sqlite") as connection:
+            connection.execute("UPDATE custodian_keys SET purpose = 'other' WHERE name = 'key-3'")
+        connection.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(data_key.Seal, "open", lambda seal: data_key_of(custodian))
+            with pytest.raises(KeyRefused):
+                custodian.reseal_now(compromised=True)
+        await custodian.close()
+        del publics["key-3"]
+        again = opened(tmp_path)
+        await check(again, publics)
+        await again.close()
+
+    asyncio.run(scenario())
+
+
 # -- Passphrases -------------------------------------------------------------------------------------------------------
 
 
