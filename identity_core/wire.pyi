@@ -389,6 +389,15 @@ class DidVersion(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...]
     did_document: dict[str, Any] | UnsetType = UNSET
 
+class EarlierLedgerKey(Struct, frozen=True, kw_only=True):
+    verifier_key: str
+    public_key_multibase: str
+    number: int
+    tree_size: int
+    replaced_at: str
+    compromised: bool
+    succession: str | None
+
 class Error(Struct, frozen=True, kw_only=True):
     error: ErrorBody
 
@@ -561,6 +570,7 @@ class LedgerKey(Struct, frozen=True, kw_only=True):
     verifier_key: str
     public_key_multibase: str
     service_did: str | None | UnsetType = UNSET
+    earlier_keys: tuple[EarlierLedgerKey, ...] | UnsetType = UNSET
 
 class LedgerPosition(Struct, frozen=True, kw_only=True):
     index: int

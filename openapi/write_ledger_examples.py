@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from identity_core import wire
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.request import Answer, Request
+from identity_core.bootstrap.ports import SystemClock
+from identity_core.codec import multikey
 from identity_core.codec.structs import plain
 from identity_core.crypto import ed25519
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, EarlierKey, succession_text
 from identity_core.domain.ledger.note import VerifierKey
 from identity_core.domain.ledger.tiles import TileKey, grown
 from identity_core.domain.ledger.tree import Frontier
@@ -94,6 +98,17 @@ class OneKey:
         return self.pair.sign(message)
 
 
+def replaced_once(key: VerifierKey, signed: ed25519.Ed25519KeyPair, size: int, at: datetime) -> CheckpointKeys:
+    """The keys of a log whose second key is ``key``, and took the place of the first when the log had ``size`` entries."""
+    old = ed25519.generate(dice("ledger: the first key of checkpoints")(32))
+    before = VerifierKey(key.name, old.public)
+    one, other = (multikey.encode_public(multikey.ED25519, pair.public) for pair in (old, signed))
+    text = succession_text(key.name, one, other, size)
+    lines = [before.line(old.sign(text.encode())), key.line(signed.sign(text.encode()))]
+    note = f"{text}\n{''.join(lines)}".encode()
+    return CheckpointKeys(key, (EarlierKey(before, 1, size, at, is_compromised=False, succession=note),), 2)
+
+
 def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     """The handlers over the story's entries."""
     versions = [version for version in telling.story.versions if version.receipt is not None]
@@ -106,10 +121,12 @@ def handlers(telling: Telling) -> tuple[LedgerHandlers, Sequence[LedgerEntry]]:
     tree, custodian = TreeInMemory(), OneKey()
     follower = LedgerFollower(ProjectLedger(ledger, tree))
     key = VerifierKey(LOG, custodian.pair.public)
-    signer = CheckpointSigner(custodian, key)  # type: ignore[arg-type]
+    signer = CheckpointSigner(custodian, CheckpointKeys(key), SystemClock())  # type: ignore[arg-type]
+    replaced = replaced_once(key, custodian.pair, 2, lines[-1].receipt.recorded_at)
+    key_signer = CheckpointSigner(custodian, replaced, SystemClock())  # type: ignore[arg-type]
     transaction = GetLedgerTransaction(ledger, tree, follower)
     made = LedgerHandlers(
-        key=GetLedgerKey(key, NamelessService()),
+        key=GetLedgerKey(key_signer, NamelessService()),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=GetLedgerCheckpoint(follower, signer),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from identity_core.crypto import ed25519
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_core.domain.ledger.tiles import TileKey, bundled, edge_of, grown, levels_of, tiles_of
 from identity_core.domain.ledger.tree import Frontier, LogLeaf, leaf_hash
@@ -62,7 +63,7 @@ class LoggedLedger:
         self.tree = self.store.transparency
         self.key = LogKey()
         self.follower = LedgerFollower(ProjectLedger(self.ledger, self.tree))
-        self.signer = CheckpointSigner(self.key, self.key.verifier)  # type: ignore[arg-type]
+        self.signer = CheckpointSigner(self.key, CheckpointKeys(self.key.verifier), self.clock)  # type: ignore[arg-type]
 
     async def append(self, count: int, prefix: str = "did:x:") -> None:
         """Entries of DIDs with up to three versions each."""

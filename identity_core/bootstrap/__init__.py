@@ -27,7 +27,12 @@ from identity_core.bootstrap.ports import (
     open_ledger,
     record_tools,
 )
-from identity_core.bootstrap.rotation import log_key_rotation, resealing_custodian, token_key_replacement
+from identity_core.bootstrap.rotation import (
+    checkpoint_key_replacement,
+    log_key_rotation,
+    resealing_custodian,
+    token_key_replacement,
+)
 from identity_core.bootstrap.witnesses import approvals_to_publish
 
 __all__ = [
@@ -46,6 +51,7 @@ __all__ = [
     "application",
     "approvals_to_publish",
     "audit_log",
+    "checkpoint_key_replacement",
     "has_api_keys",
     "index_tools",
     "log_key_rotation",

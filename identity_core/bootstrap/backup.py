@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,10 +24,11 @@ from identity_core.bootstrap.examiner import Finding
 from identity_core.bootstrap.fsck import examine
 from identity_core.bootstrap.look import looking_plugins, looking_store
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.bootstrap.storage import checkpoint_key, told_at_start
+from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
 from identity_core.database import Transaction, look_at
 from identity_core.database.files import locked_folder, new_draft, settle
 from identity_core.database.snapshot import copy_at_one_moment
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.note import VerifierKey
 from identity_core.domain.ledger.tree import Frontier, leaf_hash
 from identity_core.domain.ledger.witness import Remembered
@@ -36,6 +38,7 @@ from identity_core.ports.ledger import LedgerBackend
 from identity_core.settings import Settings, StartError
 from identity_core.store.audit import StoredAuditEnd
 from identity_core.store.checkpoint_file import CheckpointFile
+from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, leaf_of
 
 # What limits requests is of the moment.
@@ -99,16 +102,16 @@ async def verify_backup(
     """Opens a backup as a restore would, in a temporary directory that is removed at the end. Raises ``StartError``, ``OSError``."""
     with tempfile.TemporaryDirectory(prefix="identity-backup-") as folder:
         staging = Path(folder)
-        manifest = await unpack(settings, key, source, staging, advance=advance)
+        manifest, _ = await unpack(settings, key, source, staging, advance=advance)
         findings = await examine_copy(settings_over(settings, staging), deep=True, remembered=manifest.remembered)
     return LookedAt(manifest, findings)
 
 
 async def unpack(
     settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance
-) -> BackupManifest:
+) -> tuple[BackupManifest, CheckpointKeys]:
     """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
-    describe. Raises ``StartError``, ``OSError``."""
+    describe; and the keys of its log. Raises ``StartError``, ``OSError``."""
     with refused(source), source.open("rb") as file:
         manifest = read_archive(file, key, staging, advance=advance)
     made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
@@ -122,7 +125,7 @@ async def unpack(
         raise StartError(
             f"{NO_BACKUP}: its databases are not those of its checkpoint", str(source), "take another backup"
         )
-    return manifest
+    return manifest, end.keys
 
 
 def settings_over(settings: Settings, staging: Path) -> Settings:
@@ -203,10 +206,16 @@ _MIGRATIONS: Final = r"SELECT name FROM sqlite_master WHERE type = 'table' AND n
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How far an installation reaches: ``remembered`` has the checkpoint over everything on its ledger, signed by ``key``."""
+    """How far an installation reaches: ``remembered`` has the checkpoint over everything on its ledger, signed by the present one of
+    ``keys``."""
 
-    key: VerifierKey
+    keys: CheckpointKeys
     remembered: Remembered
+
+    @property
+    def key(self) -> VerifierKey:
+        """The key in use."""
+        return self.keys.present
 
 
 async def end_of(copy: Settings) -> End:
@@ -223,12 +232,17 @@ async def end_of(copy: Settings) -> End:
                 if not origin:
                     fix = "give the settings with which it runs (--config, IDENTITY_LEDGER_ORIGIN)"
                     raise StartError("nothing says what the log is called", "ledger.origin", fix)
-                key = VerifierKey(origin, await checkpoint_key(custodian))
+                read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
                 frontier = await store.transparency.frontier()
-                if LEDGER.hook not in look.blind:
+                if LEDGER.hook in look.blind:
+                    own = await store.transparency.service_did()
+                    head = None if own is None else await store.documents.head(own)
+                    keys = await checkpoint_keys(partial(read.indexed, None if head is None else head.state))
+                else:
                     frontier = await _grown(frontier, ledger)
-                note = await CheckpointSigner(custodian, key).signed(frontier)
-                return End(key, Remembered(note, *await StoredAuditEnd(store.database).last()))
+                    keys = await checkpoint_keys(read)
+                note = await CheckpointSigner(custodian, keys, SystemClock()).alone(frontier)
+                return End(keys, Remembered(note, *await StoredAuditEnd(store.database).last()))
             finally:
                 await store.close()
         finally:

@@ -47,6 +47,7 @@ from identity_core.use_cases.dids.index import CatchUp
 from identity_core.use_cases.dids.index_audit import IndexAudit
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, LogSigner
 from identity_core.use_cases.dids.service_log import find_service
+from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, ProjectLedger
 from identity_core.use_cases.record import Record
 
@@ -69,7 +70,8 @@ class TransparencyLog:
         here = f"{origin_of(settings).partition('://')[2]}/api/v1/ledger"
         # A log keeps its name on another port and behind another host: anyone who holds a checkpoint knows it by that.
         origin = settings.ledger.origin or await store.transparency.named(here)
-        signer = await CheckpointSigner.open(custodian, origin)
+        read = ReadCheckpointKeys(custodian, ledger, store.transparency, origin)
+        signer = CheckpointSigner(custodian, await read.opened(), SystemClock(), read)
         return cls(ledger, store.transparency, follower, signer)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from identity_core.bootstrap.storage import checkpoint_key
+from identity_core.bootstrap.storage import checkpoint_keys
 from identity_core.database import DatabaseMismatch
 from identity_core.domain.activity import ChainBroken, ChainHead, check_kept, follow
 from identity_core.domain.ledger.audit import Audit
@@ -28,6 +28,7 @@ from identity_core.settings import StartError
 from identity_core.store import Store
 from identity_core.store.examination import StoreExamination, place_sum
 from identity_core.use_cases.dids.index_audit import IndexAudit
+from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 from identity_core.use_cases.ledger.project import leaf_of
 from identity_core.use_cases.ledger.storage import CheckStorage
 
@@ -114,7 +115,9 @@ class Examiner:
         try:
             await self.check.projections()
             if self.kept is not None:
-                await self.check.remembered(self.kept, await checkpoint_key(self.custodian))
+                tree, origin = self.store.transparency, self.kept.checkpoint.origin
+                read = ReadCheckpointKeys(self.custodian, self.ledger, tree, origin)
+                await self.check.remembered(self.kept, await checkpoint_keys(read))
         except StorageMismatch as error:
             self.found("storage", "the databases", str(error))
         except StartError as error:

@@ -137,7 +137,7 @@ def ledger_handlers(opened: Runtime) -> LedgerHandlers:
     ledger, tree, follower, signer = log.ledger, log.tree, log.follower, log.signer
     transaction = GetLedgerTransaction(ledger, tree, follower)
     return LedgerHandlers(
-        key=GetLedgerKey(signer.key, tree),
+        key=GetLedgerKey(signer, tree),
         transaction=transaction,
         block=GetLedgerBlock(ledger),
         checkpoint=GetLedgerCheckpoint(follower, signer, _cosigned_note(opened)),

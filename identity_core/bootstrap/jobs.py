@@ -63,6 +63,7 @@ async def begin_jobs(
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
+    await follow.tell(logged.signer.hear)
     watch = await _keep_watch(settings, logged, store, stack)
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from identity_core.bootstrap.beside import has_api_keys, with_tagged, writable_of
 from identity_core.bootstrap.ports import SystemClock, rows_secret
-from identity_core.bootstrap.storage import check_of, checkpoint_key, load_remembered, told_at_start
+from identity_core.bootstrap.storage import check_of, checkpoint_keys, load_remembered, told_at_start
 from identity_core.database import DatabaseAbsent, MigrationPending
 from identity_core.errors import StorageMismatch
 from identity_core.plugin.build import LookOnly
@@ -20,6 +20,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.settings import Settings
 from identity_core.store import Store
 from identity_core.use_cases.api_keys.tagged import TaggedKeys
+from identity_core.use_cases.ledger.checkpoint_keys import ReadCheckpointKeys
 
 log = logging.getLogger("identity.look")
 
@@ -75,7 +76,8 @@ async def _compare(settings: Settings, plugins: PluginManager, look: LookOnly) -
             return Compared(None, None if kept is None else kept.checkpoint.size)
         await check.projections()
         if kept is not None:
-            await check.remembered(kept, await checkpoint_key(custodian))
+            read = ReadCheckpointKeys(custodian, ledger, store.transparency, kept.checkpoint.origin)
+            await check.remembered(kept, await checkpoint_keys(read))
         return Compared((await ledger.head()).sequence, None if kept is None else kept.checkpoint.size)
     finally:
         await store.close()

@@ -27,7 +27,8 @@ from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
 from identity_core.codec.times import printed
 from identity_core.database.files import sync_folder
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.note import Checkpoint, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.domain.ledger.witness import Remembered
@@ -86,7 +87,7 @@ async def verify_server(settings: Settings, known: Known) -> VerifiedServer:
         copy = replace(settings, ledger=replace(settings.ledger, checkpoint_path=Path(folder) / "checkpoint"))
         findings = (await examine(copy, deep=True)).findings
         end = await end_of(copy)
-        notes = [one.checkpoint for one in _believed(end.key, kept, known)]
+        notes = [one.checkpoint for one in _believed(end.keys, kept, known)]
         async with AsyncExitStack() as stack:
             logged, store = await open_beside(copy, stack)
             await _require_one_history(logged, store, notes)
@@ -104,14 +105,14 @@ async def restore_backup(
     if known.policy is None:
         _require_end(settings, kept, known)
     with staged(data_dir.parent, f".{data_dir.name}.restore-") as staging:
-        manifest = await unpack(settings, key, source, staging, advance=advance)
-        seen = SeenByWitnesses() if known.policy is None else await ask_witnesses(known.policy, manifest.key)
+        manifest, keys = await unpack(settings, key, source, staging, advance=advance)
+        seen = SeenByWitnesses() if known.policy is None else await ask_witnesses(known.policy, keys)
         noted = [(f"the witness {label(name)}", note) for name, note in seen.cosigned.items() if note is not None]
         known = replace(known, checkpoints=[*known.checkpoints, *noted])
         _require_end(settings, kept, known)
         copy = settings_over(settings, staging)
         await examine_copy(copy, deep=True, remembered=manifest.remembered)
-        notes = _believed(manifest.key, kept, known)
+        notes = _believed(keys, kept, known)
         with told_at_start(copy):
             restored, remembered = await _gone_on(copy, manifest, notes, known.new_origin, seen)
         _settle(staging)
@@ -149,21 +150,21 @@ def _require_end(settings: Settings, kept: Remembered | None, known: Known) -> N
         )
 
 
-def _believed(key: VerifierKey, kept: Remembered | None, known: Known) -> list[Remembered]:
-    """Everything that is known of the end of this log, each signed by its key. Raises ``StartError``."""
+def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> list[Remembered]:
+    """Everything that is known of the end of this log, each signed by one of its keys. Raises ``StartError``."""
     found: list[Remembered] = []
     for place, note in known.checkpoints:
         try:
-            open_checkpoint(note, key)
+            keys.open(note)
         except (Malformed, Refuted) as error:
-            fix = f"give one of {key.name}; see `identity ledger checkpoint`"
+            fix = f"give one of {keys.present.name}; see `identity ledger checkpoint`"
             raise StartError(f"the checkpoint is not one of the log in the backup: {error}", place, fix) from error
         found.append(Remembered(note, 0, bytes(32), is_published=True))
     if kept is None or (known.new_origin is not None and kept.checkpoint.origin == known.new_origin):
         # One that was begun under the new name and did not come to its end is begun anew.
         return found
     try:
-        open_checkpoint(kept.note, key)
+        keys.open(kept.note)
     except (Malformed, Refuted) as error:
         what = f"this machine remembers another log: {error}"
         fix = "restore the backup of that installation, or move the file away if it is of one that is no more"

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from identity_core.bootstrap.beside import followed
+from identity_core.bootstrap.beside import TransparencyLog, followed
 from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
 from identity_core.domain import tokens
 from identity_core.domain.dids.log import service_keys
@@ -25,6 +25,8 @@ from identity_core.use_cases.dids.log_keys import LogSigner
 from identity_core.use_cases.dids.replace_key import ReplaceServiceKey, no_succession
 from identity_core.use_cases.dids.rotate_log_key import RotateServiceKey
 from identity_core.use_cases.dids.service_log import SERVICE_METHOD, ServiceLog
+from identity_core.use_cases.ledger.checkpoint_keys import OVERLAP, SignSuccession
+from identity_core.use_cases.ledger.checkpoint_keys import name_of as checkpoint_key_name
 from identity_core.use_cases.record import Record
 
 
@@ -72,6 +74,26 @@ async def resealing_custodian(settings: Settings) -> AsyncIterator[ResealingCust
         yield custodian
     finally:
         await plugins.close()
+
+
+@contextlib.asynccontextmanager
+async def checkpoint_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServiceKey]:
+    """What replaces the key of checkpoints, beside a running service. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        log, store = await _service_log(settings, stack)
+        custodian = log.writer.signer.custodian
+        logged = await TransparencyLog.over(settings, log.writer.ledger, store, custodian)
+        yield ReplaceServiceKey(
+            log,
+            service_keys.CHECKPOINT,
+            checkpoint_key_name,
+            1,
+            0,
+            OVERLAP,
+            secrets.token_bytes,
+            asyncio.sleep,
+            SignSuccession(custodian, logged.signer.key.name),
+        )
 
 
 async def _service_log(settings: Settings, stack: AsyncExitStack) -> tuple[ServiceLog, Store]:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from functools import partial
 
 from identity_core.bootstrap.beside import TransparencyLog, open_beside
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
-from identity_core.codec import multikey
 from identity_core.database import DatabaseDamaged, DatabaseError, MigrationFailed, faults_of
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Remembered
 from identity_core.errors import IdentityError, StorageMismatch
@@ -24,7 +24,8 @@ from identity_core.settings import NAME_OF_LOG, Settings, StartError
 from identity_core.store import Store
 from identity_core.store.audit import StoredAuditEnd, drop_projections
 from identity_core.store.checkpoint_file import CheckpointFile
-from identity_core.use_cases.ledger.project import CHECKPOINT_KEY
+from identity_core.use_cases.dids.log_keys import SERVICE_KEY, public_key
+from identity_core.use_cases.ledger.checkpoint_keys import first_key
 from identity_core.use_cases.ledger.rollback import AcceptRollback, AnotherLedger, ForkedLog, Rollback
 from identity_core.use_cases.ledger.storage import CheckStorage, WatchStorage, require_signed
 from identity_core.use_cases.record import Record
@@ -52,21 +53,23 @@ def load_remembered(settings: Settings) -> Remembered | None:
         raise StartError(what, str(checkpoint_file_of(settings)), fix) from error
 
 
-async def checkpoint_key(custodian: Custodian) -> bytes:
-    """The public key of the log's checkpoints. Raises ``StartError`` where the custodian has none."""
+async def checkpoint_keys(read: Callable[[], Awaitable[CheckpointKeys]]) -> CheckpointKeys:
+    """The keys of the log's checkpoints, as ``read`` gives them. Raises ``StartError`` where the custodian does not hold the one in use."""
     try:
-        return multikey.decode_public(await custodian.public_key(CHECKPOINT_KEY))[1]
+        return await read()
     except KeyNotHeld as error:
         what = "the custodian does not hold the key of the log, with which the checkpoint that is remembered was signed"
         raise StartError(what, "the custodian", PUT_BACK) from error
 
 
 async def require_own_key(settings: Settings, custodian: Custodian) -> None:
-    """The custodian is the one that signed what is remembered: another would make keys of its own, and write with them. Raises
-    ``StartError``, ``StorageMismatch``."""
+    """The custodian is the one that signed what is remembered: another would make keys of its own, and write with them. One in which keys
+    were replaced makes none, and the service log says later which of them signed. Raises ``StartError``, ``StorageMismatch``."""
     kept = load_remembered(settings)
-    if kept is not None:
-        require_signed(kept, await checkpoint_key(custodian))
+    if kept is None or await public_key(custodian, SERVICE_KEY) is not None:
+        return
+    public = await checkpoint_keys(lambda: first_key(custodian, kept.checkpoint.origin))
+    require_signed(kept, public)
 
 
 async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, clock: Clock) -> WatchStorage:
@@ -84,7 +87,7 @@ async def watch_over(settings: Settings, logged: TransparencyLog, store: Store, 
     await logged.follower.now()
     kept = load_remembered(settings)
     if kept is not None:
-        await check.remembered(kept, logged.signer.key.public)
+        await check.remembered(kept, await checkpoint_keys(logged.signer.refresh))
     await watch.look()
     await watch.remember()
     return watch

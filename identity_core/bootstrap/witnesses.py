@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
 from identity_core.database.files import FileLock
-from identity_core.domain.ledger.note import Note, VerifierKey, cosigned_at, open_checkpoint
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.note import Note, cosigned_at
 from identity_core.domain.ledger.policy import NONE, PolicyWitness, WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
 from identity_core.ports.clock import Clock
@@ -77,7 +78,7 @@ async def feed_witnesses(
     fed = [FedWitness(one, HttpWitness(http, one.url)) for one in policy.witnesses if one.url is not None]
     lock = FileLock(settings.data_dir / LOCK)
     stack.callback(lock.close)
-    cosigned = CosignedLog(policy, logged.signer.key, store.cosigned_checkpoints)
+    cosigned = CosignedLog(policy, logged.signer, store.cosigned_checkpoints)
     feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lock.try_acquire)
     await cosigned.refresh()
     return await stack.enter_async_context(feeder)
@@ -92,8 +93,8 @@ class SeenByWitnesses:
     silent: Mapping[str, str] = field(default_factory=dict)
 
 
-async def ask_witnesses(policy: WitnessPolicy, key: VerifierKey) -> SeenByWitnesses:
-    """The newest that the witnesses of the policy have cosigned of the log with this key.
+async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWitnesses:
+    """The newest that the witnesses of the policy have cosigned of the log with these keys.
 
     Raises ``StartError`` where those who did not say are a quorum: together they may have cosigned something newer."""
     import httpx
@@ -107,11 +108,11 @@ async def ask_witnesses(policy: WitnessPolicy, key: VerifierKey) -> SeenByWitnes
                 raise WitnessFailed("the policy has no URL of it")
             if not _is_prefix(one.url):
                 raise WitnessFailed("its URL in the policy is none")
-            note = await HttpWitness(http, one.url).latest(key.name)
+            note = await HttpWitness(http, one.url).latest(keys.present.name)
             if note is None:
                 return None
             try:
-                open_checkpoint(note, key)
+                keys.open(note)
                 if cosigned_at(Note.parse(note), one.key) is not None:
                     return note
             except (Malformed, Refuted) as error:
@@ -133,7 +134,7 @@ async def ask_witnesses(policy: WitnessPolicy, key: VerifierKey) -> SeenByWitnes
         )
         said = "; ".join(f"{label(name)}: {why}" for name, why in silent.items())
         fix = "those who do not say may have cosigned a newer checkpoint: try again, or give the newest yourself (--checkpoint)"
-        raise StartError(f"{what}: {said}".removesuffix(": "), key.name, fix)
+        raise StartError(f"{what}: {said}".removesuffix(": "), keys.present.name, fix)
     return SeenByWitnesses(cosigned, silent)
 
 

@@ -1,4 +1,4 @@
-"""``identity keys rotate log``, ``token`` and ``seal``: the keys of the service's own, beside the running service."""
+"""``identity keys rotate log``, ``token``, ``checkpoint`` and ``seal``: the keys of the service's own, beside the running service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from identity_core.settings import Settings, StartError
 T = TypeVar("T")
 
 TOKEN: Final = "token"  # noqa: S105  (the name of a key)
-REPLACED: Final = (TOKEN,)
+CHECKPOINT: Final = "checkpoint"
+REPLACED: Final = (TOKEN, CHECKPOINT)
 SEAL: Final = "seal"
 
 
@@ -40,9 +41,10 @@ def _replace(settings: Settings, use: str, *, compromised: bool) -> None:
     """Replaces the key of this use and shows what was done."""
     from identity_core import bootstrap
 
-    with _beside(settings, bootstrap.token_key_replacement) as (runner, replace):
+    opening = bootstrap.token_key_replacement if use == TOKEN else bootstrap.checkpoint_key_replacement
+    with _beside(settings, opening) as (runner, replace):
         done = runner.run(replace(compromised=compromised))
-    show({"key": use} | dataclasses.asdict(done), text=_text)
+    show({"key": use} | dataclasses.asdict(done), text=_text if use == TOKEN else _checkpoint_text)
 
 
 def _reseal(settings: Settings, *, compromised: bool) -> None:
@@ -82,3 +84,15 @@ def _resealed(done: dict[str, Any]) -> str:
 def _text(done: dict[str, Any]) -> str:
     old = "what the old key signed counts no more" if done["compromised"] else "tokens of the old key live to their end"
     return f"access tokens are signed by key {done['number']}, {done['multikey']}\n{old}\nservice log: {done['service_did']}"
+
+
+def _checkpoint_text(done: dict[str, Any]) -> str:
+    old = (
+        f"the old key counts for checkpoints of before alone, {done['tree_size']} entries: tell witnesses and auditors at once"
+        if done["compromised"]
+        else "the old key signs beside it for thirty days: until then give witnesses and auditors the new one"
+    )
+    return (
+        f"checkpoints are signed by key {done['number']}, {done['multikey']}\n{old}\n`identity ledger key` shows it; "
+        f"service log: {done['service_did']}"
+    )

@@ -116,7 +116,7 @@ async def lag(folder: Path, seconds: float, rate: float) -> None:
         policy = WitnessPolicy.parse(f"{lines}group G 2 W0 W1 W2 W3\nquorum G\n".encode())
         async with httpx.AsyncClient(trust_env=False) as http:
             fed = [FedWitness(one, HttpWitness(http, url)) for one, url in zip(policy.witnesses, urls, strict=True)]
-            cosigned = CosignedLog(policy, logged.key.verifier, logged.store.cosigned_checkpoints)
+            cosigned = CosignedLog(policy, logged.signer, logged.store.cosigned_checkpoints)
             feeder = WitnessFeeder(cosigned, fed, logged.follower, logged.signer, logged.tree, clock, lambda: True)
             async with feeder:
                 found = await _lags(logged, cosigned, seconds, rate)

@@ -7,7 +7,7 @@ it within a second and goes on. A crash before the entry leaves all as it was, a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -50,8 +50,8 @@ class ReplaceServiceKey:
     keep: timedelta
     random: Callable[[int], bytes]
     sleep: Callable[[float], Awaitable[None]]
-    succession: Callable[[str, str, int], Awaitable[bytes | None]]
-    """What the key of a name says of the next multikey at a size of the tree."""
+    succession: Callable[[Replacement], Awaitable[bytes | None]]
+    """What the keys of a replacement say of each other, for those who keep what the old one signed."""
 
     async def __call__(self, *, compromised: bool = False) -> ReplacedKey:
         """Replaces the present key. ``compromised``: what the old key has signed counts no more, and it is destroyed. Raises what a change
@@ -65,9 +65,8 @@ class ReplaceServiceKey:
         for ahead in range(number + 1, number + 1 + self.ahead):
             await self._made(ahead)
         size = (await log.writer.ledger.head()).sequence
-        said = None if compromised else await self.succession(self.name_of(number - 1), new, size)
-        now = log.writer.clock.now()
-        wanted = Replacement(self.use, number, new, old, size, compromised, now, said)
+        wanted = Replacement(self.use, number, new, old, size, compromised, log.writer.clock.now())
+        wanted = replace(wanted, succession=await self.succession(wanted))
         await log.update(did, [*await self._crowded_out(), _added(wanted)], self.random(NONCE_BYTES))
         # Every process has read the service log by then.
         await self.sleep(2 * FRESH_SECONDS)
@@ -106,5 +105,5 @@ def _added(one: Replacement) -> JsonValue:
     }
 
 
-async def no_succession(_name: str, _public: str, _size: int) -> None:
+async def no_succession(_: Replacement) -> None:
     """Of keys whose signatures no one keeps."""

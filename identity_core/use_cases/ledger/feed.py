@@ -21,7 +21,6 @@ from identity_core.domain.ledger.note import (
     Checkpoint,
     Note,
     SignedCheckpoint,
-    VerifierKey,
     cosigned_at,
 )
 from identity_core.domain.ledger.policy import PolicyWitness, WitnessPolicy, label
@@ -45,11 +44,11 @@ log = logging.getLogger("identity.witnesses")
 
 @dataclass(slots=True)
 class CosignedLog:
-    """The checkpoints of the log ``key`` that a quorum of ``policy`` has cosigned: verified like those of a stranger, because whoever can
-    write the database could put others there. ``last`` is the newest that this process knows."""
+    """The checkpoints of the log of ``signer`` that a quorum of ``policy`` has cosigned: verified like those of a stranger, because
+    whoever can write the database could put others there. ``last`` is the newest that this process knows."""
 
     policy: WitnessPolicy
-    key: VerifierKey
+    signer: CheckpointSigner
     kept: CosignedCheckpoints
     last: SignedCheckpoint | None = field(default=None, init=False)
     _verified: BoundedCache[bytes, SignedCheckpoint] = field(default_factory=lambda: BoundedCache(256), init=False)
@@ -83,11 +82,17 @@ class CosignedLog:
         known = self._verified.get(note)
         if known is None:
             try:
-                known = self.policy.open(note, logs=[self.key])
+                known = self._verify(note)
             except (Malformed, Refuted):
                 return None
             self._verified.put(note, known)
         return known
+
+    def _verify(self, note: bytes) -> SignedCheckpoint:
+        # Of the log's own keys those count that its service log lists, whichever the policy has.
+        keys = self.signer.keys
+        keys.open(note)
+        return self.policy.open(note, logs=keys.counting(Checkpoint.parse(Note.parse(note).text).size))
 
 
 @dataclass(slots=True)

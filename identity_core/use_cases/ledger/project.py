@@ -3,24 +3,28 @@
 Writes never wait for it. The tree follows from the ledger alone, so a crash costs nothing but doing it again, and several
 processes may do it at once: the store counts each growth once.
 
-getLedgerCheckpoint and getLedgerKey: the log's signature over its tree, and the key to check it with.
+getLedgerCheckpoint: the log's signature over its tree.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from identity_core.codec import multikey
+from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.note import Checkpoint, VerifierKey, sign_checkpoint
 from identity_core.domain.ledger.tiles import WIDTH
 from identity_core.domain.ledger.tree import HASH_BYTES, Frontier, LogLeaf, Malformed, leaf_hash
 from identity_core.errors import LedgerUnavailable, StorageMismatch
 from identity_core.ports.anchoring import Growth, StoredTree
-from identity_core.ports.custodian import Custodian
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.background import Repeating
+from identity_core.use_cases.ledger.checkpoint_keys import name_of, signs_still
 from identity_core.wire import GetLedgerCheckpointQuery
 
 
@@ -120,36 +124,65 @@ class LedgerFollower(Repeating):
             return await self.project()
 
 
-CHECKPOINT_KEY = "checkpoint"
-
-
 @dataclass(slots=True)
 class CheckpointSigner:
-    """Signs the tree as it is. ``key`` names the log and holds its public key; each tree is signed once in a process."""
+    """Signs the tree as it is. ``keys`` are those of the log, which ``read`` gives anew; each tree is signed once in a process."""
 
     custodian: Custodian
-    key: VerifierKey
+    keys: CheckpointKeys
+    clock: Clock
+    read: Callable[[], Awaitable[CheckpointKeys]] | None = None
     _last: tuple[Frontier, bytes] | None = field(default=None)
 
-    @classmethod
-    async def open(cls, custodian: Custodian, origin: str) -> CheckpointSigner:
-        """With the custodian's key of this name, made at the first start. Raises ``Malformed`` for a bad origin."""
-        public = await custodian.generate(CHECKPOINT_KEY, multikey.ED25519, did="-", purpose=CHECKPOINT_KEY)
-        return cls(custodian, VerifierKey(origin, multikey.decode_public(public)[1]))
+    @property
+    def key(self) -> VerifierKey:
+        """The key that signs, which names the log."""
+        return self.keys.present
 
     def renamed(self, origin: str) -> CheckpointSigner:
-        """What signs the same log under another name, with the same key."""
-        return CheckpointSigner(self.custodian, VerifierKey(origin, self.key.public))
+        """What signs the same log under another name, with the same keys as they are now."""
+        return CheckpointSigner(self.custodian, self.keys.renamed(origin), self.clock)
 
     async def signed(self, frontier: Frontier) -> bytes:
-        """The signed note over the tree."""
+        """The signed note over the tree: by the key in use, and by those before it that still sign. Raises what reading the service log
+        raises, and the custodian."""
         if self._last is not None and self._last[0] == frontier:
             return self._last[1]
-        checkpoint = Checkpoint(self.key.name, frontier.size, frontier.root)
-        signature = await self.custodian.sign(CHECKPOINT_KEY, checkpoint.text.encode())
-        note = sign_checkpoint(checkpoint, self.key, signature)
+        try:
+            note = await self._signed(frontier)
+        except KeyNotHeld:
+            # Another process has replaced a stolen key a moment ago, and it is gone.
+            note = await self._signed(frontier)
         self._last = (frontier, note)
         return note
+
+    async def alone(self, frontier: Frontier) -> bytes:
+        """The note by the key in use and no other: the same octets at any time."""
+        checkpoint = Checkpoint(self.key.name, frontier.size, frontier.root)
+        signature = await self.custodian.sign(name_of(self.keys.number), checkpoint.text.encode())
+        return sign_checkpoint(checkpoint, self.key, signature)
+
+    async def _signed(self, frontier: Frontier) -> bytes:
+        # Read after the tree was: one that has the entry of a replacement in it is signed by the new key.
+        keys = await self.refresh()
+        text = Checkpoint(keys.present.name, frontier.size, frontier.root).text
+        signature = await self.custodian.sign(name_of(keys.number), text.encode())
+        lines = [keys.present.line(signature)]
+        for one in keys.earlier:
+            if signs_still(one, self.clock.now()):
+                with contextlib.suppress(KeyNotHeld):
+                    lines.append(one.key.line(await self.custodian.sign(name_of(one.number), text.encode())))
+        return f"{text}\n{''.join(lines)}".encode()
+
+    async def hear(self, _: LogKeyHistory) -> None:
+        """The service log has grown: takes over the keys that it lists."""
+        await self.refresh()
+
+    async def refresh(self) -> CheckpointKeys:
+        """The keys as the service log lists them now."""
+        keys = self.keys if self.read is None else await self.read()
+        self.keys = keys
+        return keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from identity_core.codec import multikey
-from identity_core.domain.ledger.note import VerifierKey
+from identity_core.codec.times import printed
+from identity_core.domain.ledger.checkpoint_keys import EarlierKey
 from identity_core.domain.ledger.proofs import Span, consistency_spans, inclusion_spans, span_hash
 from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, needed, node_from
 from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, leaf_hash
@@ -23,6 +24,7 @@ from identity_core.ports.anchoring import ServiceName, StoredTree
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.use_cases.ledger.project import CheckpointSigner, LedgerFollower, leaf_of
 from identity_core.wire import (
+    EarlierLedgerKey,
     GetLedgerBlockQuery,
     GetLedgerConsistencyProofQuery,
     GetLedgerInclusionProofQuery,
@@ -208,16 +210,30 @@ class GetLedgerConsistencyProof:
 
 @dataclass(frozen=True, slots=True)
 class GetLedgerKey:
-    """The name of the log, the key that signs its checkpoints, and the DID whose log lists the keys that sign entries."""
+    """The name of the log, the key that signs its checkpoints, those before it, and the DID whose log lists the keys that sign entries."""
 
-    key: VerifierKey
+    signer: CheckpointSigner
     service: ServiceName
 
     async def __call__(self) -> LedgerKey:
-        public = multikey.encode_public(multikey.ED25519, self.key.public)
+        key = self.signer.key
+        public = multikey.encode_public(multikey.ED25519, key.public)
         return LedgerKey(
-            origin=self.key.name,
-            verifier_key=str(self.key),
+            origin=key.name,
+            verifier_key=str(key),
             public_key_multibase=public,
             service_did=await self.service.service_did(),
+            earlier_keys=tuple(map(_earlier, self.signer.keys.earlier)),
         )
+
+
+def _earlier(one: EarlierKey) -> EarlierLedgerKey:
+    return EarlierLedgerKey(
+        verifier_key=str(one.key),
+        public_key_multibase=multikey.encode_public(multikey.ED25519, one.key.public),
+        number=one.number,
+        tree_size=one.tree_size,
+        replaced_at=printed(one.replaced_at),
+        compromised=one.is_compromised,
+        succession=None if one.succession is None else one.succession.decode(),
+    )

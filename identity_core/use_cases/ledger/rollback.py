@@ -89,7 +89,7 @@ class AcceptRollback:
         try:
             await self.check.projections()
             if kept is not None:
-                await self.check.remembered(kept, self.signer.key.public)
+                await self.check.remembered(kept, await self.signer.refresh())
         except StorageMismatch as error:
             return replace(found, reason=str(error))
         return found

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from identity_core.domain.activity import GENESIS
-from identity_core.domain.ledger.note import VerifierKey, open_checkpoint
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.proofs import span_hash
 from identity_core.domain.ledger.tiles import needed, node_from
 from identity_core.domain.ledger.tree import Frontier, Malformed, Refuted, leaf_hash
@@ -86,9 +86,9 @@ class CheckStorage:
             before, end = end, (await self.ledger.head()).sequence
             rested = 0.0 if end > before else rested + LOOK_SECONDS
 
-    async def remembered(self, kept: Remembered, public_key: bytes) -> None:
+    async def remembered(self, kept: Remembered, keys: CheckpointKeys) -> None:
         """The log holds the tree of the checkpoint that is remembered, the audit log its line, and both are this log's own."""
-        require_signed(kept, public_key)
+        require_signed(kept, keys)
         checkpoint = kept.checkpoint
         await self.tree_of(checkpoint.size, checkpoint.root)
         await self.audit_line(kept.audit_lines, kept.audit_link)
@@ -133,10 +133,10 @@ class CheckStorage:
             raise StorageMismatch(f"The tree of the log has a hole: {error}.") from error
 
 
-def require_signed(kept: Remembered, public_key: bytes) -> None:
-    """Raises ``StorageMismatch`` where what is remembered was signed with another key than this."""
+def require_signed(kept: Remembered, keys: CheckpointKeys) -> None:
+    """Raises ``StorageMismatch`` where what is remembered was signed with another key than these."""
     try:
-        open_checkpoint(kept.note, VerifierKey(kept.checkpoint.origin, public_key))
+        keys.renamed(kept.checkpoint.origin).open(kept.note)
     except (Malformed, Refuted) as error:
         raise StorageMismatch(
             "The checkpoint that is remembered was signed with another key than the custodian has."

@@ -11,6 +11,7 @@ import pytest
 
 from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses, read_witnesses
 from identity_core.cli.ledger_cosigner import CosigningKey
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.note import WITNESS, Checkpoint, Note, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.settings import SettingsError, StartError, load
@@ -81,7 +82,7 @@ def asked(answers: Sequence[bytes | None], quorum: str = "2") -> SeenByWitnesses
             url = "" if answer is None else stack.enter_context(lying_witness(lambda it, _, a=answer: it.sendall(a)))
             lines.append(f"witness W{number} {WITNESSES[number].key} {url}")
         lines += [f"group G {quorum} W0 W1 W2", "quorum G"] if quorum != "none" else ["quorum none"]
-        return asyncio.run(ask_witnesses(WitnessPolicy.parse("\n".join(lines).encode()), LOG.verifier))
+        return asyncio.run(ask_witnesses(WitnessPolicy.parse("\n".join(lines).encode()), CheckpointKeys(LOG.verifier)))
 
 
 def test_each_says_what_it_has_cosigned_last() -> None:

@@ -31,7 +31,8 @@ _MEMBERS: Final = ("replaces", "treeSize", "compromised", "succession")
 class Replacement:
     """The key ``multikey`` with this ``number``, from 2, signs from ``at`` on, which is the time of the entry, in the place of
     ``replaces``: access tokens, or checkpoints of the ledger's log, which had ``tree_size`` entries then. ``compromised``: what the old key
-    signs counts no more. ``succession`` is what the old key says of the new one, octets of a signed note."""
+    signs counts no more. ``succession`` is what both keys say of each other, octets of a signed note (``ledger.checkpoint_keys``).
+    ``version`` is that of the service's DID that brought it, 0 where that is not known."""
 
     use: str
     number: int
@@ -41,6 +42,7 @@ class Replacement:
     compromised: bool
     at: datetime
     succession: bytes | None = None
+    version: int = 0
 
     @property
     def fragment(self) -> str:
@@ -60,8 +62,10 @@ class Replacement:
         return f"{_DID_KEY}{self.multikey}?{urllib.parse.urlencode(said)}"
 
     @classmethod
-    def read(cls, entry: ServiceEntry, at: datetime) -> Replacement:
-        """What an entry says that came at this time. Raises ``LogInvalid`` for one that ``endpoint`` would not have written."""
+    def read(cls, entry: ServiceEntry, at: datetime, version: int = 0) -> Replacement:
+        """What an entry says that came at this time, with this version.
+
+        Raises ``LogInvalid`` for one that ``endpoint`` would not have written."""
         try:
             use, _, number = entry.fragment.partition("-")
             key, _, query = entry.endpoint.removeprefix(_DID_KEY).partition("?")
@@ -76,6 +80,7 @@ class Replacement:
                 said["compromised"] == "true",
                 at,
                 None if note is None else multibase.base64url_decode(note),
+                version,
             )
         except (InvalidDocument, ValueError, KeyError) as error:
             raise LogInvalid("The service log lists a key in another form.") from error
@@ -91,7 +96,7 @@ def read_replacements(states: Iterable[DidState]) -> tuple[Replacement, ...]:
     for state in states:
         for entry in state.document.services:
             if entry.type == TYPE and entry.fragment not in found:
-                one = Replacement.read(entry, state.updated_at)
+                one = Replacement.read(entry, state.updated_at, state.version_id)
                 _check_follows(newest(found.values(), one.use), one)
                 found[entry.fragment] = one
     return tuple(found.values())

@@ -64,7 +64,7 @@ class Fed:
 
     def another(self) -> WitnessFeeder:
         logged = self.logged
-        cosigned = CosignedLog(self.policy, logged.key.verifier, logged.store.cosigned_checkpoints)
+        cosigned = CosignedLog(self.policy, logged.signer, logged.store.cosigned_checkpoints)
         fed = [FedWitness(one, port) for one, port in zip(self.policy.witnesses, self.told, strict=True)]
         return WitnessFeeder(
             cosigned, fed, logged.follower, logged.signer, logged.tree, self.clock, lambda: self.holds_turn

@@ -69,7 +69,7 @@ def test_it_writes_seldom_and_only_what_is_new(tmp_path: Path) -> None:
         await one.audit()
         await one.watch.close()
         assert one.memory.saved[-1].audit_lines == 6
-        await one.check.remembered(one.memory.saved[-1], one.key.verifier.public)
+        await one.check.remembered(one.memory.saved[-1], one.signer.keys)
         await one.close()
 
     run(scenario())
