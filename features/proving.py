@@ -23,6 +23,10 @@ ATTRIBUTES = [
     {"name": "country", "type": "string"},
 ]
 VALUES = {"age": 37, "country": "JP"}
+BOTH: list[dict[str, Any]] = [
+    {"attributeName": "age", "type": "gte", "value": 18},
+    {"attributeName": "country", "type": "set_member", "value": ["FR", "JP"]},
+]
 ISSUER = {
     "storeSecrets": True,
     "additionalKeys": [{"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}],
@@ -38,6 +42,7 @@ class Proving:
     issued: dict[str, Any] = field(default_factory=dict)
     token: dict[str, str] = field(default_factory=dict)
     predicate: dict[str, Any] = field(default_factory=lambda: {"attributeName": "age", "type": "gte", "value": 18})
+    predicates: list[dict[str, Any]] | None = None
     body: dict[str, Any] = field(default_factory=dict)
     credential_id: str = ""
     delegation_id: str = ""
@@ -87,21 +92,26 @@ class Proving:
         assert done.status_code == 200, done.content
 
     def signed_token(self) -> dict[str, str]:
-        """A token of Hana's for the predicate, with what the story changed in it."""
-        action = ibct.action_text(self.predicate["attributeName"], self.predicate["type"])
+        """A token of Hana's for the predicates, with what the story changed in it."""
+        asked = self.predicates or [self.predicate]
+        action = " ".join(ibct.action_text(one["attributeName"], one["type"]) for one in asked)
         wish = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
         id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
         unsigned = ibct.build(self.hana.did, wish, now=datetime.now(UTC), id=id, nonce=nonce) | self.token
         return signed(unsigned, self.hana.signer())
 
     def request(self) -> dict[str, Any]:
-        return {
-            "holderDid": self.hana.did,
-            "agentDid": self.aki.did,
-            "credentialId": self.credential_id,
-            "predicate": self.predicate,
-            "ibct": self.signed_token(),
-        } | self.body
+        asked = {"predicate": self.predicate} if self.predicates is None else {"predicates": self.predicates}
+        return (
+            asked
+            | {
+                "holderDid": self.hana.did,
+                "agentDid": self.aki.did,
+                "credentialId": self.credential_id,
+                "ibct": self.signed_token(),
+            }
+            | self.body
+        )
 
     def ask(self, request: dict[str, Any] | None = None, *, by: str = "Aki") -> Any:
         """Sends the request through the generated client, signed by the caller."""

@@ -267,7 +267,8 @@ class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
     agent_did: str
     credential_id: str
-    predicate: ZKPredicate
+    predicate: ZKPredicate | UnsetType = UNSET
+    predicates: tuple[ZKPredicate, ...] | UnsetType = UNSET
     ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
@@ -682,6 +683,7 @@ class ProofRecord(Struct, frozen=True, kw_only=True):
     issuer_did: str
     schema_id: str
     predicate: ShownPredicate
+    predicates: tuple[ShownPredicate, ...]
     proof: ZKProof
     challenge: str | None
     domain: str | None
@@ -993,6 +995,7 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
     predicate_type: str | UnsetType = UNSET
     proof_id: str | UnsetType = UNSET
     predicate: ExpectedPredicate | UnsetType = UNSET
+    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
     issuer_did: str | UnsetType = UNSET
@@ -1002,6 +1005,7 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
 
 class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     predicate: ExpectedPredicate | UnsetType = UNSET
+    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
     issuer_did: str | UnsetType = UNSET

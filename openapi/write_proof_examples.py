@@ -31,6 +31,7 @@ from openapi.write_examples import write
 DELEGATION: Final = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 PROOF: Final = "4f0c1b8e-6f1a-4c52-9a0e-3d3a1d7c9b21"
 AGE: Final = {"attributeName": "age", "type": "gte", "value": 18}
+OVER_18: Final = ibct.action_text("age", "gte", pin=18)
 SHOP: Final = "https://shop.example"
 CHALLENGE: Final = "vc1_qL9mJ4hR2sT6uV8wX0yZ1aB3cD5eF7gH9iJ0kL2mN4o"
 
@@ -56,10 +57,14 @@ class ProofTelling:
         anchored = self.request(token, anchor=True, syncWaitMs=2000, challenge=CHALLENGE, domain=SHOP)
         pending = Anchor(AnchorStatus.PENDING, None, None, None)
         proof = self.proof(token)
+        several = ibct.proof_request(
+            self.token(f"{OVER_18} zkp.prove.country.eq"), self.credential.id, values=[18, "CZ"]
+        )
         return {
             "generateDelegatedProof": {
                 "request": {
                     "overEighteen": self.request(token),
+                    "severalPredicates": several,
                     "valueOfThePin": pinned,
                     "forAShopAndAnchored": anchored,
                 },
@@ -70,9 +75,8 @@ class ProofTelling:
             }
         }
 
-    def token(self) -> dict[str, str]:
+    def token(self, action: str = OVER_18) -> dict[str, str]:
         """Hana's, for one proof within the hour."""
-        action = ibct.action_text("age", "gte", pin=18)
         wish = ibct.IbctTemplate(self.aki, action, f"urn:uuid:{DELEGATION}", timedelta(hours=1))
         id = "urn:uuid:0f8fad5b-d9cb-469f-a165-70867728950e"
         unsigned = ibct.build(self.hana.did, wish, now=START, id=id, nonce="lG5q8Zl3uT0yWm7r2vXc1A")

@@ -36,6 +36,35 @@ Feature: Aki has something proved about Hana
     When Aki asks whether she is 18
     Then the answer is 410 CREDENTIAL_REVOKED
 
+  Scenario Outline: An agent has several predicates proved at once
+    Given <credential>
+    When Aki asks whether she is 18 and from Japan
+    Then the answer is 201
+    And the answer holds one proof of both that anybody can verify
+
+    Examples:
+      | credential                         |
+      | Hana lets Aki prove things about her |
+      | Hana's credential is bound to her  |
+
+  @422:PREDICATE_NOT_SATISFIED
+  Scenario Outline: Several predicates of which one does not hold
+    Given <credential>
+    When Aki asks whether she is 18 and from France
+    Then the answer is 422 PREDICATE_NOT_SATISFIED
+    And the refusal does not tell her age
+
+    Examples:
+      | credential                         |
+      | Hana lets Aki prove things about her |
+      | Hana's credential is bound to her  |
+
+  @403:DISCLOSURE_LIMIT
+  Scenario: Each of several predicates is a question
+    Given Hana lets Aki prove one question
+    When Aki asks whether she is 18 and from Japan
+    Then the answer is 403 DISCLOSURE_LIMIT
+
   Scenario: An agent asks with an access token
     Given Hana lets Aki prove things about her
     When Aki shows an access token and asks
@@ -73,6 +102,9 @@ Feature: Aki has something proved about Hana
 
     Examples:
       | flaw                            |
+      | predicate and predicates        |
+      | no predicates                   |
+      | seventeen predicates            |
       | a value of 1.5                  |
       | no value                        |
       | a wait of -1 ms                 |
@@ -223,6 +255,9 @@ Feature: Aki has something proved about Hana
       | an action that is a prefix     |
       | an action with a wildcard      |
       | an action pinned to 21         |
+      | two predicates and one action  |
+      | one predicate and two actions  |
+      | two predicates and their actions the other way |
 
   @403:SCOPE_MISMATCH
   Scenario Outline: A question that the delegation does not cover
@@ -282,6 +317,7 @@ Feature: Aki has something proved about Hana
       | a bound on the country           |
       | an attribute that is not there   |
       | a value that every age satisfies |
+      | predicates that contradict each other |
 
   @403:DELEGATION_EXHAUSTED
   Scenario: No uses are left

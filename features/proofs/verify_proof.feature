@@ -65,8 +65,28 @@ Feature: Verify a proof that somebody shows
       | what                        |
       | a fraction                  |
       | half a predicate            |
+      | predicate and predicates    |
+      | no predicates               |
+      | seventeen predicates        |
       | a challenge of five letters |
       | a surprise                  |
+
+  Scenario: A proof of two predicates is one of both, in their order
+    Given Aki has a proof that Hana is 18 and from Japan
+    When Vera verifies it as a proof of both predicates
+    Then it is verified
+
+  Scenario Outline: A proof of two predicates is none of one, nor of others
+    Given Aki has a proof that Hana is 18 and from Japan
+    When Vera verifies it as a proof <what>
+    Then it is refused with PREDICATE_MISMATCH
+
+    Examples:
+      | what                     |
+      | that Hana is 21          |
+      | that Hana is 18 alone    |
+      | of both the other way    |
+      | of both and one more     |
 
   @503:PLUGIN_UNAVAILABLE
   Scenario: Without a prover nothing is said about the proof

@@ -10,7 +10,7 @@ from pytest_bdd import given, parsers, then, when
 
 from features.delegating import NOBODY, SHORTLY, UNKNOWN, change, wait_until_expired
 from features.formats import new_key, printed
-from features.proving import Proving, story
+from features.proving import BOTH, Proving, story
 from features.steps.answers import body_of
 from features.world import World
 
@@ -19,6 +19,15 @@ Flaw = Callable[[Proving], None]
 
 def _token(**change: str) -> Flaw:
     return lambda proving: proving.token.update(change)
+
+
+def _both(action: str | None = None, **change: Any) -> Flaw:
+    def ask_both(proving: Proving) -> None:
+        proving.predicates = BOTH
+        proving.token |= {} if action is None else {"action": action}
+        proving.body |= change
+
+    return ask_both
 
 
 def _times(issued: timedelta, expires: timedelta) -> Flaw:
@@ -44,6 +53,15 @@ def _unknown_credential(proving: Proving) -> None:
 # What may be wrong with a request, by the words of the stories.
 FLAWS: dict[str, Flaw] = {
     "a value of 1.5": lambda proving: proving.predicate.update(value=1.5),
+    "predicate and predicates": lambda proving: proving.body.update(predicates=BOTH),
+    "no predicates": lambda proving: setattr(proving, "predicates", []),
+    "seventeen predicates": _both(predicates=[BOTH[0]] * 17),
+    "two predicates and one action": _both("zkp.prove.age.gte"),
+    "two predicates and their actions the other way": _both("zkp.prove.country.set_member zkp.prove.age.gte"),
+    "one predicate and two actions": _token(action="zkp.prove.age.gte zkp.prove.country.set_member"),
+    "predicates that contradict each other": lambda proving: setattr(
+        proving, "predicates", [BOTH[0], {**BOTH[0], "type": "lt", "value": 18}]
+    ),
     "no value": lambda proving: proving.predicate.pop("value"),
     "a wait of -1 ms": lambda proving: proving.body.update(syncWaitMs=-1),
     "a wait of 1.5 ms": lambda proving: proving.body.update(syncWaitMs=1.5),
@@ -165,6 +183,20 @@ def asks(world: World, years: int) -> None:
     proving.ask()
 
 
+@when("Aki asks whether she is 18 and from Japan")
+def asks_both(world: World) -> None:
+    proving = story(world)
+    proving.predicates = BOTH
+    proving.ask()
+
+
+@when("Aki asks whether she is 18 and from France")
+def asks_both_in_vain(world: World) -> None:
+    proving = story(world)
+    proving.predicates = [BOTH[0], {**BOTH[1], "value": ["DE", "FR"]}]
+    proving.ask()
+
+
 @when(parsers.parse("{name:w} asks with {flaw}"))
 def asks_badly(world: World, name: str, flaw: str) -> None:
     proving = story(world)
@@ -243,6 +275,18 @@ def verifiable(world: World) -> None:
     asked = {**proof, "predicate": proving.predicate}
     verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", asked))
     assert verdict.parsed.verified is True, verdict.content
+
+
+@then("the answer holds one proof of both that anybody can verify")
+def verifiable_both(world: World) -> None:
+    proof = body_of(world.answer)["proof"]
+    assert proof["predicateType"] == "gte,set_member"
+    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", {**proof, "predicates": BOTH}))
+    found = body_of(verdict)
+    assert (found["verified"], len(found["predicates"]), found["predicate"]) == (True, 2, None), verdict.content
+    kept = world.call("getProof", headers=world.key_header(), proof_id=proof["proofId"])
+    shown = body_of(kept)
+    assert (shown["predicates"], shown["predicate"]) == (found["predicates"], found["predicates"][0])
 
 
 @then("it says itself that she agreed, and that the credential is valid and not revoked")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from identity_core import wire
@@ -10,10 +11,9 @@ from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
 from identity_core.codec.times import printed
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.question import Asked
 from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
 from identity_core.domain.proofs.verification import ProofVerification, issuer_of
-from identity_core.errors import InvalidRequest
+from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
 from identity_core.use_cases.proofs.stored import VERIFY_SCOPE, GetProof, RevokeProof
@@ -93,7 +93,7 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
     """What was found, check by check, and what the proof says of itself."""
     presented = verdict.presented
     predicates = () if presented is None else presented.predicates
-    shown = tuple(map(_predicate, predicates))
+    shown = tuple(_predicate(one.json) for one in predicates)
     only = shown[0] if len(shown) == 1 else None
     return wire.VerificationResult(
         verified=verdict.verified,
@@ -112,14 +112,13 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
     )
 
 
-def _predicate(one: Asked) -> wire.ShownPredicate:
-    said = one.json
+def _predicate(said: Mapping[str, JsonValue]) -> wire.ShownPredicate:
     return wire.ShownPredicate(attribute_name=str(said["attributeName"]), type=str(said["type"]), value=said["value"])
 
 
 def record(stored: StoredProof) -> wire.ProofRecord:
     """A proof that is kept here."""
-    revocation, predicate = stored.revocation, stored.predicate
+    revocation = stored.revocation
     return wire.ProofRecord(
         proof_id=stored.id,
         delegation_id=stored.delegation_id,
@@ -128,9 +127,8 @@ def record(stored: StoredProof) -> wire.ProofRecord:
         credential_id=stored.credential_id,
         issuer_did=stored.issuer,
         schema_id=stored.schema_id,
-        predicate=wire.ShownPredicate(
-            attribute_name=str(predicate["attributeName"]), type=str(predicate["type"]), value=predicate["value"]
-        ),
+        predicate=_predicate(stored.predicate),
+        predicates=tuple(map(_predicate, stored.predicates)),
         proof=zk_proof(stored.proof),
         challenge=stored.challenge,
         domain=stored.domain,

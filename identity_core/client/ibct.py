@@ -45,7 +45,7 @@ def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
 def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
     """A token that waits for its signature. Raises ``ValueError`` for an action that no token can have, ``InvalidDid`` for an agent
     that is no DID."""
-    Action.parse(wish.action)
+    Action.parse_all(wish.action)
     Did.parse(wish.agent)
     return {
         "id": id,
@@ -85,20 +85,29 @@ def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
 
 
 def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValue) -> dict[str, Any]:
-    """The body of generateDelegatedProof for a token: parties and predicate are those that it names. ``more`` may give ``value`` (left out
-    where it is pinned), ``anchor``, ``syncWaitMs``, ``challenge`` and ``domain``. Raises ``ValueError`` for an action that names no
-    predicate."""
-    action = Action.parse(token["action"])
-    predicate: dict[str, JsonValue] = {"attributeName": action.attribute, "type": action.type.value}
-    if "value" in more:
-        predicate["value"] = more.pop("value")
-    return {
-        "holderDid": token["invoker"],
-        "agentDid": token["target"],
-        "credentialId": credential_id,
-        "predicate": predicate,
-        "ibct": dict(token),
-    } | more
+    """The body of generateDelegatedProof for a token: parties and predicates are those that it names. ``more`` may give ``value`` (left out
+    where it is pinned; of several predicates ``values``, a list with one for each), ``anchor``, ``syncWaitMs``, ``challenge`` and
+    ``domain``. Raises ``ValueError`` for an action that names no predicate, and for another number of values."""
+    predicates: list[dict[str, JsonValue]] = [
+        {"attributeName": action.attribute, "type": action.type.value} for action in Action.parse_all(token["action"])
+    ]
+    values = [more.pop("value")] if "value" in more else more.pop("values", None)
+    if isinstance(values, list):
+        for predicate, value in zip(predicates, values, strict=True):
+            predicate["value"] = value
+    asked: dict[str, JsonValue] = (
+        {"predicate": predicates[0]} if len(predicates) == 1 else {"predicates": [*predicates]}
+    )
+    return (
+        asked
+        | {
+            "holderDid": token["invoker"],
+            "agentDid": token["target"],
+            "credentialId": credential_id,
+            "ibct": dict(token),
+        }
+        | more
+    )
 
 
 def verify(token: Mapping[str, str], public_keys: Iterable[bytes], now: datetime) -> Capability:

@@ -65,12 +65,12 @@ class Disclosure:
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``question`` is None where a pin fixed
-    the value, which limits nothing more."""
+    """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``questions`` are those that no pin
+    fixed, each once: a value that the holder fixed limits nothing more."""
 
     delegations: tuple[str, ...]
     credential_id: str
-    question: Disclosure | None
+    questions: tuple[Disclosure, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Lease:
 
 
 Holds = Callable[[bytes], bool]
-"""Opens the sealed values of the credential and says whether the predicate holds. It takes the same time for both answers, does no
+"""Opens the sealed values of the credential and says whether all predicates hold. It takes the same time for both answers, does no
 I/O, and may be called again when the database runs the transaction again."""
 
 

@@ -86,12 +86,15 @@ class StoredInvocations(Repository):
         if isinstance(taken, Earlier):
             return taken
         spending = lease.spending
-        chain = standing(transaction, lease.invocation, spending)
+        asked = [
+            (question, standing(transaction, lease.invocation, spending, question)) for question in spending.questions
+        ]
+        chain = asked[0][1] if asked else standing(transaction, lease.invocation, spending)
         refusal = revoked(chain)
         if refusal is None and not taken:
             # The request that had the lease was counted, and only a predicate that holds gives a lease.
             return lease
-        refusal = refusal or limited(chain, spending.question)
+        refusal = refusal or limited(chain, asked)
         if refusal is not None:
             return _end_refused(transaction, lease.invocation, lease.token, RefusedInvocation.of(refusal))
         satisfied = holds(sealed_values(transaction, spending))

@@ -7,6 +7,7 @@ thresholds; else an agent could pass its limits on to itself, many times over.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -84,9 +85,10 @@ class Standing(NamedTuple):
     status: str | None
 
 
-def standing(transaction: Transaction, invocation: Invocation, spending: Consumption) -> list[Standing]:
-    """For each record of the chain; empty where one of them is not there."""
-    question = spending.question
+def standing(
+    transaction: Transaction, invocation: Invocation, spending: Consumption, question: Disclosure | None = None
+) -> list[Standing]:
+    """For each record of the chain; empty where one of them is not there. Without a question nothing is said of any."""
     parameters = {
         "invoker": invocation.invoker,
         "id_digest": invocation.id_digest,
@@ -114,9 +116,10 @@ def revoked(chain: Sequence[Standing]) -> IdentityError | None:
     return None if leaf.status == ACTIVE else CredentialRevoked(details={"status": leaf.status})
 
 
-def limited(chain: Sequence[Standing], question: Disclosure | None) -> IdentityError | None:
-    """The refusal that a limit makes, or None: of uses, of refusals, of different questions. What was asked before may be asked again,
-    because its answer is known. The credential is not looked at."""
+def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequence[Standing]]]) -> IdentityError | None:
+    """The refusal that a limit makes, or None: of uses, of refusals, of different questions, each with the chain as it stands to it. What
+    was asked before may be asked again, because its answer is known. Of several questions all find room, or none is answered. The
+    credential is not looked at."""
     if any(record.max_uses is not None and record.uses >= record.max_uses for record in chain):
         return DelegationExhausted()
     reasons = [record.suspended_reason for record in chain if record.suspended_reason is not None]
@@ -124,15 +127,18 @@ def limited(chain: Sequence[Standing], question: Disclosure | None) -> IdentityE
         return DelegationNotActive(details={"status": "suspended"})
     if reasons:
         return DelegationSuspended(details={"reason": reasons[0]})
-    if question is None:
-        return None
-    for record in chain:
-        most = record.max_thresholds
-        if most is not None and not record.same_thresholds and record.thresholds >= most:
-            return DisclosureLimit(details={"of": "delegation", "maxThresholds": most, "remedies": [*REMEDIES]})
-    # All agents together: anyone who splits a search over many delegations meets the same limit.
-    if not chain[0].same_disclosures and chain[0].disclosures >= question.most:
-        return DisclosureLimit(details={"of": "credential", "maxThresholds": question.most, "remedies": [*REMEDIES]})
+    new = Counter[int | str]()
+    for question, records in asked:
+        for number, record in enumerate(records):
+            most = record.max_thresholds
+            new[number] += not record.same_thresholds
+            if most is not None and not record.same_thresholds and record.thresholds + new[number] > most:
+                return DisclosureLimit(details={"of": "delegation", "maxThresholds": most, "remedies": [*REMEDIES]})
+        # All agents together: anyone who splits a search over many delegations meets the same limit.
+        leaf, most = records[0], question.most
+        new[question.attribute] += not leaf.same_disclosures
+        if not leaf.same_disclosures and leaf.disclosures + new[question.attribute] > most:
+            return DisclosureLimit(details={"of": "credential", "maxThresholds": most, "remedies": [*REMEDIES]})
     return None
 
 
@@ -147,17 +153,15 @@ def sealed_values(transaction: Transaction, spending: Consumption) -> bytes:
 
 def count(transaction: Transaction, spending: Consumption, now: int, *, satisfied: bool) -> dict[str, JsonValue]:
     """Counts one use and its answer, by the same statements whatever that is; returns the counters that a refused agent may see."""
-    question = spending.question
-    refused = int(question is not None and not satisfied)
+    refused = int(bool(spending.questions) and not satisfied)
     counters: dict[str, JsonValue] = {}
     for delegation_id in spending.delegations:
         parameters = {"id": delegation_id, "refused": refused, "reason": Suspension.REFUSALS.value}
         refusals, max_refusals = transaction.execute(_USE, parameters).fetchone()
-        if question is None:
-            continue
-        transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
-        counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
-    if question is not None:
+        for question in spending.questions:
+            transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
+            counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
+    for question in spending.questions:
         row = {"credential_id": spending.credential_id, "attribute": question.attribute, "digest": question.digest}
         if question.since is not None:
             transaction.execute(_FORGET_DISCLOSURES, row | {"since": micros(question.since)})

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
-from features.proving import story
+from features.proving import BOTH, story
 from features.signing import call
 from features.steps.answers import body_of
 from features.verifying import AGE, SHOP, proof_of, question
@@ -16,6 +16,9 @@ from features.world import World
 SCOPES = {"verify": ["zkp:verify"], "prove": ["zkp:prove"], "audit": ["audit:read"]}
 MALFORMED: dict[str, dict[str, Any]] = {
     "a fraction": {"predicate": {**AGE, "value": 1.5}},
+    "predicate and predicates": {"predicate": AGE, "predicates": [AGE]},
+    "no predicates": {"predicates": []},
+    "seventeen predicates": {"predicates": [AGE] * 17},
     "half a predicate": {"predicate": {"attributeName": "age"}},
     "a challenge of five letters": {"challenge": "short"},
     "a surprise": {"surprise": True},
@@ -56,6 +59,12 @@ def has_proof(world: World) -> None:
     proof_of(world)
 
 
+@given("Aki has a proof that Hana is 18 and from Japan")
+def has_proof_of_both(world: World) -> None:
+    story(world).predicates = BOTH
+    proof_of(world)
+
+
 @given(parsers.parse("Aki has a proof about Hana for {domain}"))
 def has_proof_for(world: World, domain: str) -> None:
     story(world).body["domain"] = domain
@@ -91,6 +100,10 @@ def stranger_verifies(world: World) -> None:
 def verifies_as(world: World, what: str) -> None:
     expected: dict[str, dict[str, Any]] = {
         "of what she asked": {"predicate": AGE, "domain": SHOP, "issuerDid": world.people["Ivo"].did},
+        "of both predicates": {"predicates": BOTH},
+        "that Hana is 18 alone": {"predicates": [AGE]},
+        "of both the other way": {"predicates": BOTH[::-1]},
+        "of both and one more": {"predicates": [*BOTH, AGE]},
         "that Hana is 21": {"predicate": {**AGE, "value": 21}},
         "for another shop": {"domain": "https://other.example"},
         "of another issuer": {"issuerDid": world.person("Mallory").did},
@@ -151,7 +164,8 @@ def verified(world: World) -> None:
     assert shown["verified"] is True, shown
     assert shown["errors"] == []
     assert {check["ok"] for check in shown["checks"]} == {True}
-    assert shown["predicate"] == AGE
+    asked = story(world).predicates or [AGE]
+    assert (shown["predicates"], shown["predicate"]) == (asked, AGE if asked == [AGE] else None)
     assert shown["proofId"] == proof_of(world)["proofId"]
 
 

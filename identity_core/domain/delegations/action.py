@@ -5,6 +5,7 @@
     action = "zkp.prove." attribute "." type [ "." pin ]
     grant  = the same, with "*" allowed as the whole attribute or the whole type
     pin    = decimal without leading zeros, 0 .. 10^19 - 1 | "h" 22 base64url characters
+    ibct   = action *15( " " action ), one for each of several predicates, in their order
 
 An attribute is written in ``A-Za-z0-9_-/``, every other octet of its UTF-8 as ``%XX`` in upper case: one name, one form. A
 pin fixes the value: a non-negative integer is its own pin, everything else the first 16 octets of SHA-256 of its JCS. Matching
@@ -21,7 +22,7 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
-from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PredicateType
+from identity_core.domain.proofs.predicate import MAX_PREDICATES, MAX_SET_SIZE, PredicateType
 from identity_core.errors import JsonValue, ScopeMismatch
 
 MAX_TEXT: Final = 1024
@@ -51,6 +52,13 @@ class Action:
         if attribute is None or kind is None:
             raise ValueError("an action names one attribute and one type, without wildcards")
         return cls(attribute, kind, pin)
+
+    @classmethod
+    def parse_all(cls, text: str) -> tuple[Action, ...]:
+        """The actions of an IBCT: one for each predicate, in their order, with a space between. Raises ``ValueError``."""
+        if text.count(" ") >= MAX_PREDICATES:
+            raise ValueError(f"an IBCT names at most {MAX_PREDICATES} actions")
+        return tuple(map(cls.parse, text.split(" ")))
 
     def __str__(self) -> str:
         return _text(self.attribute, self.type, self.pin)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+import orjson
+
 from identity_core.codec import times
 from identity_core.domain.activity import Parties
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
@@ -72,10 +74,10 @@ class ProofRevocation:
 class StoredProof:
     """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
 
-    ``predicate`` is the canonical ``ZKPredicate``; ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those
-    alone who may see the proof; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the
-    request had none (the proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored;
-    ``anchor_details`` is the JSON of its ``AnchorPath``, None while it is in no batch.
+    ``predicate`` is the canonical ``ZKPredicate``, of several the first; ``salt`` (32 octets) hides the proof in its anchor's
+    commitment and is shown to those alone who may see the proof; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are
+    the verifier's, None where the request had none (the proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof
+    that was never to be anchored; ``anchor_details`` is the JSON of its ``AnchorPath``, None while it is in no batch.
     """
 
     proof: ZkProof
@@ -102,6 +104,18 @@ class StoredProof:
     def id(self) -> str:
         """The proof's id, a uuid."""
         return self.proof.proof_id
+
+    @property
+    def predicates(self) -> tuple[Mapping[str, JsonValue], ...]:
+        """All canonical predicates in the order of the request: several stand in the public signals, by name, type and JCS of the value."""
+        if "," not in self.proof.predicate_type or self.caller == IMPORTED:
+            # The signals of another service's proof may be of any form.
+            return (self.predicate,)
+        signals = self.proof.public_signals[3:-2]
+        return tuple(
+            {"attributeName": name, "type": kind, "value": orjson.loads(value)}
+            for name, kind, value in zip(signals[::3], signals[1::3], signals[2::3], strict=True)
+        )
 
     @property
     def parties(self) -> Parties:

@@ -9,6 +9,7 @@ while a proof is made. What was spent is finished and stored even when the clien
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,8 @@ from identity_core.domain.activity import DONE, REFUSED, Event, Parties, Request
 from identity_core.domain.callers import Caller
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
-from identity_core.domain.proofs.proof import ZkProof
+from identity_core.domain.proofs.presentation import last_expiry, proof_day
+from identity_core.domain.proofs.proof import Context, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
 from identity_core.errors import (
     AnchoringDisabled,
@@ -46,7 +48,6 @@ from identity_core.use_cases.proofs.steps import (
     check_capability,
     check_scope,
     consumption,
-    context_of,
     find_delegation,
     prepare,
     prove,
@@ -157,7 +158,7 @@ class GenerateDelegatedProof:
         credential = await self.sealed_credentials.find(attempt.request.credential_id, attempt.holder)
         attempt = check_scope(replace(attempt, credential=credential))
         level = attempt.chain.effective_autonomy
-        self.autonomy.check_proof(level, pinned=attempt.is_pinned, anchor=attempt.anchor)
+        self.autonomy.check_proof(level, pinned=all(attempt.pinned), anchor=attempt.anchor)
         return await prepare(attempt, self.sealed_credentials, self.present.provers)
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
@@ -179,7 +180,7 @@ class GenerateDelegatedProof:
         is_kept = False
         try:
             now = self.clock.now()
-            bound = context_of(attempt, now, self.random, self.policy)
+            bound = _context_of(attempt, now, self.random, self.policy)
             made = await prove(attempt, self.sealed_credentials, self.present, bound)
             salt, caller = self.random(SALT_OCTETS), context.caller
             proof = _to_keep(attempt, made, created_at=now, expires_at=bound.expires_at, salt=salt, caller=caller)
@@ -194,6 +195,26 @@ class GenerateDelegatedProof:
                 await self.invocations.release(lease)
 
 
+def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
+    """What the proof is bound to: the verifier's own challenge where the request carries it, else the nonce that the holder picked."""
+    request, capability = attempt.request, attempt.capability
+    nonce = given(request.challenge, capability.nonce).encode()
+    issued_at = now.replace(microsecond=0)
+    expires_at = issued_at + policy.lifetime
+    if attempt.prepared.credential.binding is not None:
+        # What it says of the credential's validity is said of one day.
+        expires_at = min(expires_at, last_expiry(proof_day(issued_at)))
+    return Context(
+        audience=given(request.domain, policy.audience),
+        nonce=nonce,
+        issued_at=issued_at,
+        expires_at=expires_at,
+        proof_id=str(uuid.UUID(bytes=random(16), version=4)),
+        capability=capability_digest(nonce, capability.octets),
+        agent=str(attempt.agent) if policy.shows_agent else None,
+    )
+
+
 def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
     """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
     holder's signature was checked, so that no one writes into it who holds no token."""
@@ -202,10 +223,10 @@ def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: 
     details: dict[str, JsonValue] = {
         "agent": agent,
         "credentialId": credential_id,
-        "attributeName": request.predicate.attribute_name,
-        "type": request.predicate.type,
         "anchor": attempt.anchor,
     }
+    names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in attempt.asked]
+    details |= names[0] if len(names) == 1 and isinstance(names[0], dict) else {"predicates": names}
     if proof is not None:
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
         return Event("proof.generated", holder, proof.parties, outcome, details=details)
@@ -230,7 +251,7 @@ def _to_keep(
         credential_id=credential.id,
         issuer=str(credential.issuer),
         schema_id=credential.schema.id,
-        predicate=attempt.prepared.predicate.json,
+        predicate=attempt.prepared.predicates[0].json,
         salt=salt,
         ibct_id=capability.id,
         nonce=capability.nonce,

@@ -53,10 +53,15 @@ class PresentBound:
     issuer_keys: IssuerKeys
 
     async def __call__(
-        self, credential: Credential, binding: Binding, predicate: Predicate, witness: Witness, context: Context
+        self,
+        credential: Credential,
+        binding: Binding,
+        predicates: tuple[Predicate, ...],
+        witness: Witness,
+        context: Context,
     ) -> ZkProof:
         header = BoundHeader.from_octets(binding.header)
-        question = Question((AskedCredential(header, (predicate,)),), status=header.status is not None)
+        question = Question((AskedCredential(header, predicates),), status=header.status is not None)
         now = context.issued_at
         terms = ConsentTerms.around(now, CONSENT_LIFETIME)
         bound = PresentationContext(context, None, terms)
@@ -68,7 +73,8 @@ class PresentBound:
         agreed = await self.custodian.consent(binding.secret, (credential.id,), message, None)
         held = BoundWitness(witness.signature, witness.attributes, particulars_of(credential, binding))
         text = await self.provers.present(statement, PresentationWitness((held,), gaps, agreed), bound=bound)
-        return ZkProof(text, presentation_signals(question, context), predicate.type.value, context.proof_id)
+        kinds = ",".join(predicate.type.value for predicate in predicates)
+        return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
     async def _status(
         self, credential: Credential, binding: Binding, reference: StatusListReference | None, now: datetime

@@ -9,8 +9,6 @@ limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells 
 from __future__ import annotations
 
 import hashlib
-import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -25,15 +23,13 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.proofs.predicate import Predicate
-from identity_core.domain.proofs.presentation import last_expiry, proof_day
+from identity_core.domain.proofs.predicate import Predicate, normalise
 from identity_core.domain.proofs.proof import (
     MAX_NONCE_OCTETS,
     Context,
     IssuerKey,
     Statement,
     ZkProof,
-    capability_digest,
 )
 from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import (
@@ -55,7 +51,7 @@ from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.presenting import PresentBound
-from identity_core.wire import DelegatedProofRequest
+from identity_core.wire import DelegatedProofRequest, ZKPredicate
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
@@ -82,26 +78,32 @@ class ProofPolicy:
 
 @dataclass(frozen=True, slots=True)
 class PreparedProof:
-    """A predicate of a usable credential, which has not been opened."""
+    """Predicates of a usable credential, which has not been opened."""
 
     credential: Credential
-    predicate: Predicate
+    predicates: tuple[Predicate, ...]
     seal: CredentialSeal
 
     def holds(self, sealed: bytes) -> bool:
         """The port's ``Holds``. Raises ``InternalError`` for a box that is not this credential's."""
         values = self.seal.open(self.credential, sealed).attributes
-        return self.predicate.holds(self.credential.schema.read(self.predicate.attribute, values))
+        read = self.credential.schema.read
+        # All are looked at: which one fails is a secret.
+        found = [predicate.holds(read(predicate.attribute, values)) for predicate in self.predicates]
+        return sum(found) == len(found)
 
 
 @dataclass(frozen=True, slots=True)
 class ProofAttempt:
-    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound.
+    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound; ``asked``
+    are its predicates.
 
     Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token, ``chain`` its
-    delegation, ``credential`` the holder's or None, ``value`` the request's or the pin's, and ``is_pinned`` whether the holder fixed it."""
+    delegation, ``credential`` the holder's or None; of each predicate ``values`` has the request's value or the pin's, and ``pinned``
+    whether the holder fixed it."""
 
     request: DelegatedProofRequest
+    asked: tuple[ZKPredicate, ...]
     holder: Did
     agent: Did
     anchor: bool
@@ -111,15 +113,19 @@ class ProofAttempt:
     invocation: Invocation = _LATER
     chain: DelegationChain = _LATER
     credential: Credential | None = None
-    value: JsonValue = None
-    is_pinned: bool = False
+    values: tuple[JsonValue, ...] = ()
+    pinned: tuple[bool, ...] = ()
     prepared: PreparedProof = _LATER
 
     @classmethod
     def of(cls, request: DelegatedProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
         """Step 3: what the document's schema lets through and has no one meaning is refused. Raises ``InvalidRequest``, ``InvalidDid``."""
-        if request.predicate.value is not UNSET:
-            read_value(request.predicate.value)
+        if (request.predicate is UNSET) == (request.predicates is UNSET):
+            raise InvalidRequest("Send either predicate or predicates.", details={"member": "predicates"})
+        asked = given(request.predicates, ()) if request.predicate is UNSET else (request.predicate,)
+        for one in asked:
+            if one.value is not UNSET:
+                read_value(one.value)
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
         if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
             raise InvalidRequest(
@@ -132,7 +138,7 @@ class ProofAttempt:
         except ValueError as error:
             # An integer past 2^53 - 1, which two readers may take for two; as a string it is one.
             raise InvalidRequest("The body has no canonical form: send integers past 2^53 - 1 as strings.") from error
-        return cls(request, holder, agent, given(request.anchor, False), digest, now)
+        return cls(request, asked, holder, agent, given(request.anchor, False), digest, now)
 
 
 async def check_capability(
@@ -198,83 +204,84 @@ async def find_delegation(attempt: ProofAttempt, delegations: Delegations) -> Pr
 
 
 def check_scope(attempt: ProofAttempt) -> ProofAttempt:
-    """Step 12: the action is this predicate, every grant covers it, credential and verifier are allowed. Raises ``ScopeMismatch``, and
-    ``InvalidRequest`` where the value is left out and no pin supplies it. That there is no credential is for a later step to say."""
-    request, chain, asked = attempt.request, attempt.chain, attempt.request.predicate
+    """Step 12: each action is its predicate, the grants cover each, credential and verifier are allowed. Raises ``ScopeMismatch``, and
+    ``InvalidRequest`` where a value is left out and no pin supplies it. That there is no credential is for a later step to say."""
+    request, chain = attempt.request, attempt.chain
     try:
-        action = Action.parse(attempt.capability.action)
+        actions = Action.parse_all(attempt.capability.action)
     except ValueError as error:
         raise ScopeMismatch(details={"reason": str(error)}) from error
-    value = chain.only_value(action) if asked.value is UNSET else asked.value
-    action.check_names(asked.attribute_name, asked.type, value)
-    chain.check_covers(action, value, request.credential_id)
+    if len(actions) != len(attempt.asked):
+        raise ScopeMismatch(details={"reason": "the IBCT names another number of predicates"})
+    values = []
+    for action, asked in zip(actions, attempt.asked, strict=True):
+        value = chain.only_value(action) if asked.value is UNSET else asked.value
+        action.check_names(asked.attribute_name, asked.type, value)
+        chain.check_covers(action, value, request.credential_id)
+        values.append(value)
     if attempt.credential is not None:
         chain.check_schema(attempt.credential.schema.id)
     chain.check_verifier(given(request.domain, None))
-    return replace(attempt, value=value, is_pinned=chain.is_pinned(action))
+    return replace(attempt, values=tuple(values), pinned=tuple(map(chain.is_pinned, actions)))
 
 
 async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, provers: ProofWorkers) -> ProofAttempt:
     """Steps 14 to 16. Raises ``CredentialNotFound``; ``CredentialRevoked``, ``CredentialExpired``; ``PredicateUnsupported``,
     ``PluginUnavailable``."""
-    credential, asked = attempt.credential, attempt.request.predicate
+    credential = attempt.credential
     if credential is None:
         raise CredentialNotFound
     credential.check_usable(attempt.now)
-    predicate = Predicate.parse(credential.schema, asked.attribute_name, asked.type, attempt.value)
-    (await sealed_credentials.policy(credential)).check_predicate(predicate)
+    schema = credential.schema
+    predicates = tuple(
+        Predicate.parse(schema, asked.attribute_name, asked.type, value)
+        for asked, value in zip(attempt.asked, attempt.values, strict=True)
+    )
+    policy = await sealed_credentials.policy(credential)
+    for predicate in predicates:
+        policy.check_predicate(predicate)
+    if len(predicates) > 1:
+        # One alone is possible as it was read; several may contradict each other, which the prover would say after the use.
+        normalise(schema, predicates)
     supported = provers.predicate_types
     if not supported:
         # Before anything is spent on a prover that is not there.
         raise PluginUnavailable("No prover is available.")
-    if predicate.type.value not in supported or (credential.binding is not None and not provers.presents):
+    is_supported = all(predicate.type.value in supported for predicate in predicates)
+    if not is_supported or (credential.binding is not None and not provers.presents):
         raise PredicateUnsupported(details={"reason": "the prover does not know this predicate of this credential"})
-    return replace(attempt, prepared=PreparedProof(credential, predicate, sealed_credentials.seal))
+    return replace(attempt, prepared=PreparedProof(credential, predicates, sealed_credentials.seal))
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """What will be counted for the answer."""
-    predicate, question = attempt.prepared.predicate, None
-    if not attempt.is_pinned:
-        since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
-        # Two ways to write one value are one question.
-        digest = hashlib.sha256(jcs.canonicalize(predicate.json)).digest()
-        question = Disclosure(predicate.attribute, digest, policy.disclosures, since)
+    since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
+    # Two ways to write one value are one question.
+    questions = dict.fromkeys(
+        Disclosure(
+            predicate.attribute,
+            hashlib.sha256(jcs.canonicalize(predicate.json)).digest(),
+            policy.disclosures,
+            since,
+        )
+        for predicate, is_pinned in zip(attempt.prepared.predicates, attempt.pinned, strict=True)
+        if not is_pinned
+    )
     chain = tuple(record.id for record in attempt.chain.records)
-    return Consumption(chain, attempt.prepared.credential.id, question)
+    return Consumption(chain, attempt.prepared.credential.id, tuple(questions))
 
 
 async def prove(
     attempt: ProofAttempt, sealed_credentials: SealedCredentials, present: PresentBound, context: Context
 ) -> ZkProof:
     """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
-    credential, predicate = attempt.prepared.credential, attempt.prepared.predicate
+    credential, predicates = attempt.prepared.credential, attempt.prepared.predicates
     witness = await sealed_credentials.witness(credential)
     try:
         if credential.binding is not None:
-            return await present(credential, credential.binding, predicate, witness, context)
+            return await present(credential, credential.binding, predicates, witness, context)
         issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
-        return await present.provers.prove(Statement(issuer, credential.schema, (predicate,)), witness, context=context)
+        return await present.provers.prove(Statement(issuer, credential.schema, predicates), witness, context=context)
     except PredicateNotSatisfied as error:
         # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
         raise PluginUnavailable("The prover disagrees about the predicate.") from error
-
-
-def context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], bytes], policy: ProofPolicy) -> Context:
-    """What the proof is bound to: the verifier's own challenge where the request carries it, else the nonce that the holder picked."""
-    request, capability = attempt.request, attempt.capability
-    nonce = given(request.challenge, capability.nonce).encode()
-    issued_at = now.replace(microsecond=0)
-    expires_at = issued_at + policy.lifetime
-    if attempt.prepared.credential.binding is not None:
-        # What it says of the credential's validity is said of one day.
-        expires_at = min(expires_at, last_expiry(proof_day(issued_at)))
-    return Context(
-        audience=given(request.domain, policy.audience),
-        nonce=nonce,
-        issued_at=issued_at,
-        expires_at=expires_at,
-        proof_id=str(uuid.UUID(bytes=random(16), version=4)),
-        capability=capability_digest(nonce, capability.octets),
-        agent=str(attempt.agent) if policy.shows_agent else None,
-    )

@@ -37,7 +37,7 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, right, wrong
-from identity_core.errors import Overloaded, ProofNotFound
+from identity_core.errors import InvalidRequest, Overloaded, ProofNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials
 from identity_core.ports.delegations import Delegations
@@ -134,11 +134,15 @@ def _event(verdict: ProofVerification, stored: StoredProof | None) -> Event:
 
 
 def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expectation:
-    """What the verifier expects. Raises ``InvalidRequest`` for a value or a challenge that no proof can have."""
-    if wish.predicate is not UNSET:
-        read_value(wish.predicate.value)
+    """What the verifier expects. Raises ``InvalidRequest`` for a value or a challenge that no proof can have, and for what is said
+    twice."""
+    if wish.predicate is not UNSET and wish.predicates is not UNSET:
+        raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
+    expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
+    for predicate in expected:
+        read_value(predicate.value)
     return Expectation(
-        predicates=None if wish.predicate is UNSET else (plain(wish.predicate),),
+        predicates=tuple(map(plain, expected)) or None,
         nonce=None if wish.challenge is UNSET else nonce_of(wish.challenge),
         audience=given(wish.domain, None),
         issuer=given(wish.issuer_did, None),

@@ -47,7 +47,7 @@ def invocation(**change: Any) -> Invocation:
 
 
 def spending(delegation: str = "d-1", *, question: Disclosure | None = None) -> Consumption:
-    return Consumption((delegation,), "c-1", question)
+    return Consumption((delegation,), "c-1", () if question is None else (question,))
 
 
 def question(digest: bytes = b"q", most: int = 8, since: datetime | None = None) -> Disclosure:
@@ -332,7 +332,7 @@ def test_limits_of_any_record_come_before_the_credential(store: Store, limit: st
     async def story(store: Store) -> None:
         await delegation(store, "d-0")
         await execute(store, f"UPDATE delegations SET {limit} WHERE id = 'd-0'")
-        asked = Consumption(("d-1", "d-0"), "c-1", question())
+        asked = Consumption(("d-1", "d-0"), "c-1", (question(),))
         if expected is None:
             # Else nothing would show that the credential is opened at all.
             with pytest.raises(AssertionError, match="was opened"):
@@ -546,7 +546,7 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
 def test_every_record_of_the_chain_is_counted(store: Store) -> None:
     async def story(store: Store) -> None:
         await delegation(store, "d-0", max_uses=1)
-        chain = Consumption(("d-1", "d-0"), "c-1", None)
+        chain = Consumption(("d-1", "d-0"), "c-1", ())
         await consume(store, invocation(), chain, NOW)
         assert await code(consume(store, invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
         assert await rows(store, "SELECT id, uses FROM delegations ORDER BY id") == [("d-0", 1), ("d-1", 1)]

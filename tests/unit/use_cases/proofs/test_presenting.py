@@ -75,7 +75,9 @@ class Scene:
         assert credential.binding is not None
         assert witness is not None
         predicate = Predicate.parse(credential.schema, "age", kind, value)
-        made: ZkProof = run(self.present(credential, credential.binding, predicate, witness, self.context(**changed)))
+        made: ZkProof = run(
+            self.present(credential, credential.binding, (predicate,), witness, self.context(**changed))
+        )
         return made
 
     def verdict(self, proof: ZkProof | str, **expected: Any) -> ProofVerification:
@@ -144,6 +146,20 @@ def test_it_says_itself_what_no_record_needs_to(scene: Scene) -> None:
     assert verdict.unchecked == ("schemaId", "maxAge", "revocation")
     silent = ("holder", "credentialValidity", "credentialStatus", "revocation")
     assert scene.verdict(proof, requires=frozenset()).unchecked[-4:] == silent, "nobody asked, so nothing is promised"
+
+
+def test_several_predicates_stand_in_one_proof(scene: Scene) -> None:
+    credential, witness = scene.held.credential, scene.held.witness
+    assert credential.binding is not None
+    assert witness is not None
+    asked = [("age", "gte", 18), ("age", "lt", 120), ("age", "lte", 100)]
+    predicates = tuple(Predicate.parse(credential.schema, *one) for one in asked)
+    proof = run(scene.present(credential, credential.binding, predicates, witness, scene.context()))
+    assert proof.predicate_type == "gte,lt,lte"
+    expected = tuple(predicate.json for predicate in predicates)
+    assert scene.verdict(proof, predicates=expected).verified
+    for other in (expected[:2], expected[::-1], (*expected, expected[0])):
+        assert scene.verdict(proof, predicates=other).errors == (CheckCode.PREDICATE_MISMATCH,)
 
 
 def test_nothing_of_the_holder_is_in_it(scene: Scene) -> None:
