@@ -257,11 +257,11 @@ def update(
 def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -> None:
     """Make a successor with the same rights; or, with KEY_ID log, token, checkpoint or seal, replace one of the service's own.
 
-    These rotate while the service runs. The old key of the log of DIDs leaves the custodian and is retired in the service log: whoever
-    has it adds nothing that a reader takes. DIDs of before pre-rotation keep it waiting, unless it is --compromised. The old key of
-    access tokens verifies until its last token has expired, unless it is --compromised: then these tokens end at once. The old key of
-    checkpoints signs beside the new one for thirty days, unless it is --compromised: then it counts for checkpoints of before alone.
-    With seal, everything that the custodian holds is sealed anew, under another data key and, if it is --compromised, another master key.
+    These rotate while the service runs. The old key of the log of DIDs is retired in the service log: whoever has it adds nothing that a
+    reader takes. DIDs of before pre-rotation keep it waiting, unless it is --compromised. The old key of access tokens verifies until
+    its last token has expired; --compromised ends these tokens at once. The old key of checkpoints signs beside the new one for thirty
+    days; if it is --compromised it counts for those of before alone. With seal, everything that the custodian holds is sealed anew, under
+    another data key and, with --compromised, another master key.
     """
     if rotate_own_key(settings, key_id, **of_log):
         return

@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 5),
-    "api": (3_140, 39),
+    "api": (3_150, 39),
     "backup": (265, 4),
-    "bootstrap": (1_860, 19),
-    "cli": (5_770, 62),
-    "client": (355, 7),
+    "bootstrap": (1_910, 19),
+    "cli": (6_170, 66),
+    "client": (365, 7),
     "codec": (410, 7),
     "conformance": (2_070, 20),
-    "crypto": (1_680, 29),
-    "database": (1_000, 11),
-    "domain": (6_640, 64),
+    "crypto": (1_685, 29),
+    "database": (1_020, 11),
+    "domain": (6_840, 66),
     "plugin": (1_950, 21),
-    "ports": (785, 19),
+    "ports": (795, 19),
     "settings": (840, 8),
-    "store": (2_880, 33),
+    "store": (2_885, 33),
     "throttle": (635, 8),
     "ui": (515, 8),
-    "use_cases": (5_180, 64),
+    "use_cases": (5_325, 65),
 }
-ALL = (36_250, 428)
+ALL = (37_150, 435)
 
 
 def test_no_room_outgrows_its_limit() -> None:
