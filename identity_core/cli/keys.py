@@ -258,10 +258,9 @@ def rotate(settings: Settings, key_id: str, grace_hours: float, **of_log: Any) -
     """Make a successor with the same rights; or, with KEY_ID log, token, checkpoint or seal, replace one of the service's own.
 
     These rotate while the service runs. The old key of the log of DIDs is retired in the service log: whoever has it adds nothing that a
-    reader takes. DIDs of before pre-rotation keep it waiting, unless it is --compromised. The old key of access tokens verifies until
-    its last token has expired; --compromised ends these tokens at once. The old key of checkpoints signs beside the new one for thirty
-    days; if it is --compromised it counts for those of before alone. With seal, everything that the custodian holds is sealed anew, under
-    another data key and, with --compromised, another master key.
+    reader takes. DIDs of before pre-rotation keep it waiting. The old key of access tokens verifies until its last token has expired;
+    that of checkpoints signs beside the new one for thirty days. --compromised ends them at once. With seal, everything that the
+    custodian holds is sealed anew, under another data key and, with --compromised, another master key.
     """
     if rotate_own_key(settings, key_id, **of_log):
         return
