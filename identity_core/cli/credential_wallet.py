@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from identity_core.cli.credential_offline import (
-    read_schema,
-    schema_option,
-)
+from identity_core.cli.credential_offline import read_schema, schema_option
 from identity_core.cli.options import input_argument, name_of, read_json
 from identity_core.cli.output import Command, fail, failing, misused, show
-from identity_core.cli.private_record import private_record
+from identity_core.cli.private_record import private_record, read_record
 from identity_core.cli.public_keys import KeyFinder, given, in_document, in_log
 from identity_core.cli.remote import keys_option
 from identity_core.cli.wallet import AUTHENTICATION, Wallet
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 _HELD: Final[Mapping[str, Any]] = {"secret": "", "requests": {}, "credentials": {}}
 
-_held_option = click.option(
+held_option = click.option(
     "--held",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
@@ -44,7 +41,7 @@ _held_option = click.option(
 @click.command(cls=Command)
 @input_argument
 @keys_option
-@_held_option
+@held_option
 def request(file: Any, wallet: Path, held: Path) -> None:
     """Answer an offer: FILE holds it, `-` is standard input. Prints what `identity credential sign-request` takes.
 
@@ -87,7 +84,7 @@ def request(file: Any, wallet: Path, held: Path) -> None:
 @click.command(cls=Command)
 @input_argument
 @keys_option
-@_held_option
+@held_option
 @schema_option
 @click.option("--issuer-key", metavar="MULTIKEY", help="The issuer's Bls12381G2Key2020 public key.")
 @click.option(
@@ -118,14 +115,24 @@ def accept(
             if asked is None or str(presented.holder) != holder.did:
                 fail("the credential answers no request of this file", name_of(file), "ask the issuer for yours")
             values = canonical_values(definition.schema, presented.attributes)
-            work, *arguments = presented.signature_check(find_key(presented.verification_method), definition, values)
+            key = find_key(presented.verification_method)
+            work, *arguments = presented.signature_check(key, definition, values)
             work(*arguments)
         except (IdentityError, ProofInvalid) as error:
             fail(f"the credential is not valid: {error.details.get('reason', error)}", name_of(file), "ask the issuer")
-        record["credentials"][presented.id] = {"credential": credential, "blind": asked["blind"]}
+        record["credentials"][presented.id] = {
+            "credential": credential,
+            "blind": asked["blind"],
+            "issuerKey": multikey.encode_public(multikey.BLS12381G2, key),
+        }
         del record["requests"][place]
     said = {"id": presented.id, "issuer": str(presented.issuer), "schema": presented.schema_id}
     show(said | {"held": len(record["credentials"])}, "{id} is yours, from {issuer}; {held} in the file")
+
+
+def opened(held: Path, did: str) -> dict[str, Any]:
+    """What the holder's file holds; one that is not there, or not this DID's, ends the command."""
+    return read_record(held, "holder's file", _HELD, did)
 
 
 def _issuer_key(key: str | None, document: Any, log: Any, now: datetime) -> KeyFinder:

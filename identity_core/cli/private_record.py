@@ -23,13 +23,15 @@ def private_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> I
         lock.acquire()
         record = copy.deepcopy({"did": did, **new})
         if path.exists():
-            record = _read(path, what, {"did": did, **new})
+            record = read_record(path, what, new, did)
         yield record
         with durable_draft(path, (json.dumps(record, indent=2) + "\n").encode()) as draft:
             draft.replace(path)
 
 
-def _read(path: Path, what: str, new: Mapping[str, Any]) -> dict[str, Any]:
+def read_record(path: Path, what: str, new: Mapping[str, Any], did: str) -> dict[str, Any]:
+    """The record at ``path``, as ``private_record`` has it. One that is not there ends the command too."""
+    new = {"did": did, **new}
     try:
         value = strict_json.loads(read_private(path, what))
     except strict_json.JsonRefused as refused:
@@ -38,6 +40,6 @@ def _read(path: Path, what: str, new: Mapping[str, Any]) -> dict[str, Any]:
         fail(f"the file is no {what}", str(path), f"name the {what}, or a file that is not there yet")
     if any(type(value[name]) is not type(new[name]) for name in new):
         fail(f"the {what} has a member of another type", str(path), "bring it back from your copy")
-    if value["did"] != new["did"]:
+    if value["did"] != did:
         fail(f"the {what} is another DID's", str(path), "name the file of this DID")
     return value

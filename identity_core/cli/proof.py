@@ -12,6 +12,7 @@ from identity_core.cli.anchor import with_anchoring
 from identity_core.cli.options import MAX_FILE_OCTETS, input_argument, name_of, of_installation, predicate_value, shown
 from identity_core.cli.output import fail, failing, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.proof_create import create
 from identity_core.cli.proof_verify import verify
 from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
 from identity_core.cli.secret_input import secret_option
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 
 @click.group(name="proof", cls=OpenGroup)
 def command() -> None:
-    """Check zero-knowledge proofs, offline or with a service that resolves; get and revoke those that a service keeps."""
+    """Make zero-knowledge proofs at home, check them offline or with a service that resolves; get and revoke those that a service keeps."""
 
 
 command.add_command(verify)
+command.add_command(create)
 
 
 @command.command()

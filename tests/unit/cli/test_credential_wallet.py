@@ -20,7 +20,8 @@ from identity_core.cli.proof_verify import verify_octets
 from identity_core.cli.wallet import Wallet, make_key
 from identity_core.codec import multikey
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.crypto.bbs import consent
+from identity_core.codec.times import printed
+from identity_core.crypto.bbs import consent, interface
 from identity_core.crypto.bbs.openings import HolderSecret
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import ORDER, select
@@ -41,7 +42,11 @@ from tests.presenting import AUDIENCE, NONCE, ask
 from tests.unit.cli.conftest import Commands
 
 IVO, HANA, MALLORY = "did:example:ivo", "did:example:hana", "did:example:mallory"
-LIST_URL = "https://ivo.example/status-gaps/AAAAAAAAAAAAAAAAAAAAAA"
+LIST = "AAAAAAAAAAAAAAAAAAAAAA"
+LIST_URL = f"https://ivo.example/status-gaps/{LIST}"
+CHALLENGE = "a challenge of the shop"
+ADULT = ("age", "gte", "18")
+SAID = [word for name in ("holder", "credentialValidity", "credentialStatus") for word in ("--require", name)]
 ATTRIBUTES = [{"name": "age", "type": "integer", "minimum": 0, "maximum": 150}, {"name": "name", "type": "string"}]
 VALUES = ("--value", "age", "24", "--value", "name", "Hana")
 
@@ -84,6 +89,28 @@ class Exchange:
 
     def signed(self, request: Path, did: str = HANA, *more: str) -> Path:
         return put("credential", self.run.json(*self.signing(request, did, *more)))
+
+    def proving(self, *more: str | Path) -> tuple[Any, ...]:
+        """With the one credential that Hana's file holds."""
+        (kept_id,) = json.loads(Path("held").read_text())["credentials"]
+        words = ("--keys", self.keys[HANA], "--held", "held", "--credential", kept_id)
+        return ("proof", "create", *words, "--audience", AUDIENCE, "--challenge", CHALLENGE, *more)
+
+    def gap(self, *revoked: int) -> Path:
+        """The first gap of today's list, as `identity status fetch` prints it."""
+        now = status_gaps.epoch_at(datetime.now(UTC), 86_400)
+        filed = json.loads(self.keys[IVO].read_text())["keys"]["assertionMethod"]
+        _, secret = multikey.decode_secret(filed["privateKey"])
+        _, public = multikey.decode_public(filed["publicKey"])
+        header = status_gaps.StatusEpoch(IVO, filed["keyId"], LIST, now, 86_400).header
+        low, high = status_gaps.chain(revoked)[:2]
+        signature = interface.sign(ciphersuite(select()), secret, public, header, (low, high))
+        octets = {"header": base64url_encode(header), "signature": base64url_encode(signature)}
+        return put("gap", octets | {"low": low, "high": high, "ends": "x"})
+
+    def verifying(self, proof: Path, *more: str) -> tuple[Any, ...]:
+        words = ("--issuer-key", self.key(IVO), "--challenge", CHALLENGE, "--predicate", *ADULT)
+        return ("proof", "verify", proof, *words, *(more if "--audience" in more else ("--audience", AUDIENCE, *more)))
 
     def accepting(
         self, credential: Path, did: str = HANA, held: str = "held", key: str | None = None
@@ -303,3 +330,62 @@ def test_a_file_that_is_no_record_is_left_alone(exchange: Exchange) -> None:
         Path("held").chmod(0o600)
         exchange.run.refused("credential", "request", offer, "--keys", exchange.keys[HANA], "--held", "held")
         assert Path("held").read_text() == text
+
+
+@pytest.fixture
+def holding(exchange: Exchange) -> Exchange:
+    """Hana has accepted her credential."""
+    exchange.run.ok(*exchange.accepting(exchange.signed(exchange.request(exchange.offer()))))
+    return exchange
+
+
+def test_a_wallet_proves_at_home_what_a_verifier_requires_offline(holding: Exchange) -> None:
+    made = put("proof", holding.run.json(*holding.proving("--predicate", *ADULT, "--gap", holding.gap())))
+    assert holding.run.ok(*holding.verifying(made, *SAID)).startswith("valid")
+    assert HANA not in made.read_text() + base64url_decode(json.loads(made.read_text())["proof"]).decode()
+    other = ("--audience", "https://bank.example")
+    assert "not valid" in holding.run.refused(*holding.verifying(made, *SAID, *other))[0]
+    tomorrow = datetime.now(UTC).replace(hour=12) + timedelta(days=1)
+    assert "not valid" in holding.run.refused(*holding.verifying(made, *SAID, "--at", printed(tomorrow)))[0]
+
+
+def test_what_was_not_asked_is_not_said(holding: Exchange) -> None:
+    made = put("proof", holding.run.json(*holding.proving("--predicate", *ADULT)))
+    assert holding.run.ok(*holding.verifying(made, *SAID[:4])).startswith("valid")
+    assert "credentialStatus" in holding.run.refused(*holding.verifying(made, *SAID))[0]
+
+
+def test_what_does_not_hold_is_not_proved(holding: Exchange) -> None:
+    (kept,) = json.loads(Path("held").read_text())["credentials"].values()
+    handle = int(kept["credential"]["credentialStatus"][-1]["statusListIndex"])
+    for more in (("--predicate", "age", "gte", "25"), ("--gap", holding.gap(handle))):
+        assert "PREDICATE_NOT_SATISFIED" in holding.run.refused(*holding.proving(*more))[0]
+
+
+def test_whoever_has_the_credential_and_not_the_secret_proves_nothing(holding: Exchange) -> None:
+    held = json.loads(Path("held").read_text())
+    other = base64url_encode(bytes(31) + b"\x07")
+    ((kept_id, kept),) = held["credentials"].items()
+    for changes in ({"secret": other}, {"credentials": {kept_id: kept | {"blind": other}}}):
+        put("held", held | changes)
+        assert "do not belong together" in holding.run.refused(*holding.proving("--predicate", *ADULT))[0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        {"header": "x", "low": 0, "high": 9, "signature": "x"},
+        {"header": 1, "low": "0", "high": 1, "signature": 1},
+    ],
+)
+def test_a_gap_that_is_none_ends_the_command(holding: Exchange, value: Any) -> None:
+    holding.run.refused(*holding.proving("--gap", put("gap", value)), status=2)
+
+
+def test_a_credential_that_is_not_there_ends_the_command(exchange: Exchange) -> None:
+    words = ("--keys", exchange.keys[HANA], "--held", "held", "--audience", "a", "--challenge", CHALLENGE)
+    assert "no such holder's file" in exchange.run.refused("proof", "create", *words, "--credential", "urn:x")[0]
+    exchange.request(exchange.offer())
+    assert "no such credential" in exchange.run.refused("proof", "create", *words, "--credential", "urn:x")[0]
