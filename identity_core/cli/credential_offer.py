@@ -85,6 +85,7 @@ def offer(
     from identity_core.domain.credentials.blind_issue import NONCE_OCTETS, CredentialOffer
     from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper, StatusListReference
     from identity_core.domain.credentials.credential_schema import digest
+    from identity_core.domain.credentials.status_gaps import list_id
 
     issuer, definition = Wallet.open(wallet), read_schema(schema_file)
     key = signing_key(issuer, method)
@@ -98,6 +99,10 @@ def offer(
                 "give https://…/status-gaps/LIST, 22 characters",
                 status=2,
             )
+        if found[1] == list_id(issuer.did, PERIODS[period]):
+            # Its publisher does not know the handles that are given here: what is revoked would never be in it.
+            remedy = "choose 22 characters of your own, and publish with `identity status publish`"
+            fail("this is the list that a service publishes for the issuer", "--status-url", remedy, status=2)
         listed = StatusListReference(found[1], PERIODS[period])
     with failing(ValueRefused, "the options", "name a key of the issuer's DID, and a shorter schema", status=2):
         header = BoundHeader(definition.schema, key["keyId"], listed, SecretKeeper.WALLET, digest(definition))

@@ -60,7 +60,7 @@ def create(
     minutes: int,
 ) -> None:
     """Prove at home, with a credential that `identity credential accept` took, and print what `identity proof verify` takes. No service
-    learns of it; the verifier sees the same as from a service.
+    learns of it. The verifier checks it as one of a service's, and sees that no token of an agent stands behind it.
 
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """

@@ -212,6 +212,14 @@ def test_an_offer_serves_once_and_in_time(exchange: Exchange, monkeypatch: pytes
     assert "answers no open offer" in exchange.run.refused(*exchange.signing(late))[0]
 
 
+def test_the_list_of_a_service_is_not_one_of_handles_that_are_given_at_home(exchange: Exchange) -> None:
+    words = ("--keys", exchange.keys[IVO], "--holder", HANA, "--schema", exchange.schema, "--book", "book")
+    for name, reason in ((status_gaps.list_id(IVO, 86_400), "a service publishes"), ("short", "no address of a list")):
+        url = ("--status-url", f"https://ivo.example/status-gaps/{name}")
+        assert reason in exchange.run.refused("credential", "offer", *words, *url, status=2)[0]
+    assert not Path("book").exists()
+
+
 def test_an_offer_may_be_answered_twice_before_it_is_signed(exchange: Exchange) -> None:
     offer = exchange.offer()
     first = json.loads(exchange.request(offer).read_text())
