@@ -33,6 +33,7 @@ from identity_core.domain.ledger.tree import Malformed, Refuted
     multiple=True,
     help="With --service-history: where an entry of the log stands, as `identity ledger prove` wrote it.",
 )
+@click.option("--require-named-keys", is_flag=True, help="Refuse keys that the controller left to the service to make.")
 @key_option
 @click.option("--policy", type=FILE_THERE, help="With --proof: a tlog-policy whose quorum must have cosigned it.")
 def verify(
@@ -41,6 +42,7 @@ def verify(
     did: str | None,
     service_history: Path | None,
     proofs: Sequence[Path],
+    require_named_keys: bool,
     key_text: str | None,
     policy: Path | None,
 ) -> None:
@@ -48,8 +50,12 @@ def verify(
 
     A log does not show that the key which signed it was stolen and retired. With --service-history and --key no entry of a retired key is
     taken unless a --proof places it, or an entry behind it, before the retirement.
+
+    A key that a rotation or recovery left to the service to make is in no signature of the controller: the holder of the log key can have
+    put another in its place. Such keys are listed, and refused with --require-named-keys.
     """
     from identity_core.domain.dids import log
+    from identity_core.domain.dids.log.unnamed import unnamed_keys
 
     if service_history is None and (proofs or policy is not None):
         raise click.UsageError("--proof and --policy go with --service-history")
@@ -58,13 +64,19 @@ def verify(
         checked = log.verify(octets, witness_file=None if witness_file is None else witness_file.read_bytes())
         if did not in (None, checked.did):
             raise log.LogInvalid("It is the log of another DID.", details={"did": checked.did})
+        lines = octets.removesuffix(b"\n").split(b"\n")
+        unnamed = unnamed_keys(lines)
+        if require_named_keys and unnamed is None:
+            raise log.LogInvalid("Its entries do not show which keys the controller asked for.")
+        if require_named_keys and unnamed:
+            raise log.LogInvalid("The controller asked for no such key.", details={"line": unnamed[0].version})
         if service_history is not None:
-            lines = octets.removesuffix(b"\n").split(b"\n")
             _require_places(checked.did, lines, service_history, proofs, key_text, policy)
     except log.LogInvalid as error:
         where = f"{name_of(file)}, {json.dumps(error.details)}"
         fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
-    show(checked.summary(), text=_verdict)
+    told = None if unnamed is None else [{"version": one.version, "multikey": one.multikey} for one in unnamed]
+    show(checked.summary() | {"unnamedKeys": told}, text=_verdict)
 
 
 def _require_places(
@@ -99,4 +111,9 @@ def _require_places(
 
 def _verdict(checked: dict[str, Any]) -> str:
     state = "deactivated" if checked["deactivated"] else "active"
-    return f"{checked['did']}\nvalid, {counted(checked['versions'], 'version')}, {state}"
+    lines = [checked["did"], f"valid, {counted(checked['versions'], 'version')}, {state}"]
+    for key in checked["unnamedKeys"] or ():
+        lines.append(
+            f"version {key['version']}: {key['multikey']} was made by the service, the controller has not named it"
+        )
+    return "\n".join(lines)

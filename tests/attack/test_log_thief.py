@@ -19,12 +19,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from identity_did_ids import DidIds, DidIdsSettings
 from nacl.signing import SigningKey
 
+from identity_core.cli import main
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.dids.log.chain import fold
+from identity_core.domain.dids.log.unnamed import UnnamedKey, unnamed_keys
 from identity_core.errors import AuthFailed, DidNotFound, DidQuarantined
 from identity_core.wire import DeactivateDidRequest, RotateDidKeyRequest, ServiceInput, UpdateDidRequest
 from tests import servers
@@ -92,8 +95,9 @@ def as_json(thing: Item) -> Item:
     return {"operation": "addService", "service": thing}
 
 
-async def lived(rooms: Rooms, *, bound: bool = True) -> Loot:
-    """A DID that was created, got a service, rotated to a key of its own, got a service."""
+async def lived(rooms: Rooms, *, bound: bool = True, named: bool = True) -> Loot:
+    """A DID that was created, got a service, rotated to a key of its own, got a service; unless ``named`` it left the key to the service,
+    and did nothing more."""
     made = await rooms.new_did()
     did, secret = made.version.state.did, secret_of(made)
     old = f"{did}#{made.keys[0].public}"
@@ -106,8 +110,13 @@ async def lived(rooms: Rooms, *, bound: bool = True) -> Loot:
         if thing is None:
             body = {"oldKeyId": old, "newKeyType": "Ed25519", "newPublicKeyMultibase": public(OWN)}
             asked = RotateDidKeyRequest(old_key_id=old, new_key_type="Ed25519", new_public_key_multibase=public(OWN))
+            if not named:
+                del body["newPublicKeyMultibase"]
+                asked = RotateDidKeyRequest(old_key_id=old, new_key_type="Ed25519")
             proof = await signed(key, "rotate", body)
             await rooms.rotate(did, asked, proof, rooms.context(did, proof), if_match=None)
+            if not named:
+                break
             continue
         key = secret if key != "own" else "z" + base58(b"\x80\x26" + bytes(OWN))
         proof = await signed(key, "update", as_json(thing))
@@ -248,6 +257,49 @@ def test_the_log_key_rewrites_no_entry(loot: Loot, name: str) -> None:
 @pytest.mark.parametrize("name", EVIDENCE)
 def test_the_log_key_appends_nothing_with_a_signature_for_something_else(loot: Loot, name: str) -> None:
     refused_by_readers(loot.appended(EVIDENCE[name](loot)))
+
+
+def test_a_key_that_was_left_to_the_service_is_the_thiefs_and_a_reader_is_told(tmp_path: Path) -> None:
+    """The signature under such a rotation names no key: hers stands there as well as the service's. No reader can tell them apart, and
+    every one can tell that the controller named neither."""
+    loot = with_rooms(tmp_path, lambda rooms: lived(rooms, named=False))
+    assert unnamed_keys(loot.lines) == (UnnamedKey(3, added(loot.items[2])),)
+    text = json.dumps(loot.items[2]).replace(added(loot.items[2]), public(THIEF))
+    hers = loot.rewritten(2, lambda item: item.update(json.loads(text)))
+    assert public(THIEF) in json.dumps(verify(b"\n".join(hers)).document)
+    assert unnamed_keys(hers) == (UnnamedKey(3, public(THIEF)),)
+    file = tmp_path / "did.jsonl"
+    file.write_bytes(b"\n".join(hers) + b"\n")
+    told = CliRunner().invoke(main, ["did", "log", "verify", str(file)], prog_name="identity")
+    assert told.exit_code == 0, told.output
+    assert f"version 3: {public(THIEF)} was made by the service" in told.stdout
+    strict = CliRunner().invoke(main, ["did", "log", "verify", str(file), "--require-named-keys"], prog_name="identity")
+    assert strict.exit_code == 1
+    assert '"line": 3' in strict.stderr
+
+
+def test_where_the_controller_names_each_key_none_is_told_of(loot: Loot, tmp_path: Path) -> None:
+    assert unnamed_keys(loot.lines) == ()
+    file = tmp_path / "did.jsonl"
+    file.write_bytes(b"\n".join(loot.lines) + b"\n")
+    strict = CliRunner().invoke(main, ["did", "log", "verify", str(file), "--require-named-keys"], prog_name="identity")
+    assert strict.exit_code == 0, strict.output
+
+
+def test_a_log_that_shows_no_requests_has_no_named_keys(tmp_path: Path) -> None:
+    old = with_rooms(tmp_path, lambda rooms: lived(rooms, bound=False), strict=False)
+    assert unnamed_keys(old.lines) is None
+    file = tmp_path / "did.jsonl"
+    file.write_bytes(b"\n".join(old.lines) + b"\n")
+    strict = CliRunner().invoke(main, ["did", "log", "verify", str(file), "--require-named-keys"], prog_name="identity")
+    assert strict.exit_code == 1
+    assert "do not show which keys" in strict.stderr
+
+
+def added(item: Item) -> str:
+    """The key that a rotation brought."""
+    key: str = change(item)["newKey"]["publicKeyMultibase"]
+    return key
 
 
 def test_the_thief_writes_what_a_reader_takes_when_the_controller_wants_it(loot: Loot) -> None:
