@@ -88,7 +88,14 @@ def _require_places(
     policy: Path | None,
 ) -> None:
     """Raises ``LogInvalid`` for an entry that a retired key has signed; ends the command for what is not proven."""
-    from identity_core.domain.ledger.history import LoggedHistory, require_places, retired_keys, verify_entry
+    from identity_core.domain.ledger.history import (
+        LoggedHistory,
+        followed_keys,
+        require_places,
+        retired_keys,
+        verify_entry,
+    )
+    from identity_core.domain.ledger.note import Checkpoint, Note
     from identity_core.domain.ledger.policy import NONE, WitnessPolicy
     from identity_core.domain.ledger.proofs import TlogProof
 
@@ -99,12 +106,15 @@ def _require_places(
         kept = LoggedHistory.parse(service_history.read_bytes())
         if kept.service_did is None:
             raise Refuted("it has no log of the service's own")
-        signed = opened_checkpoint(kept.checkpoint, key, str(service_history))
+        keys = followed_keys(key, kept.service_did, [one.leaf for one in kept.service])
+        signed = opened_checkpoint(kept.checkpoint, keys, str(service_history))
         retired = retired_keys(kept.service_did, kept.service, signed)
     placed = []
     for path in proofs:
         with failing((Malformed, Refuted), str(path), remedy, what="the entry is not proven"):
-            placed.append(verify_entry(TlogProof.parse(path.read_bytes()), known, logs=[key]).leaf)
+            proof = TlogProof.parse(path.read_bytes())
+            size = Checkpoint.parse(Note.parse(proof.checkpoint).text).size
+            placed.append(verify_entry(proof, known, logs=keys.counting(size)).leaf)
     with failing(Refuted, ", ".join(map(str, proofs)), remedy, what="the proofs are not those of this log"):
         require_places(did, lines, placed, retired)
 

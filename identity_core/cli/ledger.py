@@ -36,7 +36,15 @@ from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, session
 from identity_core.client import Client, ServiceError
 from identity_core.codec.multibase import base64url_decode
-from identity_core.domain.ledger.history import LoggedHistory, Recorded, read_transaction, retired_keys, verify_history
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.history import (
+    LoggedHistory,
+    Recorded,
+    followed_keys,
+    read_transaction,
+    retired_keys,
+    verify_history,
+)
 from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.proofs import TlogProof, verify_consistency
 from identity_core.domain.ledger.tree import LogLeaf, Malformed, Refuted
@@ -68,7 +76,8 @@ def command() -> None:
 @service_did_option
 @_file(
     "--service-history",
-    help="A history that --save wrote: the service's own log in it counts too, such as a later one than --history brings.",
+    help="A history that --save wrote: the service's own log in it counts too, such as a later one than --history brings. With --policy, "
+    "it leads from keys of checkpoints to those after them.",
 )
 @click.option("--save", type=FILE, help="Keep the history for a later --history.")
 @policy_option
@@ -86,7 +95,10 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
     is that nothing newer exists.
     """
     if policy is not None:
-        verify_file(policy, subject, key_text, within)
+        later = given["service_history"]
+        with failing((Malformed, Refuted), str(later), "give a history that --save wrote"):
+            service = None if later is None else _kept(later, None)
+        verify_file(policy, subject, key_text, within, service, given["service_did"])
         return
     if within is not None:
         raise click.UsageError("--cosigned-within goes with --policy")
@@ -94,30 +106,46 @@ def verify(subject: str | None, key_text: str | None, policy: Path | None, withi
     with contextlib.ExitStack() as stack:
         http = None if given["url"] is None else stack.enter_context(session(given["url"]))
         where = did or str(given["history"] or given["log_file"])
-        remedy = "do not trust this history; the signer of the checkpoint can be held to it"
+        remedy, said = "do not trust this history; the signer of the checkpoint can be held to it", list[LogLeaf]()
         with failing((Malformed, Refuted, IdentityError), where, remedy, what="the history is not proven"):
             if given["history"] is not None:
-                kept = _in_checkpoint(_kept(given["history"], did), key, given["checkpoint"])
+                kept = _kept(given["history"], did)
             elif given["log_file"] is not None:
-                kept = _in_checkpoint(_from_proofs(did, given["log_file"], given["proofs"]), key, given["checkpoint"])
+                kept = _from_proofs(did, given["log_file"], given["proofs"])
             elif did is not None and http is not None:
                 quorum = {} if given["cosignatures"] else {"quorum": "any"}
-                kept = _fetched(http, did, key, given["checkpoint"], given["service_did"], quorum)
+                kept, said = _fetched(http, did, key, given["checkpoint"], given["service_did"], quorum)
             else:
                 raise click.UsageError("give a DID and --url, or --history, or --log with --proof")
+            keys = _keys(key, kept, said, given["service_did"], given["service_history"])
+            kept = _in_checkpoint(kept, keys, given["checkpoint"])
             source = str(given["checkpoint"] or given["history"] or given["log_file"] or given["url"])
-            signed = opened_checkpoint(kept.checkpoint, key, source, given["witness_texts"], given["cosignatures"])
-            retired = _retired(kept, given["service_did"], given["service_history"], signed, key)
+            signed = opened_checkpoint(kept.checkpoint, keys, source, given["witness_texts"], given["cosignatures"])
+            retired = _retired(kept, given["service_did"], given["service_history"], signed, keys)
             proven = verify_history(kept.did, kept.entries, signed, retired)
-            for held in kept_checkpoints(given["held"], given["anchored"], key):
+            for held in kept_checkpoints(given["held"], given["anchored"], keys):
                 _check_growth(http, held, signed.checkpoint)
     if given["save"] is not None:
         given["save"].write_bytes(kept.encode())
     show(proven.summary(), text=_text)
 
 
+def _keys(
+    key: VerifierKey, kept: LoggedHistory, said: Sequence[LogLeaf], service_did: str | None, later: Path | None
+) -> CheckpointKeys:
+    """The keys of checkpoints to which the longest of the service's logs leads from ``key``: the one in the history, what the service has
+    ``said`` since, the one in ``later``."""
+    own, leaves = kept.service_did, max([one.leaf for one in kept.service], said, key=len)
+    if later is not None:
+        other = _kept(later, None)
+        own, leaves = other.service_did or own, max(leaves, [one.leaf for one in other.service], key=len)
+    return followed_keys(
+        key, own if leaves else None, leaves, is_believed=service_did is not None and service_did == own
+    )
+
+
 def _retired(
-    kept: LoggedHistory, service_did: str | None, later: Path | None, signed: SignedCheckpoint, key: VerifierKey
+    kept: LoggedHistory, service_did: str | None, later: Path | None, signed: SignedCheckpoint, keys: CheckpointKeys
 ) -> Mapping[str, int]:
     """The keys of logs that the service retired. Raises ``Refuted`` where the history has another service's log, or lacks it."""
     if service_did not in (None, kept.service_did):
@@ -128,7 +156,7 @@ def _retired(
     other = _kept(later, None)
     if other.service_did is None or kept.service_did not in (None, other.service_did):
         raise Refuted(f"{later} has no log of this service's own")
-    opened = opened_checkpoint(other.checkpoint, key, str(later))
+    opened = opened_checkpoint(other.checkpoint, keys, str(later))
     for one, size in retired_keys(other.service_did, other.service, opened).items():
         retired[one] = min(size, retired.get(one, size))
     return retired
@@ -170,13 +198,13 @@ def _from_proofs(did: str | None, log_file: Path, proofs: Sequence[Path]) -> Log
     return LoggedHistory(did, newest, tuple(recorded))
 
 
-def _in_checkpoint(kept: LoggedHistory, key: VerifierKey, path: Path | None) -> LoggedHistory:
+def _in_checkpoint(kept: LoggedHistory, keys: CheckpointKeys, path: Path | None) -> LoggedHistory:
     """The history with the checkpoint in ``path``, where there is one, in the place of its own."""
     if path is None:
         return kept
-    own = opened_checkpoint(kept.checkpoint, key, kept.did).checkpoint
+    own = opened_checkpoint(kept.checkpoint, keys, kept.did).checkpoint
     note = path.read_bytes()
-    given = opened_checkpoint(note, key, str(path)).checkpoint
+    given = opened_checkpoint(note, keys, str(path)).checkpoint
     if given.size != own.size:
         says = f"the checkpoint covers {given.size} entries, the history was proven in a log of {own.size}"
         fail(says, str(path), "prove it anew in this checkpoint, with the DID and --url")
@@ -187,15 +215,18 @@ def _in_checkpoint(kept: LoggedHistory, key: VerifierKey, path: Path | None) -> 
 
 def _fetched(
     http: Client, did: str, key: VerifierKey, path: Path | None, service_did: str | None, quorum: dict[str, str]
-) -> LoggedHistory:
+) -> tuple[LoggedHistory, list[LogLeaf]]:
     """The history of ``did`` and of the service's own DID, with proofs to the checkpoint in ``path``, or to the newest of the
-    service: that of its quorum, or any."""
+    service: that of its quorum, or any. And the leaves of the service's own DID, whether or not they are in it."""
+    is_believed = service_did is not None
     service_did = service_did or http.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
     # The checkpoint comes second, so that it covers whatever the history names.
     transactions = _transactions(http, did)
     of_service = [] if service_did is None else _transactions(http, service_did)
+    leaves = [_leaf(http, transaction) for transaction in of_service]
+    keys = followed_keys(key, service_did if leaves else None, leaves, is_believed=is_believed)
     note = http.octets("/ledger/checkpoint", query=quorum) if path is None else path.read_bytes()
-    size = opened_checkpoint(note, key, str(path or http.url)).checkpoint.size
+    size = opened_checkpoint(note, keys, str(path or http.url)).checkpoint.size
     entries = []
     with progress(transactions, "entries") as bar:
         for transaction in bar:
@@ -209,9 +240,8 @@ def _fetched(
                 )
             entries.append(_recorded(http, leaf, size))
     # What the service said after a checkpoint that somebody kept is not in it.
-    said = [leaf for transaction in of_service if (leaf := _leaf(http, transaction)).sequence <= size]
-    service = tuple(_recorded(http, leaf, size) for leaf in said)
-    return LoggedHistory(did, note, tuple(entries), service_did if service else None, service)
+    service = tuple(_recorded(http, leaf, size) for leaf in leaves if leaf.sequence <= size)
+    return LoggedHistory(did, note, tuple(entries), service_did if service else None, service), leaves
 
 
 def _transactions(http: Client, did: str) -> list[str]:

@@ -23,15 +23,16 @@ from identity_core.cli.ledger_sources import (
     service_did_option,
     settings_of,
     source_options,
-    trusted_key,
+    trusted_keys,
     unverified,
 )
 from identity_core.cli.output import Command, fail, progress, show
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.audit import Audit, LogFault
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
 from identity_core.domain.ledger.history import IMMUTABLE
-from identity_core.domain.ledger.note import Checkpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.ledger.tiles import Tile, levels_of, tiles_of, unbundled
 from identity_core.domain.ledger.tree import Malformed, Refuted, read_head
 from identity_core.errors import LedgerUnavailable, StorageMismatch
@@ -68,10 +69,10 @@ def audit(
     """
     started = time.monotonic()
     with opened(**where) as source:
-        key = trusted_key(source, key_text)
+        keys = trusted_keys(source, key_text)
         first: list[LogFault] = []
-        checkpoint = _checkpoint(source, key, first)
-        kept = kept_checkpoints(held, anchored, key)
+        checkpoint = _checkpoint(source, keys, first)
+        kept = kept_checkpoints(held, anchored, keys)
         dids: dict[bytes, list[tuple[int, bytes]]] | None = {} if logs else None
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
@@ -139,7 +140,7 @@ def _fetched(source: LogSource, tile: Tile, auditor: Audit) -> bytes | None:
         return None
 
 
-def _checkpoint(source: LogSource, key: VerifierKey, findings: list[LogFault]) -> Checkpoint:
+def _checkpoint(source: LogSource, keys: CheckpointKeys, findings: list[LogFault]) -> Checkpoint:
     """The checkpoint to audit against. One that no one may trust is a finding and still says what to read."""
     if isinstance(source, LocalSource):
         # What the database holds is the question; that its custodian can sign it is none.
@@ -150,7 +151,7 @@ def _checkpoint(source: LogSource, key: VerifierKey, findings: list[LogFault]) -
         return source.stored()
     octets = source.note()
     try:
-        return open_checkpoint(octets, key).checkpoint
+        return keys.open(octets).checkpoint
     except Refuted as error:
         findings.append(LogFault("signature", "checkpoint", str(error)))
     except Malformed as error:

@@ -16,7 +16,7 @@ from identity_core.cli.ledger_sources import (
     opened,
     opened_checkpoint,
     source_options,
-    trusted_key,
+    trusted_keys,
 )
 from identity_core.cli.options import FILE
 from identity_core.cli.output import Command, failing, show
@@ -60,7 +60,7 @@ def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
     with opened(**where) as source:
         note = source.note()
-        found = opened_checkpoint(note, trusted_key(source, key_text), source.place).checkpoint
+        found = opened_checkpoint(note, trusted_keys(source, key_text), source.place).checkpoint
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:

@@ -19,7 +19,13 @@ from identity_core.cli.remote import session, url_option
 from identity_core.client import Client
 from identity_core.codec import times
 from identity_core.codec.multibase import base64url_decode, base64url_encode
-from identity_core.domain.ledger.history import ProvenEntry, read_transaction, verify_entry
+from identity_core.domain.ledger.history import (
+    LoggedHistory,
+    ProvenEntry,
+    followed_keys,
+    read_transaction,
+    verify_entry,
+)
 from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy, label
 from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
@@ -50,7 +56,7 @@ def prove(subject: str, url: str, version_id: int | None, policy: Path | None) -
             checkpoint = (
                 Checkpoint.parse(Note.parse(note).text)
                 if known is None
-                else known.open(note, logs=_own_key(http)).checkpoint
+                else known.open(note, logs=_own_keys(http, note)).checkpoint
             )
             _require_covered(leaf, checkpoint, url)
             query = {"transaction": leaf.transaction_hash, "size": checkpoint.size}
@@ -105,8 +111,11 @@ def _require_covered(leaf: LogLeaf, checkpoint: Checkpoint, url: str) -> None:
         fail(says, url, "wait until the witnesses have cosigned a newer one; `identity doctor` says what holds them up")
 
 
-def _own_key(http: Client) -> Sequence[VerifierKey]:
-    return [VerifierKey.parse(http.call("GET", "/ledger/key", signed_in=False)["verifierKey"])]
+def _own_keys(http: Client, note: bytes) -> Sequence[VerifierKey]:
+    """The keys that the service says have signed a checkpoint of this size."""
+    answer, size = http.call("GET", "/ledger/key", signed_in=False), Checkpoint.parse(Note.parse(note).text).size
+    earlier = [one["verifierKey"] for one in answer.get("earlierKeys", ()) if size <= one["treeSize"]]
+    return [VerifierKey.parse(text) for text in (answer["verifierKey"], *earlier)]
 
 
 def read_policy(path: Path) -> WitnessPolicy:
@@ -115,18 +124,49 @@ def read_policy(path: Path) -> WitnessPolicy:
         return WitnessPolicy.parse(path.read_bytes())
 
 
-def verify_file(policy: Path, subject: str | None, key_text: str | None, within: float | None) -> None:
+def verify_file(
+    policy: Path,
+    subject: str | None,
+    key_text: str | None,
+    within: float | None,
+    service: LoggedHistory | None = None,
+    service_did: str | None = None,
+) -> None:
     """Checks the proof in the file ``subject`` and shows what it proves; ends the command where it proves nothing. ``within`` is in
-    seconds."""
+    seconds. The service log in ``service`` leads from keys that are known to those after them; all of it counts where it is that of
+    ``service_did``."""
     if subject is None or not Path(subject).is_file():
         raise click.UsageError("--policy goes with a file that `identity ledger prove` wrote")
     known, logs = read_policy(policy), [verifier_key(key_text)] if key_text else []
     remedy = "do not trust this entry; the signer of the checkpoint can be held to it"
     with failing((Malformed, Refuted), subject, remedy, what="the entry is not proven"):
-        proven = verify_entry(TlogProof.parse(Path(subject).read_bytes()), known, logs=logs)
+        proof = TlogProof.parse(Path(subject).read_bytes())
+        if service is not None:
+            logs = _followed(proof, [*logs, *(one.key for one in known.logs)], service, service_did)
+        proven = verify_entry(proof, known, logs=logs)
         if within is not None:
             proven.require_time(timedelta(seconds=within))
     show(_summary(proven), text=_text)
+
+
+def _followed(
+    proof: TlogProof, given: Sequence[VerifierKey], service: LoggedHistory, service_did: str | None
+) -> list[VerifierKey]:
+    """The keys that count for the checkpoint of the proof. Raises ``Refuted`` where none of them has signed it, because the one that has
+    was replaced before."""
+    if service.service_did is None or service_did not in (None, service.service_did):
+        raise Refuted("the history has no log of this service's own")
+    checkpoint = Checkpoint.parse(Note.parse(proof.checkpoint).text)
+    leaves, refusal = [one.leaf for one in service.service], Refuted("no log of this name is known")
+    for key in (one for one in given if one.name == checkpoint.origin):
+        keys = followed_keys(key, service.service_did, leaves, is_believed=service_did is not None)
+        try:
+            keys.open(proof.checkpoint)
+        except Refuted as error:
+            refusal = error
+        else:
+            return [*keys.counting(checkpoint.size)]
+    raise refusal
 
 
 def _summary(proven: ProvenEntry) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,11 @@ from identity_core.cli.options import (
 from identity_core.cli.output import fail, failing
 from identity_core.cli.remote import session
 from identity_core.client import Client, ServiceError
+from identity_core.codec import times
+from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
-from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey, open_checkpoint
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
+from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled
 from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
 from identity_core.settings import Settings
@@ -91,6 +94,12 @@ class UrlSource:
                 raise Missing(error.message) from error
             raise
 
+    def followed(self, key: VerifierKey) -> CheckpointKeys:
+        """The keys to which the successions that the service shows lead from ``key``."""
+        answer = self._session.call("GET", "/ledger/key", signed_in=False)
+        with failing((KeyError, TypeError, ValueError), self.place, "do not trust this log until you know why"):
+            return keys_followed(key, listed_replacements(answer))
+
     def service_did(self) -> str | None:
         found: str | None = self._session.call("GET", "/ledger/key", signed_in=False).get("serviceDid")
         return found
@@ -125,7 +134,7 @@ class LocalSource:
     def __init__(self, runner: asyncio.Runner, log: TransparencyLog) -> None:
         self._run, self._log = runner.run, log
         self.place = "this installation"
-        self.key = log.signer.key
+        self.keys = log.signer.keys
 
     def note(self) -> bytes:
         """See ``LogSource``. Raises ``StorageMismatch`` where the ledger contradicts its log: that is never signed."""
@@ -138,7 +147,7 @@ class LocalSource:
     def stored(self) -> Checkpoint:
         """The tree as it is stored, signed by no one."""
         frontier = self._run(self._log.tree.frontier())
-        return Checkpoint(self.key.name, frontier.size, frontier.root)
+        return Checkpoint(self.keys.present.name, frontier.size, frontier.root)
 
     def tile(self, tile: Tile) -> bytes:
         octets = self._run(self._bundle(tile) if tile.level is None else self._hashes(tile.level, tile))
@@ -209,9 +218,27 @@ def verifier_key(text: str | None) -> VerifierKey:
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
 
 
-def trusted_key(source: LogSource, text: str | None) -> VerifierKey:
-    """The key of the option; without it this installation's own. Ends the command without one."""
-    return source.key if isinstance(source, LocalSource) and not text else verifier_key(text)
+def trusted_keys(source: LogSource, text: str | None) -> CheckpointKeys:
+    """The key of the option, and those to which what the source lists leads from it; without it this installation's own. Ends the command
+    without one."""
+    if isinstance(source, LocalSource) and not text:
+        return source.keys
+    key = verifier_key(text)
+    return source.followed(key) if isinstance(source, UrlSource) else CheckpointKeys(key)
+
+
+def listed_replacements(answer: Mapping[str, Any]) -> list[Replacement]:
+    """What an answer of getLedgerKey says of keys that were replaced, the first first; nothing of it is verified. Raises ``KeyError``,
+    ``TypeError``, ``ValueError``."""
+    following, found = str(answer["publicKeyMultibase"]), list[Replacement]()
+    for one in answer.get("earlierKeys", ()):
+        public, said = str(one["publicKeyMultibase"]), one["succession"]
+        note = None if said is None else str(said).encode()
+        number, size, at = int(one["number"]) + 1, int(one["treeSize"]), times.parse(one["replacedAt"])
+        before = Replacement(CHECKPOINT, number, following, public, size, bool(one["compromised"]), at, note)
+        found.insert(0, before)
+        following = public
+    return found
 
 
 def unverified(note: bytes) -> Checkpoint:
@@ -220,19 +247,19 @@ def unverified(note: bytes) -> Checkpoint:
 
 
 def opened_checkpoint(
-    octets: bytes, key: VerifierKey, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
+    octets: bytes, keys: CheckpointKeys, where: str, witnesses: Sequence[str] = (), cosignatures: int = 0
 ) -> SignedCheckpoint:
     """The verified checkpoint; ends the command for any other."""
-    keys = [verifier_key(text) for text in witnesses]
+    known = [verifier_key(text) for text in witnesses]
     remedy = "do not trust this log until you know why"
     with failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid"):
-        return open_checkpoint(octets, key, keys, cosignatures=cosignatures)
+        return keys.open(octets, known, cosignatures=cosignatures)
 
 
-def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], key: VerifierKey) -> list[Checkpoint]:
+def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], keys: CheckpointKeys) -> list[Checkpoint]:
     """What --held and --anchored name; ends the command for one that is not what it says."""
-    signed = [opened_checkpoint(path.read_bytes(), key, str(path)).checkpoint for path in held]
-    return signed + [_anchored(path, key) for path in anchored]
+    signed = [opened_checkpoint(path.read_bytes(), keys, str(path)).checkpoint for path in held]
+    return signed + [_anchored(path, keys.present) for path in anchored]
 
 
 def _anchored(path: Path, key: VerifierKey) -> Checkpoint:

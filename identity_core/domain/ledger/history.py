@@ -18,6 +18,7 @@ from identity_core.codec import multibase, strict_json, times
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
 from identity_core.domain.ledger.note import SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.proofs import TlogProof, verify_inclusion
@@ -105,6 +106,20 @@ class ProvenHistory:
             "rootHash": multibase.base64url_encode(checkpoint.root),
             "cosigned": {name: times.printed(at) for name, at in self.signed.cosigned.items()},
         }
+
+
+def followed_keys(
+    given: VerifierKey, service_did: str | None, leaves: Sequence[LogLeaf], *, is_believed: bool = False
+) -> CheckpointKeys:
+    """The keys of checkpoints to which the log of the service's own DID, whose entries are the ``leaves``, leads who knows ``given``;
+    ``is_believed`` where he knows that DID as well. Where the leaves stand in the ledger's log is for others to prove. Raises ``Refuted``,
+    ``LogInvalid``."""
+    if service_did is None:
+        return CheckpointKeys(given)
+    history = service_log.read([leaf.entry for leaf in leaves])
+    if history.did != service_did:
+        raise Refuted(f"the service log is one of {history.did}")
+    return keys_followed(given, history.replaced, [leaf.index for leaf in leaves], is_believed=is_believed)
 
 
 def retired_keys(did: str, entries: Sequence[Recorded], signed: SignedCheckpoint) -> Mapping[str, int]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from identity_core.bootstrap import open_installation
-from identity_core.domain.ledger.note import Checkpoint, Note
+from identity_core.cli.local_server import LocalServer
+from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
 from identity_core.settings import load
-from tests.unit.cli.conftest import Commands
+from tests.fault.service_process import eventually
+from tests.servers import local_server
+from tests.unit.cli.conftest import GENEROUS, Commands
 from tests.unit.cli.test_log_key import installed
 
 __all__ = ["installed"]
@@ -40,3 +46,73 @@ def test_an_installation_goes_on_under_the_next_key(installed: Commands, here: P
     assert "checkpoints are signed by key 3, z6Mk" in said
     assert ("at once" if how else "thirty days") in said
     asyncio.run(start(found))
+
+
+@pytest.fixture
+def own_server() -> Iterator[LocalServer]:
+    """A service whose key is replaced."""
+    with local_server(environment=GENEROUS) as running:
+        yield running
+
+
+def without(note: str, key: str) -> str:
+    """The note without the signature of a key, as if that did not sign any more, or had signed nothing."""
+    text, signatures = note.split("\n\n")
+    parsed = VerifierKey.parse(key)
+    line = Note.parse(note.encode()).by(parsed)
+    assert line is not None
+    return f"{text}\n\n{signatures.replace(parsed.line(line.signature), '')}"
+
+
+def test_verifiers_follow_from_an_old_key_to_the_new_one(
+    own_server: LocalServer, installed: Commands, here: Path
+) -> None:
+    remote = Commands({"IDENTITY_URL": own_server.url, "IDENTITY_API_KEY": own_server.api_key})
+    did = remote.json("did", "create", "--keys", here / "w.json")["did"]
+    old = remote.ok("ledger", "key").strip()
+    remote.ok("ledger", "checkpoint", "--key", old, "--save", here / "held")
+    installed.ok("keys", "rotate", "checkpoint", "--data-dir", own_server.data_dir)
+
+    def earlier() -> Any:
+        return remote.json("ledger", "key")["earlierKeys"]
+
+    eventually(lambda: len(earlier()) == 1, "the process that is asked knows the replacement")
+    new = remote.ok("ledger", "key").strip()
+    assert earlier()[0]["verifierKey"] == old != new
+    for key in (old, new):
+        remote.ok("ledger", "verify", did, "--key", key, "--held", here / "held", "--save", here / "kept.json")
+        assert "sound" in remote.ok("ledger", "audit", "--url", own_server.url, "--key", key, "--held", here / "held")
+    kept = json.loads((here / "kept.json").read_text())
+    later = kept | {"checkpoint": without(kept["checkpoint"], old)}
+    (here / "later.json").write_text(json.dumps(later))
+    for key in (old, new):
+        installed.ok("ledger", "verify", "--history", here / "later.json", "--key", key)
+    # Without the service log nothing leads to the new key; and the old one alone counts no more.
+    for name, changed in {
+        "bare": {one: later[one] for one in later if one != "service"},
+        "thief": kept | {"checkpoint": without(kept["checkpoint"], new)},
+    }.items():
+        (here / name).write_text(json.dumps(changed))
+        says = installed.refused("ledger", "verify", "--history", here / name, "--key", old)
+        assert "not signed by the key of the log" in says[0]
+    (here / "policy").write_text(f"log {old}\nquorum none\n")
+    proof = remote.ok("ledger", "prove", did)
+    (here / "new.proof").write_text(_proof_without(proof, old))
+    (here / "thief.proof").write_text(_proof_without(proof, new))
+    words = ("ledger", "verify", "--policy", here / "policy")
+    assert "not signed" in installed.refused(*words, here / "new.proof")[0]
+    installed.ok(*words, here / "new.proof", "--service-history", here / "kept.json")
+    installed.ok(*words, here / "thief.proof")
+    assert "not signed" in installed.refused(*words, here / "thief.proof", "--service-history", here / "kept.json")[0]
+    # A stolen key names no successor: who knows the service's own DID follows all the same.
+    installed.ok("keys", "rotate", "checkpoint", "--compromised", "--data-dir", own_server.data_dir)
+    eventually(lambda: len(earlier()) == 2, "the process that is asked knows the replacement")
+    assert "not signed" in remote.refused("ledger", "verify", did, "--key", new)[0]
+    service_did = remote.json("ledger", "key")["serviceDid"]
+    for key in (old, new):
+        remote.ok("ledger", "verify", did, "--key", key, "--service-did", service_did)
+
+
+def _proof_without(proof: str, key: str) -> str:
+    head, blank, note = proof.partition("\n\n")
+    return head + blank + without(note, key)
