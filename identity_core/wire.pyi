@@ -1001,6 +1001,7 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
     issuer_did: str | UnsetType = UNSET
     schema_id: str | UnsetType = UNSET
     max_age: int | UnsetType = UNSET
+    status_max_age: int | UnsetType = UNSET
     requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
 
 class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
@@ -1011,6 +1012,7 @@ class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     issuer_did: str | UnsetType = UNSET
     schema_id: str | UnsetType = UNSET
     max_age: int | UnsetType = UNSET
+    status_max_age: int | UnsetType = UNSET
     requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
 
 class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):

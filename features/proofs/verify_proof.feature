@@ -29,6 +29,17 @@ Feature: Verify a proof that somebody shows
     Then it is verified
     And predicate, challenge, domain, issuerDid, schemaId, maxAge, revocation are listed as unchecked
 
+  Scenario: How old the status list may be is the verifier's choice
+    Given Hana's credential is bound to her
+    And Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof by a status list of this hour
+    Then it is verified
+
+  Scenario: A proof of suite 1 is by no status list
+    Given Aki has a proof about Hana for https://shop.example
+    When Vera verifies it as a proof by a status list of this hour
+    Then it is refused with NOT_PROVEN by statusAge
+
   Scenario Outline: A proof of something else
     Given Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof <what>

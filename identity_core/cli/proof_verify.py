@@ -50,7 +50,6 @@ def verify_octets(
 ) -> dict[str, JsonValue]:
     """What the proof in ``octets`` (JSON, or the bare text) proves, as the command prints it; the anchor of a record is checked too, on the
     ledger of the settings ``ledger`` where they are given. Raises ``ProofInvalid``, ``LedgerUnreachable``, and what ``find_key`` raises."""
-    from identity_core.domain.proofs.presentation import Acceptance
     from identity_core.use_cases.proofs.check import ReceivedProof, check, check_presentation
 
     value = _read(octets)
@@ -61,8 +60,7 @@ def verify_octets(
         verified = check(received, prover, issuer_key=raw, expectation=expectation, now=now)
     else:
         keys = {method: find_key(method) for method in suite_2.methods}
-        acceptance = Acceptance(now)
-        verified = check_presentation(received, prover, keys=keys, expectation=expectation, acceptance=acceptance)
+        verified = check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
     anchor = check_anchor(value, ledger)
     presented = verified.presented
     return {
@@ -136,6 +134,12 @@ def installed_prover(settings: Settings) -> Prover:
 )
 @click.option("--max-age", type=click.IntRange(0), metavar="SECONDS", help="How old it may be, by its own word.")
 @click.option(
+    "--status-max-age",
+    type=click.IntRange(0),
+    metavar="SECONDS",
+    help="How long ago the epoch of its status list may have ended (without it, an hour).",
+)
+@click.option(
     "--schema",
     type=click.File("rb"),
     help="The registered schema: what `identity credential schema get ID --json` printed.",
@@ -200,6 +204,7 @@ def _expectation(
     challenge: str | None,
     nonce: str | None,
     max_age: int | None,
+    status_max_age: int | None,
     schema: Any,
     requires: tuple[str, ...],
     **expected: Any,
@@ -212,6 +217,7 @@ def _expectation(
         predicates=tuple(map(_predicate, predicates)) or None,
         nonce=octets if nonce is None else multibase.base64url_decode(nonce),
         max_age=None if max_age is None else timedelta(seconds=max_age),
+        status_max_age=None if status_max_age is None else timedelta(seconds=status_max_age),
         requires=frozenset(requires),
         **expected,
     )

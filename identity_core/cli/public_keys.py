@@ -14,7 +14,7 @@ import click
 from identity_core.cli.options import load_json
 from identity_core.codec import multikey
 from identity_core.codec.times import parse
-from identity_core.domain.proofs.verification import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 
 KeyFinder = Callable[[str], bytes]

@@ -100,6 +100,7 @@ def stranger_verifies(world: World) -> None:
 def verifies_as(world: World, what: str) -> None:
     expected: dict[str, dict[str, Any]] = {
         "of what she asked": {"predicate": AGE, "domain": SHOP, "issuerDid": world.people["Ivo"].did},
+        "by a status list of this hour": {"statusMaxAge": 3600},
         "of both predicates": {"predicates": BOTH},
         "that Hana is 18 alone": {"predicates": [AGE]},
         "of both the other way": {"predicates": BOTH[::-1]},

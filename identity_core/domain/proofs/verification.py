@@ -4,12 +4,6 @@ A check is right, wrong, or could not be made (``ok`` None): a verifier may come
 Only when every check is right is a proof verified. Warnings are about what stands around the proof; they do not touch it.
 ``Expectation`` is how a verifier says what a proof must be bound to; what it does not say is reported as unchecked, never taken for
 granted.
-
-The key by which a proof is verified: taken from the DID document of the issuer, never from the proof.
-
-The verification method that a proof names must stand in the document, be listed under ``assertionMethod`` and be a
-``Bls12381G2Key2020`` multikey that is in force now. A key that was rotated out proves nothing any more: the time in a proof is
-the prover's own word, so that anyone who has stolen an old key could date back.
 """
 
 from __future__ import annotations
@@ -22,10 +16,11 @@ from enum import StrEnum
 from itertools import filterfalse
 from typing import Final, TypeAlias
 
-from identity_core.codec import jcs, multikey, times
+from identity_core.codec import jcs
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.dids.did import Did
 from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.issuer_key import controller_of
+from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import (
     CLOCK_SKEW,
@@ -46,6 +41,7 @@ class CheckCode(StrEnum):
     PROOF_NOT_YET_VALID = "PROOF_NOT_YET_VALID"
     PROOF_TOO_OLD = "PROOF_TOO_OLD"
     PROOF_REVOKED = "PROOF_REVOKED"
+    STATUS_TOO_OLD = "STATUS_TOO_OLD"
     NOT_PROVEN = "NOT_PROVEN"
     PREDICATE_MISMATCH = "PREDICATE_MISMATCH"
     CHALLENGE_MISMATCH = "CHALLENGE_MISMATCH"
@@ -111,8 +107,9 @@ _CHECKS: Final = {
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
-    ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago
-    the proof may have been made, by its own word. ``requires`` names what of ``NEVER_PROVEN`` the proof must itself say."""
+    ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
+    proof may have been made, by its own word; ``status_max_age`` how long ago the epoch of its status list may have ended. ``requires``
+    names what of ``NEVER_PROVEN`` the proof must itself say."""
 
     verification_method: str | None = None
     header_digest: bytes | None = None
@@ -124,7 +121,17 @@ class Expectation:
     issuer: str | None = None
     schema_id: str | None = None
     max_age: timedelta | None = None
+    status_max_age: timedelta | None = None
     requires: frozenset[str] = frozenset()
+
+    def acceptance(self, now: datetime) -> Acceptance:
+        """How a proof of suite 2 is taken at ``now`` (aware UTC), as far as its mathematics say: an older list is for ``checks``."""
+        usual = Acceptance(now)
+        return (
+            usual
+            if self.status_max_age is None
+            else replace(usual, status_max_age=max(self.status_max_age, usual.status_max_age))
+        )
 
     def compare(self, presented: AnyPresented, now: datetime) -> tuple[str, ...]:
         """The names of the parts that were not compared, at ``now`` (aware UTC). Raises ``ProofInvalid`` when one differs."""
@@ -134,6 +141,8 @@ class Expectation:
                 raise ProofInvalid(details={"reason": f"the proof is not bound to the expected {name}"})
         if self._is_too_old(presented, now):
             raise ProofInvalid(details={"reason": "the proof is older than expected"})
+        if self._status_fault(presented, now) is not None:
+            raise ProofInvalid(details={"reason": "the proof says nothing of a status list as new as expected"})
         if silent := sorted(self.requires - presented.proven):
             raise ProofInvalid(details={"reason": f"the proof does not say what was required: {', '.join(silent)}"})
         # Issuer and schema are said more exactly by the verification method and the header.
@@ -155,6 +164,10 @@ class Expectation:
             yield right(name) if name in presented.proven else wrong(name, CheckCode.NOT_PROVEN)
         if self.max_age is not None:
             yield wrong("age", CheckCode.PROOF_TOO_OLD) if self._is_too_old(presented, now) else right("age")
+
+        if self.status_max_age is not None:
+            fault = self._status_fault(presented, now)
+            yield right("statusAge") if fault is None else wrong("statusAge", fault)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -185,6 +198,16 @@ class Expectation:
             "issuer": (self.issuer, issuer_of(presented)),
             "schema": (self.schema_id, schema.id),
         }
+
+    def _status_fault(self, presented: AnyPresented, now: datetime) -> CheckCode | None:
+        """Why the status list is not one that the verifier takes; None where nothing is expected of it, too."""
+        if self.status_max_age is None:
+            return None
+        epochs = presented.epochs if isinstance(presented, PresentedPresentation) else ()
+        if not epochs or "credentialStatus" not in presented.proven:
+            return CheckCode.NOT_PROVEN
+        is_new = all(epoch.is_acceptable(now, self.status_max_age) for epoch in epochs)
+        return None if is_new else CheckCode.STATUS_TOO_OLD
 
     def _is_too_old(self, presented: AnyPresented, now: datetime) -> bool:
         return self.max_age is not None and now - presented.context.issued_at > self.max_age
@@ -238,63 +261,3 @@ class ProofVerification:
     def errors(self) -> tuple[CheckCode, ...]:
         """The codes of the checks that are not right, each once."""
         return tuple(dict.fromkeys(check.code for check in self.checks if check.code is not None))
-
-
-MANY_KEYS: Final = 4
-"""More keys than this in force at once deserve a warning: a successor or two is what rotation leaves."""
-
-
-def controller_of(method_id: str) -> Did:
-    """The DID whose document holds the verification method. Raises ``InvalidDid`` for what is no DID URL with a fragment."""
-    text, _, fragment = method_id.partition("#")
-    if not fragment:
-        raise InvalidDid(details={"did": Did.parse(text).shown})
-    return Did.parse(text)
-
-
-def assertion_key(document: Mapping[str, JsonValue], method_id: str, now: datetime) -> bytes:
-    """The 96 octets of the key. Raises ``ValueError`` when the document has no such key in force at ``now`` (aware UTC)."""
-    did = str(document.get("id"))
-    asserted = {_absolute(did, reference) for reference in _array(document.get("assertionMethod"))}
-    if method_id not in asserted:
-        raise ValueError("the issuer's document does not assert by this key")
-    for method in _array(document.get("verificationMethod")):
-        if isinstance(method, dict) and _absolute(did, method.get("id")) == method_id:
-            return _key(did, method, now)
-    raise ValueError("the issuer's document does not hold this key")
-
-
-def signing_keys(document: Mapping[str, JsonValue], now: datetime) -> int:
-    """How many keys in force sign credentials in the issuer's name. An issuer with one for each holder marks its holders."""
-    asserted = {str(reference) for reference in _array(document.get("assertionMethod"))}
-    return sum(_is_key(document, reference, now) for reference in asserted)
-
-
-def _is_key(document: Mapping[str, JsonValue], reference: str, now: datetime) -> bool:
-    try:
-        assertion_key(document, str(_absolute(str(document.get("id")), reference)), now)
-    except ValueError:
-        return False
-    return True
-
-
-def _key(did: str, method: Mapping[str, JsonValue], now: datetime) -> bytes:
-    revoked, text = method.get("revoked"), method.get("publicKeyMultibase")
-    if isinstance(revoked, str) and now >= times.parse(revoked):
-        raise ValueError("the issuer's key is revoked")
-    if method.get("controller", did) != did or not isinstance(text, str):
-        raise ValueError("the issuer's key is another's, or not written as a multikey")
-    key_type, raw = multikey.decode_public(text)
-    if key_type != multikey.BLS12381G2:
-        raise ValueError("the issuer's key is not one that signs credentials")
-    return raw
-
-
-def _absolute(did: str, reference: JsonValue) -> str | None:
-    if not isinstance(reference, str):
-        return None
-    return did + reference if reference.startswith("#") else reference
-
-
-def _array(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

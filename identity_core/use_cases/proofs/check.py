@@ -21,9 +21,8 @@ from datetime import datetime
 
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.presentation import (
-    Acceptance,
-)
+from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation, presentation_signals
 from identity_core.domain.proofs.proof import (
     PresentedProof,
@@ -34,17 +33,13 @@ from identity_core.domain.proofs.proof import (
 )
 from identity_core.domain.proofs.proof import ReceivedProof as ReceivedProof
 from identity_core.domain.proofs.verification import (
-    MANY_KEYS,
     AnyPresented,
     Check,
     CheckCode,
     Expectation,
     ProofVerification,
-    assertion_key,
     check_time,
-    controller_of,
     right,
-    signing_keys,
     undecided,
     wrong,
 )
@@ -91,21 +86,22 @@ def check_presentation(
     *,
     keys: Mapping[str, bytes],
     expectation: Expectation,
-    acceptance: Acceptance,
+    now: datetime,
 ) -> VerifiedProof:
     """As ``check``, for a proof of suite 2: ``keys`` are those of the issuer and of its status list, by their methods. Raises
     ``ProofInvalid``."""
     presented = prover.read_presentation(received.proof)
     if not presented.is_of_one_credential:
         raise ProofInvalid(details={"reason": "the proof is of several credentials, or of alternatives"})
-    unchecked = expectation.compare(presented, acceptance.now)
+    unchecked = expectation.compare(presented, now)
     if received.completed(own := _own_presentation(received.proof, presented)) != own:
         raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
     try:
         statement = presented.statement(keys)
     except PredicateUnsupported as unsupported:
         raise ProofInvalid(details=unsupported.details) from None
-    prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=acceptance)
+    taken = expectation.acceptance(now)
+    prover.verify_presentation(statement, received.proof, bound=presented.bound, acceptance=taken)
     return VerifiedProof(presented, unchecked)
 
 
@@ -193,7 +189,8 @@ class CheckProof:
         keys, found = await self._keys(presented, now)
         checks += [one.check for one in found]
         if all(one.raw is not None for one in found):
-            checks += await self._mathematics(received, presented, keys, now)
+            moment = moment_within(presented.context, now)
+            checks += await self._mathematics(received, presented, keys, question.acceptance(moment))
         return ProofVerification(tuple(checks), presented, unchecked, found[0].warnings)
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
@@ -233,23 +230,20 @@ class CheckProof:
         return keys, [found[0], *(one for one in found[1:] if one.raw is None)]
 
     async def _mathematics(
-        self, received: ReceivedProof, presented: AnyPresented, keys: Mapping[str, bytes], now: datetime
+        self, received: ReceivedProof, presented: AnyPresented, keys: Mapping[str, bytes], taken: Acceptance
     ) -> tuple[Check, Check]:
         """What stands around the envelope against what is in it, and the envelope itself under the issuer's key."""
-        signals, moment = right("publicSignals"), moment_within(presented.context, now)
+        signals = right("publicSignals")
         try:
             if isinstance(presented, PresentedProof):
                 statement = presented.statement(keys[presented.verification_method])
                 proof = _own(received.proof, self.provers.suite, statement, presented)
                 signals = _compared(received, proof)
-                await self.provers.verify(statement, proof, context=presented.context, now=moment)
+                await self.provers.verify(statement, proof, context=presented.context, now=taken.now)
             else:
                 signals = _compared(received, _own_presentation(received.proof, presented))
                 asked = presented.statement(keys)
-                acceptance = Acceptance(moment)
-                await self.provers.verify_presentation(
-                    asked, received.proof, bound=presented.bound, acceptance=acceptance
-                )
+                await self.provers.verify_presentation(asked, received.proof, bound=presented.bound, acceptance=taken)
         except (ProofInvalid, PredicateUnsupported):
             return signals, wrong("proof", CheckCode.PROOF_INVALID)
         return signals, right("proof")

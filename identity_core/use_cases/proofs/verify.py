@@ -148,6 +148,7 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
         issuer=given(wish.issuer_did, None),
         schema_id=given(wish.schema_id, None),
         max_age=None if wish.max_age is UNSET else timedelta(seconds=wish.max_age),
+        status_max_age=None if wish.status_max_age is UNSET else timedelta(seconds=wish.status_max_age),
         requires=frozenset(given(wish.requires, ())),
     )
 

@@ -118,6 +118,12 @@ def test_how_old_a_proof_may_be(proof):
     assert "older than expected" in result.output
 
 
+def test_a_proof_of_suite_1_is_by_no_status_list(proof):
+    result = run(proof, "--status-max-age", "60")
+    assert result.exit_code == 1
+    assert "says nothing of a status list" in result.output
+
+
 def test_the_header_is_that_of_the_registered_schema(proof, tmp_path):
     registered, other = tmp_path / "schema.json", tmp_path / "other.json"
     written = {"id": SCHEMA.id, "attributes": schema_json.attributes_json(CredentialSchema(SCHEMA, {}))}

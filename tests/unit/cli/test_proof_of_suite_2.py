@@ -62,6 +62,14 @@ def test_what_it_does_not_say_is_missed() -> None:
     assert "credentialStatus" in refused.value.details["reason"]
 
 
+def test_its_status_list_is_as_new_as_the_verifier_wants(text: str) -> None:
+    none = timedelta(0)
+    assert verified(text, status_max_age=none)["verified"] is True
+    with pytest.raises(ProofInvalid) as refused:
+        verified(target(status=False).prove(), requires=frozenset(), status_max_age=none)
+    assert "status list" in refused.value.details["reason"]
+
+
 def test_alternatives_are_refused() -> None:
     header = Issuer().header()
     question = ask((header, ("balance", "gte", 5), ("balance", "gte", 6)), either=((0, 1),), status=True)

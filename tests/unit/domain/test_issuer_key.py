@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from identity_core.codec import multikey
-from identity_core.domain.proofs.verification import MANY_KEYS, assertion_key, controller_of, signing_keys
+from identity_core.domain.proofs.issuer_key import MANY_KEYS, assertion_key, controller_of, signing_keys
 from identity_core.errors import InvalidDid
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -266,6 +266,22 @@ def test_a_verifier_of_tomorrow_refuses_what_was_revoked_today(scene: Scene) -> 
     )
 
 
+def test_how_old_a_status_list_may_be_is_the_verifiers_choice(scene: Scene) -> None:
+    """A proof is made a minute before the epoch of its list ends, and shown after that."""
+    (gap_list,) = run(scene.gaps.lists())
+    end = (int(NOON.timestamp()) // gap_list.period + 1) * gap_list.period
+    scene.clock.time = datetime.fromtimestamp(end, UTC) - timedelta(seconds=60)
+    proof = scene.proof(expires_at=scene.clock.time + timedelta(seconds=300))
+    none = timedelta(0)
+    assert scene.verdict(proof, status_max_age=none).verified, "the list is of the present epoch"
+    scene.clock.time = datetime.fromtimestamp(end, UTC) + timedelta(seconds=100)
+    assert scene.verdict(proof).verified, "an hour is taken where nothing is said"
+    verdict = scene.verdict(proof, status_max_age=timedelta(seconds=100))
+    assert verdict.errors == (CheckCode.STATUS_TOO_OLD,), "the end is not taken any more"
+    assert scene.verdict(proof, status_max_age=timedelta(seconds=101)).verified
+    assert scene.verdict(proof, status_max_age=none).errors == (CheckCode.STATUS_TOO_OLD,)
+
+
 def test_who_is_resumed_proves_again_at_once(scene: Scene) -> None:
     scene.set_status("suspension")
     run(scene.publisher.step())
