@@ -24,6 +24,7 @@ PURPOSES = {
         "delegate",
     ),
     **dict.fromkeys(("generateDelegatedProof", "revokeProof"), "prove"),
+    "eraseRecords": "erase",
 }
 
 

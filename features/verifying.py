@@ -11,6 +11,7 @@ from features.world import DRAFTS, Draft, World
 
 SHOP = "https://shop.example"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
+UNKNOWN_HOLDER = "did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P"
 AGE = {"attributeName": "age", "type": "gte", "value": 18}
 
 
@@ -34,6 +35,7 @@ BODIES: dict[str, Any] = {
     "verifyStoredProof": lambda world: {"predicate": AGE},
     "revokeProof": lambda world: {"reason": "over"},
     "createVerifierChallenge": lambda world: {"domain": SHOP},
+    "eraseRecords": lambda world: {"kinds": ["timeline"], "holderDid": UNKNOWN_HOLDER},
 }
 
 
@@ -49,6 +51,6 @@ def _drafted(world: World, operation: Operation) -> Draft:
 
 for _name in (
     "verifyProof", "verifyStoredProof", "getProof", "revokeProof", "createVerifierChallenge", "listVerificationHistory",
-    "getVerificationStats", "getDashboardTimeline", "listAuditLines",
+    "getVerificationStats", "getDashboardTimeline", "listAuditLines", "eraseRecords",
 ):  # fmt: skip
     DRAFTS[_name] = _drafted

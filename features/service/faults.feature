@@ -186,6 +186,7 @@ Feature: What no client can cause is answered in the same shape
       | verifyProof               |
       | verifyStoredProof         |
       | revokeProof               |
+      | eraseRecords              |
       | createVerifierChallenge   |
       | getLedgerCheckpoint       |
       | getLedgerInclusionProof   |

@@ -31,6 +31,7 @@ Feature: No one fills the disk of others
       | verifyStoredProof       |
       | revokeProof             |
       | createVerifierChallenge |
+      | eraseRecords            |
 
   @revokeIbct
   Scenario: Who has written as much as he may can still call back what he gave

@@ -17,6 +17,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @400:AUTH_AMBIGUOUS
@@ -35,6 +36,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @401:AUTH_REQUIRED
@@ -52,6 +54,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @401:AUTH_FAILED
@@ -70,6 +73,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @403:FORBIDDEN
@@ -88,6 +92,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @404:DID_NOT_FOUND
@@ -106,6 +111,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
 
   @405:METHOD_NOT_ALLOWED
   Scenario Outline: A method that the path does not have is refused
@@ -124,6 +130,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @409:REQUEST_IN_PROGRESS
@@ -152,6 +159,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
 
   @413:PAYLOAD_TOO_LARGE
   Scenario Outline: A body that is too large is not read
@@ -165,6 +173,7 @@ Feature: The door of verification is that of every operation
       | verifyStoredProof       |
       | revokeProof             |
       | createVerifierChallenge |
+      | eraseRecords            |
 
   @415:UNSUPPORTED_MEDIA_TYPE
   Scenario Outline: A body that is not JSON is refused
@@ -178,6 +187,7 @@ Feature: The door of verification is that of every operation
       | verifyStoredProof       |
       | revokeProof             |
       | createVerifierChallenge |
+      | eraseRecords            |
 
   @422:IDEMPOTENCY_MISMATCH
   Scenario Outline: An Idempotency-Key belongs to one request
@@ -206,6 +216,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @431:HEADERS_TOO_LARGE
@@ -224,6 +235,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @500:INTERNAL_ERROR
@@ -243,6 +255,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @503:OVERLOADED
@@ -262,6 +275,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @503:PLUGIN_UNAVAILABLE
@@ -281,6 +295,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @504:PLUGIN_TIMEOUT
@@ -300,6 +315,7 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |
       | listAuditLines          |
 
   @503:DID_QUARANTINED
@@ -315,3 +331,4 @@ Feature: The door of verification is that of every operation
       | listVerificationHistory |
       | getVerificationStats    |
       | getDashboardTimeline    |
+      | eraseRecords            |

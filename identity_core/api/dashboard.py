@@ -9,20 +9,29 @@ from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
 from identity_core.ports.activity import TimelineRow
-from identity_core.use_cases.dashboard import GetDashboardTimeline
+from identity_core.ports.retention import KINDS
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardHandlers:
-    """getDashboardTimeline."""
+    """getDashboardTimeline, eraseRecords."""
 
     timeline: GetDashboardTimeline
+    erase: EraseRecords
 
     async def get_dashboard_timeline(self, request: Request) -> Answer:
         query: wire.GetDashboardTimelineQuery = request.query
         rows = await self.timeline(query, request.authenticated, before=position(query.cursor, ROW_ID))
         page, following = page_of(rows, query.limit, lambda row: row.id)
         return Answer(200, wire.Timeline(items=tuple(map(_item, page)), next_cursor=following), headers=[NO_STORE])
+
+    async def erase_records(self, request: Request) -> Answer:
+        holder, done = await self.erase(request.body, request.context)
+        counts = wire.ErasedCounts(**{kind: done.erased.get(kind, 0) for kind in KINDS})
+        return Answer(
+            200, wire.ErasedRecords(holder_did=holder, erased=counts, waiting=done.waiting), headers=[NO_STORE]
+        )
 
 
 def _item(row: TimelineRow) -> wire.TimelineItem:

@@ -33,6 +33,7 @@ PURPOSES: Final = {
     "listVerificationHistory": challenge.READ,
     "getVerificationStats": challenge.READ,
     "getDashboardTimeline": challenge.READ,
+    "eraseRecords": challenge.ERASE,
     "listDelegations": challenge.READ,
     "getDelegation": challenge.READ,
     "generateDelegatedProof": challenge.PROVE,
@@ -54,6 +55,7 @@ ENDING: Final = frozenset(
         "revokeIbct",
         "setCredentialStatus",
         "revokeProof",
+        "eraseRecords",
     }
 )
 

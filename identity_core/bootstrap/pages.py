@@ -29,8 +29,9 @@ from identity_core.ui.pages import ui_forms, ui_pages
 from identity_core.ui.session import Sessions
 from identity_core.use_cases.auth.challenge import AuthenticateDid, ChallengeBook
 from identity_core.use_cases.credentials.sealed import SealedCredentials
-from identity_core.use_cases.dashboard import GetDashboardTimeline
+from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.records import EraseHolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,12 @@ def page_tags(opened: Runtime, sealed_credentials: SealedCredentials, autonomy: 
         delegations=delegation_handlers(opened, autonomy),
         credentials=credential_handlers(opened, sealed_credentials, autonomy),
         proofs=proof_handlers(opened, sealed_credentials, autonomy),
-        dashboard=DashboardHandlers(GetDashboardTimeline(opened.store.timeline)),
+        dashboard=DashboardHandlers(
+            GetDashboardTimeline(opened.store.timeline),
+            EraseRecords(
+                opened.reader, EraseHolder(opened.store.retention, Record(opened.store.activity), opened.clock)
+            ),
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""``identity records``: what is kept about a DID, and its erasure, on the installation itself, beside a running service or without one."""
+"""``identity records``: what is kept about a DID, and its erasure: on the installation itself, and by the holder at a running service."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import click
 import orjson
 
 from identity_core.cli.options import of_installation, opened_part, refuse_absent
-from identity_core.cli.output import fail, show
+from identity_core.cli.output import agreed, fail, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.remote import RemoteCaller, add_command, did_option
 from identity_core.domain.activity import OPERATOR, RequestContext
 from identity_core.domain.dids.did import Did
 from identity_core.errors import InvalidDid
@@ -84,8 +85,31 @@ def _opened(settings: Settings, did: str) -> Iterator[tuple[asyncio.Runner, Reco
         yield opened
 
 
+def _wanted(_: RemoteCaller, kinds: tuple[RecordKind, ...], yes: bool, **whose: str | None) -> dict[str, Any]:
+    chosen = [*(kinds or KINDS)]
+    if not agreed(yes, f"Erase {', '.join(chosen)}?"):
+        fail("nothing was erased", "the options", "give --yes if you mean it", status=2)
+    return {"kinds": chosen} | {name: value for name, value in whose.items() if value is not None}
+
+
 def _text(body: dict[str, Any]) -> str:
     lines = [f"{count} {kind} erased" for kind, count in body["erased"].items()]
     if body["waiting"]:
         lines.append(f"{body['waiting']} proofs wait for their anchors; try again later")
     return "\n".join(lines)
+
+
+add_command(
+    command,
+    "forget",
+    "eraseRecords",
+    "Erase what a running service keeps about you as holder, signed with --keys. It cannot be undone.",
+    click.option(
+        "--kind", "kinds", type=click.Choice(KINDS), multiple=True, help="Only these; repeatable.  [default: all]"
+    ),
+    did_option("--holder", "holderDid", "Whose, for an API key that may act for it; your own by default."),
+    click.option("--yes", is_flag=True, help="Do not ask."),
+    body=_wanted,
+    text=_text,
+    whose="the holder",
+)

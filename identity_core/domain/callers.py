@@ -200,6 +200,7 @@ ACTING: Final = frozenset(
         "delegations:write",
         "zkp:prove",
         "zkp:verify",
+        "records:erase",
     }
 )
 """Those by which a key acts for DIDs: for those that its ``allowed_targets`` name."""

@@ -1,4 +1,7 @@
-"""getDashboardTimeline: what happened to the caller's delegations, credentials and proofs."""
+"""getDashboardTimeline: what happened to the caller's delegations, credentials and proofs.
+
+eraseRecords: what is kept about a holder goes when the holder says so.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from identity_core.codec import times
+from identity_core.codec.structs import given
+from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
+from identity_core.errors import InvalidRequest
 from identity_core.ports.activity import Timeline, TimelineQuery, TimelineRow
+from identity_core.ports.retention import KINDS
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.records import EraseHolder, Erasure
 from identity_core.use_cases.verifications import Visibility
-from identity_core.wire import GetDashboardTimelineQuery
+from identity_core.wire import EraseRecordsRequest, GetDashboardTimelineQuery
+
+ERASE_SCOPE = "records:erase"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +36,25 @@ class GetDashboardTimeline:
         since, until = times.optional(query.after, "after"), times.optional(query.before, "before")
         dids = Visibility.of(caller).dids
         return await self.timeline.list(TimelineQuery(dids, query.kind, since, until, before, query.limit + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class EraseRecords:
+    """For the holder, and for an API key that may act for the one that it names. Raises ``InvalidRequest`` for a kind that is none, or a
+    key that names nobody; ``InvalidDid``, ``Forbidden``."""
+
+    reader: DidReader
+    erase: EraseHolder
+
+    async def __call__(self, wish: EraseRecordsRequest, context: RequestContext) -> tuple[str, Erasure]:
+        """Whose records they were, and how many."""
+        named, caller = given(wish.holder_did, None), context.caller
+        holder = caller.acting if named is None else self.reader.parse(named)
+        if holder is None:
+            raise InvalidRequest("An API key says whose records it means.", details={"member": "holderDid"})
+        caller.require_acting_for(holder, ERASE_SCOPE)
+        unknown = sorted(set(wish.kinds) - set(KINDS))
+        if unknown:
+            what = f"{unknown[0]!r} is no kind of record."
+            raise InvalidRequest(what, details={"member": "kinds", "supported": [*KINDS]})
+        return str(holder), await self.erase(str(holder), [kind for kind in KINDS if kind in wish.kinds], context)

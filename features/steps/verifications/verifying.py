@@ -22,6 +22,9 @@ MALFORMED: dict[str, dict[str, Any]] = {
     "half a predicate": {"predicate": {"attributeName": "age"}},
     "a challenge of five letters": {"challenge": "short"},
     "a surprise": {"surprise": True},
+    "a kind that is none": {"kinds": ["everything"]},
+    "no kind": {"kinds": []},
+    "a holder that is no DID": {"holderDid": "Hana"},
 }
 
 

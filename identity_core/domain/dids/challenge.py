@@ -45,7 +45,8 @@ CREDENTIAL: Final = "credential"
 DELEGATE: Final = "delegate"
 PROVE: Final = "prove"
 READ: Final = "read"
-PURPOSES: Final = frozenset({UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN, CREDENTIAL, DELEGATE, PROVE, READ})
+ERASE: Final = "erase"
+PURPOSES: Final = frozenset({UPDATE, DEACTIVATE, ROTATE, RECOVER, TOKEN, CREDENTIAL, DELEGATE, PROVE, READ, ERASE})
 
 NONCE_BYTES: Final = 32
 HASH_BYTES: Final = 32

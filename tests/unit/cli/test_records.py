@@ -14,6 +14,7 @@ from identity_core.store import Store
 from tests.unit.cli.conftest import Commands
 
 HANA, AKI = "did:example:hana", "did:example:aki"
+HANA_IDS = "did:ids:QmPdn589kkBJKooQMPRUHHsRXAUDJAqunTWzvoEFGy5t6P"
 AT = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
 
 
@@ -65,3 +66,17 @@ def test_what_is_no_did_or_no_installation_is_told(identity: Commands, folder: P
     assert "name a DID" in identity.refused("records", "export", "hana", "--data-dir", folder, status=2)[2]
     refused = identity.refused("records", "erase", HANA, "--yes", "--data-dir", tmp_path / "no", status=2)
     assert "no such data directory" in refused[0]
+
+
+def test_a_holder_erases_her_own_at_the_service(remote: Commands, wallet: Path) -> None:
+    did = json.loads(wallet.read_text())["did"]
+    alone = Commands({name: value for name, value in remote.environment.items() if name != "IDENTITY_API_KEY"})
+    told = alone.json("records", "forget", "--keys", wallet, "--kind", "timeline", "--kind", "proofs", "--yes")
+    assert told == {
+        "holderDid": did,
+        "erased": {"credentials": 0, "proofs": 0, "timeline": 0, "verifications": 0},
+        "waiting": 0,
+    }
+    assert "give --yes" in alone.refused("records", "forget", "--keys", wallet, "--json", status=2)[2]
+    assert "nobody asks" in alone.refused("records", "forget", "--yes", status=2)[0]
+    assert "FORBIDDEN" in alone.refused("records", "forget", "--keys", wallet, "--holder", HANA_IDS, "--yes")[0]

@@ -7,7 +7,7 @@ from identity_core.errors import InvalidRequest
 
 ACTING = {
     "dids:operate", "credentials:read", "credentials:write", "delegations:read", "delegations:write",
-    "zkp:prove", "zkp:verify",
+    "zkp:prove", "zkp:verify", "records:erase",
 }  # fmt: skip
 KNOWN = ACTING | {"dids:create", "dids:list", "audit:read", "service:read"}
 
