@@ -267,7 +267,8 @@ class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
     agent_did: str
     credential_id: str
-    predicate: ZKPredicate
+    predicate: ZKPredicate | UnsetType = UNSET
+    predicates: tuple[ZKPredicate, ...] | UnsetType = UNSET
     ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
@@ -355,6 +356,14 @@ class DidResolutionMetadata(Struct, frozen=True, kw_only=True):
     content_type: str
     duration: int | UnsetType = UNSET
 
+class DidResolutionOptions(Struct, frozen=True, kw_only=True):
+    accept: str | UnsetType = UNSET
+    version_id: str | UnsetType = UNSET
+    version_time: str | UnsetType = UNSET
+    service: str | UnsetType = UNSET
+    relative_ref: str | UnsetType = UNSET
+    no_cache: bool | UnsetType = UNSET
+
 class DidSummary(Struct, frozen=True, kw_only=True):
     did: str
     version_id: int
@@ -380,6 +389,15 @@ class DidVersion(Struct, frozen=True, kw_only=True):
     key_id: str | None
     changes: tuple[str, ...]
     did_document: dict[str, Any] | UnsetType = UNSET
+
+class EarlierLedgerKey(Struct, frozen=True, kw_only=True):
+    verifier_key: str
+    public_key_multibase: str
+    number: int
+    tree_size: int
+    replaced_at: str
+    compromised: bool
+    succession: str | None
 
 class EraseRecordsRequest(Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
@@ -568,6 +586,7 @@ class LedgerKey(Struct, frozen=True, kw_only=True):
     verifier_key: str
     public_key_multibase: str
     service_did: str | None | UnsetType = UNSET
+    earlier_keys: tuple[EarlierLedgerKey, ...] | UnsetType = UNSET
 
 class LedgerPosition(Struct, frozen=True, kw_only=True):
     index: int
@@ -679,6 +698,7 @@ class ProofRecord(Struct, frozen=True, kw_only=True):
     issuer_did: str
     schema_id: str
     predicate: ShownPredicate
+    predicates: tuple[ShownPredicate, ...]
     proof: ZKProof
     challenge: str | None
     domain: str | None
@@ -990,20 +1010,24 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
     predicate_type: str | UnsetType = UNSET
     proof_id: str | UnsetType = UNSET
     predicate: ExpectedPredicate | UnsetType = UNSET
+    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
     issuer_did: str | UnsetType = UNSET
     schema_id: str | UnsetType = UNSET
     max_age: int | UnsetType = UNSET
+    status_max_age: int | UnsetType = UNSET
     requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
 
 class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     predicate: ExpectedPredicate | UnsetType = UNSET
+    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
     issuer_did: str | UnsetType = UNSET
     schema_id: str | UnsetType = UNSET
     max_age: int | UnsetType = UNSET
+    status_max_age: int | UnsetType = UNSET
     requires: tuple[Literal["holder", "credentialValidity", "credentialStatus"], ...] | UnsetType = UNSET
 
 class W3cDidDocumentMetadata(Struct, frozen=True, kw_only=True):
