@@ -92,6 +92,22 @@ def proves(world: World, versions: int, tmp_path: Path) -> None:
     assert (checked["versions"], checked["did"]) == (versions, world.people["Hana"].did)
 
 
+@then(parsers.parse("the log tells anybody of a key in version {version:d} that Hana has not named"))
+def tells_of_unnamed(world: World, version: int, tmp_path: Path) -> None:
+    (tmp_path / "did.jsonl").write_bytes(world.answer.content)
+    told = servers.run("did", "log", "verify", "--json", tmp_path / "did.jsonl")
+    newest = json.loads(world.answer.content.splitlines()[-1])["parameters"]["change"]
+    key = {"version": version, "multikey": newest["newKey"]["publicKeyMultibase"]}
+    assert json.loads(told.stdout)["unnamedKeys"] == [key]
+
+
+@then(parsers.re("a reader who wants every key to be named (?P<verdict>takes|refuses) the log"))
+def wants_named(world: World, verdict: str, tmp_path: Path) -> None:
+    (tmp_path / "did.jsonl").write_bytes(world.answer.content)
+    told = servers.run("did", "log", "verify", "--require-named-keys", tmp_path / "did.jsonl")
+    assert told.returncode == (0 if verdict == "takes" else 1), told.stderr
+
+
 @then(parsers.parse("the challenge names the DID of {name}, the service and its end"))
 def challenge_text(world: World, name: str) -> None:
     offer = world.answer.parsed
