@@ -50,7 +50,7 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
     old = seal.unsealed(row)
     new = DataKey(old.generation + 1, seal.random(sealing.KEY_BYTES), old.holders)
     sealed = _under_another_master_key(seal, new, row) if compromised else seal.resealed(new, row)
-    keys = seal.database.write_now(lambda transaction: _reseal_all(seal, old, new, sealed, transaction))
+    keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))
     seal.settle_file(sealed)
     return Resealed(new.generation, keys, compromised, _wiped(seal))
 
@@ -67,12 +67,16 @@ def _wiped(seal: Seal) -> bool:
         lock.close()
 
 
-def _reseal_all(seal: Seal, old: DataKey, new: DataKey, sealed: StoredSeal, transaction: Transaction) -> int:
+def _reseal_all(
+    seal: Seal, row: StoredSeal, data_keys: tuple[DataKey, DataKey], sealed: StoredSeal, transaction: Transaction
+) -> int:
+    old, new = data_keys
     if seal.database.dialect == "sqlite":
         # What is written over would stay in the file where there is room.
         transaction.execute("PRAGMA secure_delete = ON").fetchall()
-    if generation_of(transaction, seal.database.dialect, to_change=True) != old.generation:
-        raise KeyRefused("Everything was sealed anew a moment ago by somebody else: nothing was done.")
+    generation_of(transaction, seal.database.dialect, to_change=True)
+    if stored_seal(transaction) != row:
+        raise KeyRefused("Somebody else has changed the seal a moment ago: nothing was done.")
     rows = transaction.execute(_ALL).fetchall()
     for name, key_type, did, purpose, public_key, box in rows:
         bound = Label(name, key_type, did, purpose).octets(public_key)
@@ -81,8 +85,7 @@ def _reseal_all(seal: Seal, old: DataKey, new: DataKey, sealed: StoredSeal, tran
         except sealing.BoxInvalid as error:
             raise KeyRefused("The row of a key was changed: nothing was sealed anew.", details={"key": name}) from error
         transaction.execute(_UPDATE, {"name": name, "box": sealing.seal(new.key, secret, bound, random=seal.random)})
-    if not sealed.put(transaction, replaced=old.generation):
-        raise KeyRefused("The seal was changed a moment ago: nothing was done.")
+    sealed.put(transaction, replaced=old.generation)
     return len(rows)
 
 

@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import threading
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -307,6 +308,34 @@ def test_a_compromised_passphrase_must_be_another_first(tmp_path: Path) -> None:
             await custodian.close()
         with pytest.raises(PluginError, match="the passphrase is wrong"):
             opened(tmp_path, "first")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("other", ["passphrase", "rotation"])
+def test_who_changes_the_seal_at_the_same_time_is_not_undone(tmp_path: Path, other: str) -> None:
+    """A command with the old passphrase has looked at the seal when another process changes it."""
+
+    async def scenario() -> None:
+        command, publics = opened(tmp_path, "first"), dict[str, str]()
+        publics = await made(command, *NAMES)
+        others = list[SealedCustodian]()
+
+        def random(octets: int) -> bytes:
+            if not others and other == "passphrase":
+                others.append(opened(tmp_path, "second", previous_passphrase="first"))
+            elif not others:
+                others.append(opened(tmp_path, "first"))
+                resealing._resealed(others[0]._seal, compromised=False)
+            return os.urandom(octets)
+
+        with pytest.raises(KeyRefused, match="Somebody else"):
+            resealing.reseal(replace(command._seal, random=random), compromised=False)
+        await check(others[0], publics)
+        started = opened(tmp_path, "second" if other == "passphrase" else "first")
+        await check(started, publics)
+        for custodian in (*others, command, started):
+            await custodian.close()
 
     asyncio.run(scenario())
 
