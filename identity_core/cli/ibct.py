@@ -35,8 +35,22 @@ def command() -> None:
 @keys_option
 @did_option("--agent", "agent", "Who may act.", required=True)
 @click.option("--delegation", required=True, metavar="ID", help="The delegation that it acts under: uuid or URL.")
-@click.option("--predicate", required=True, nargs=2, metavar="ATTRIBUTE TYPE", help="What may be proved: age gte.")
-@click.option("--pin", metavar="VALUE", help="The only value that may be asked for; without it the agent chooses.")
+@click.option(
+    "--predicate",
+    "predicates",
+    required=True,
+    multiple=True,
+    nargs=2,
+    metavar="ATTRIBUTE TYPE",
+    help="What may be proved: age gte. Several are proved together, in this order.",
+)
+@click.option(
+    "--pin",
+    "pins",
+    multiple=True,
+    metavar="VALUE",
+    help="The only value that may be asked for, one for each predicate; without it the agent chooses.",
+)
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0.1, max=129_600),
@@ -46,7 +60,13 @@ def command() -> None:
 )
 @click.option("--count", type=click.IntRange(1, MOST_AT_ONCE), default=1, help="How many tokens, each for one use.")
 def issue(
-    wallet: Path, agent: str, delegation: str, predicate: tuple[str, str], pin: str | None, minutes: float, count: int
+    wallet: Path,
+    agent: str,
+    delegation: str,
+    predicates: tuple[tuple[str, str], ...],
+    pins: tuple[str, ...],
+    minutes: float,
+    count: int,
 ) -> None:
     """Print signed tokens, one a line. Anyone who gets one can use it only as the agent, once.
 
@@ -57,7 +77,12 @@ def issue(
 
     holder = Wallet.open(wallet)
     try:
-        action = ibct.action_text(*predicate, pin=None if pin is None else predicate_value(pin))
+        if len(pins) not in (0, len(predicates)):
+            raise ValueError("--pin is given once for each --predicate, or never")
+        values = [*map(predicate_value, pins)] or [None] * len(predicates)
+        action = " ".join(
+            ibct.action_text(*predicate, pin=value) for predicate, value in zip(predicates, values, strict=True)
+        )
         wish = ibct.IbctTemplate(agent, action, delegation, timedelta(minutes=minutes))
         tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
     except InvalidDid:

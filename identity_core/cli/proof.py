@@ -36,7 +36,12 @@ command.add_command(create)
 @command.command()
 @click.option("--ibct", "token", type=click.File("rb"), required=True, help="The holder's token, - for standard input.")
 @click.option("--credential", required=True, metavar="ID", help="The credential to prove with.")
-@click.option("--value", help="The target value; may be left out where the token or the delegation pins it.")
+@click.option(
+    "--value",
+    "values",
+    multiple=True,
+    help="The target value, one for each predicate of the token; may be left out where the token or the delegation pins it.",
+)
 @click.option("--challenge", help="The verifier's challenge, at least 16 characters.")
 @click.option("--domain", help="The verifier: a DID or an origin.")
 @click.option("--anchor", is_flag=True, help="Put a commitment to the proof on the ledger.")
@@ -47,7 +52,7 @@ def request(
     caller: RemoteCaller,
     token: Any,
     credential: str,
-    value: str | None,
+    values: tuple[str, ...],
     anchor: bool,
     sync_wait_ms: int,
     bearer: str | None,
@@ -59,7 +64,7 @@ def request(
     """
     from identity_core.client import ibct
 
-    more = named(caller, value=None if value is None else predicate_value(value), **verifier)
+    more = named(caller, values=[*map(predicate_value, values)] or None, **verifier)
     if anchor:
         more |= {"anchor": True, "syncWaitMs": sync_wait_ms}
     try:

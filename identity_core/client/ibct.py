@@ -86,13 +86,15 @@ def issue(signer: Signer, wish: IbctTemplate) -> dict[str, str]:
 
 def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValue) -> dict[str, Any]:
     """The body of generateDelegatedProof for a token: parties and predicates are those that it names. ``more`` may give ``value`` (left out
-    where it is pinned; of several predicates ``values``, a list with one for each), ``anchor``, ``syncWaitMs``, ``challenge`` and
+    where it is pinned) or ``values``, a list with one for each predicate, ``anchor``, ``syncWaitMs``, ``challenge`` and
     ``domain``. Raises ``ValueError`` for an action that names no predicate, and for another number of values."""
     predicates: list[dict[str, JsonValue]] = [
         {"attributeName": action.attribute, "type": action.type.value} for action in Action.parse_all(token["action"])
     ]
     values = [more.pop("value")] if "value" in more else more.pop("values", None)
     if isinstance(values, list):
+        if len(values) != len(predicates):
+            raise ValueError(f"the token names {len(predicates)} predicates, and {len(values)} values are given")
         for predicate, value in zip(predicates, values, strict=True):
             predicate["value"] = value
     asked: dict[str, JsonValue] = (

@@ -61,6 +61,15 @@ def test_a_token_is_issued_and_holds(wallet: str) -> None:
     assert PAIR.secret not in result.output
 
 
+def test_a_token_names_several_predicates_with_all_pins_or_none(wallet: str) -> None:
+    assert issued(wallet, "--predicate", "country", "eq")["action"] == "zkp.prove.age.gte zkp.prove.country.eq"
+    pinned = issued(wallet, "--predicate", "income", "gte", "--pin", "18", "--pin", "1000")
+    assert pinned["action"] == "zkp.prove.age.gte.18 zkp.prove.income.gte.1000"
+    refused = issue(wallet, "--predicate", "income", "gte", "--pin", "18")
+    assert refused.exit_code == 2
+    assert "once for each --predicate" in refused.output
+
+
 def test_a_decimal_is_pinned_as_the_string_that_it_is(wallet: str) -> None:
     assert issued(wallet, "--pin", "1000.00")["action"] == issued(wallet, "--pin", '"1000.00"')["action"]
 

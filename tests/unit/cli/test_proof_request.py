@@ -55,6 +55,23 @@ def test_from_the_token_to_a_proof_that_anybody_checks(server: LocalServer, remo
     remote.refused("proof", "verify", proof, "--resolve", server.url, *others)
 
 
+def test_several_predicates_from_the_token_to_one_proof(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
+    hana, aki, token, proof = (tmp_path / name for name in ("hana.json", "aki.json", "token.json", "proof.json"))
+    held = credential(server, remote.json("did", "create", "--keys", hana)["did"])
+    agent = remote.json("did", "create", "--keys", aki)["did"]
+    allowed = ("--action", "zkp.prove.age.*", "--level", "3")
+    delegation = remote.json("delegation", "create", "--keys", hana, "--agent", agent, *allowed)["id"]
+    wish = ("--agent", agent, "--delegation", delegation, "--predicate", "age", "gte", "--predicate", "age", "lt")
+    token.write_text(remote.ok("ibct", "issue", "--keys", hana, *wish))
+    request = ("proof", "request", "--ibct", token, "--credential", held, "--keys", aki)
+    assert "names 2 predicates" in remote.refused(*request, "--value", "18")[0]
+    proof.write_text(json.dumps(remote.json(*request, "--value", "18", "--value", "120")))
+    verify = ("proof", "verify", proof, "--resolve", server.url)
+    both = ("--predicate", "age", "gte", "18", "--predicate", "age", "lt", "120")
+    assert "predicates" not in remote.json(*verify, *both)["unchecked"]
+    remote.refused(*verify, "--predicate", "age", "gte", "18")
+
+
 def test_a_refusal_names_every_remedy(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
     hana, aki, token = (tmp_path / name for name in ("hana.json", "aki.json", "token.json"))
     held = credential(server, remote.json("did", "create", "--keys", hana)["did"])

@@ -121,6 +121,15 @@ def test_the_request_that_a_token_is_for() -> None:
         "predicate": {"attributeName": "age", "type": "gte"},
         "ibct": token,
     }
+    several = ibct.sign(unsigned(action="zkp.prove.age.gte zkp.prove.country.eq"), SIGNER)
+    both = [{"attributeName": "age", "type": "gte"}, {"attributeName": "country", "type": "eq"}]
+    assert ibct.proof_request(several, "urn:uuid:c")["predicates"] == both
+    asked = ibct.proof_request(several, "urn:uuid:c", values=[18, "JP"])
+    assert asked["predicates"] == [both[0] | {"value": 18}, both[1] | {"value": "JP"}]
+    assert "predicate" not in asked
+    for values in ([18], [18, "JP", 1], []):
+        with pytest.raises(ValueError, match="names 2 predicates"):
+            ibct.proof_request(several, "urn:uuid:c", values=values)
     asked = ibct.proof_request(token, "urn:uuid:c", value=False, domain="https://vera.example")
     assert asked["predicate"]["value"] is False
     assert (asked["domain"], "value" in asked) == ("https://vera.example", False)
