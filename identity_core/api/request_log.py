@@ -25,6 +25,54 @@ REMEMBERED_DIDS: Final = 4_096
 log = logging.getLogger("identity.request")
 
 
+class FreeRefusals:
+    """Which refusals of ``FREE`` have a record: ``FREE_A_SECOND`` of them a second. The next tells how many before it have none."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._second = float("-inf")
+        self._count = 0
+        self._left_out = 0
+
+    def takes(self, fields: dict[str, Any]) -> bool:
+        """Whether the record with ``fields`` is written."""
+        now = self._monotonic()
+        if now - self._second >= 1.0:
+            self._second, self._count = now, 0
+        self._count += 1
+        if self._count > FREE_A_SECOND:
+            self._left_out += 1
+            return False
+        if self._left_out:
+            fields["leftOut"], self._left_out = self._left_out, 0
+        return True
+
+
+def write(fields: dict[str, Any]) -> None:
+    """A record with ``fields``."""
+    # Without a search for who called: that costs as much as the rest.
+    record = logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)
+    record.fields = fields
+    log.handle(record)
+
+
+def write_refused_connection(status: int, code: str, octets: int, request_id: str, free: FreeRefusals) -> None:
+    """A record of a connection that was refused with an answer of so many octets before it had a request."""
+    fields: dict[str, Any] = {
+        "method": "-",
+        "operation": "-",
+        "status": status,
+        "milliseconds": 0.0,
+        "octetsIn": 0,
+        "octetsOut": octets,
+        "caller": "-",
+        "requestId": request_id,
+        "code": code,
+    }
+    if log.isEnabledFor(logging.INFO) and free.takes(fields):
+        write(fields)
+
+
 class RequestLog:
     """Writes a record for each request that it is called with.
 
@@ -42,10 +90,7 @@ class RequestLog:
         self._hashed = hashed
         self._share = success_share
         self._due = 0.0
-        self._monotonic = monotonic
-        self._second = float("-inf")
-        self._free = 0
-        self._left_out = 0
+        self._free = FreeRefusals(monotonic)
         self._hashes: BoundedCache[str, str] = BoundedCache(REMEMBERED_DIDS)
 
     def __call__(self, request: Request, seconds: float) -> None:
@@ -71,24 +116,8 @@ class RequestLog:
         }
         if request.refusal:
             fields["code"] = request.refusal
-        if status in FREE and not self._takes(fields):
-            return
-        # Without a search for who called: that costs as much as the rest.
-        record = logging.LogRecord(log.name, logging.INFO, __file__, 0, "request", None, None)
-        record.fields = fields
-        log.handle(record)
-
-    def _takes(self, fields: dict[str, Any]) -> bool:
-        now = self._monotonic()
-        if now - self._second >= 1.0:
-            self._second, self._free = now, 0
-        self._free += 1
-        if self._free > FREE_A_SECOND:
-            self._left_out += 1
-            return False
-        if self._left_out:
-            fields["leftOut"], self._left_out = self._left_out, 0
-        return True
+        if status not in FREE or self._free.takes(fields):
+            write(fields)
 
     def _named(self, caller: Caller) -> str:
         if caller.key is not None:

@@ -17,28 +17,13 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from identity_core.api.errors import error_answer
 from identity_core.api.guard import request_ids
+from identity_core.api.request_log import FreeRefusals, write_refused_connection
 from identity_core.codec.structs import encode
 from identity_core.errors import IdentityError, Overloaded, RateLimited
 from identity_core.settings.server import Server
 from identity_core.throttle.policy import bucket_address, is_trusted, parse_proxies
 
 _identify = request_ids(secrets.token_hex(4))
-
-
-def refusal_octets(refusal: IdentityError, default_headers: Sequence[tuple[bytes, bytes]]) -> bytes:
-    """A whole response that ends the connection, with a request id of its own."""
-    request_id = _identify()
-    answer = error_answer(refusal, request_id)
-    body = encode(answer.body)
-    headers = [
-        *default_headers,
-        *answer.encoded_headers(),
-        (b"x-request-id", request_id.encode("ascii")),
-        (b"content-length", b"%d" % len(body)),
-        (b"connection", b"close"),
-    ]
-    lines = b"".join(b"%s: %s\r\n" % header for header in headers)
-    return STATUS_LINE[answer.status] + lines + b"\r\n" + body
 
 
 # The answers that wait for their readers, of all connections together, and the bodies that are not complete. Past it the one that
@@ -75,10 +60,13 @@ class Watched(Protocol):
 
 
 class Connections:
-    """What ``server`` allows, and what is open. Each process has its own."""
+    """What ``server`` allows, and what is open. Each process has its own. Those that are refused have a record in the log of requests
+    where that is ``logged``."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, logged: bool = False) -> None:
         self.server = server
+        self._logged = logged
+        self._free = FreeRefusals()
         self._trusted = parse_proxies(server.trusted_proxies)
         self._open: dict[Watched, str | None] = {}
         self._of_address: Counter[str] = Counter()
@@ -108,6 +96,23 @@ class Connections:
             self._ticking = True
             loop.call_later(self._tick_seconds, self._tick, loop)
         return None
+
+    def refusal_octets(self, refusal: IdentityError, default_headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+        """A whole response that ends the connection, with a request id of its own."""
+        request_id = _identify()
+        answer = error_answer(refusal, request_id)
+        body = encode(answer.body)
+        headers = [
+            *default_headers,
+            *answer.encoded_headers(),
+            (b"x-request-id", request_id.encode("ascii")),
+            (b"content-length", b"%d" % len(body)),
+            (b"connection", b"close"),
+        ]
+        if self._logged:
+            write_refused_connection(answer.status, refusal.code, len(body), request_id, self._free)
+        lines = b"".join(b"%s: %s\r\n" % header for header in headers)
+        return STATUS_LINE[answer.status] + lines + b"\r\n" + body
 
     def leave(self, connection: Watched) -> None:
         """Forgets a connection that has ended; one that was not admitted is none."""

@@ -15,7 +15,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from identity_core.api.transport import MAX_HEADER_OCTETS, MAX_HEADERS, MAX_TARGET_OCTETS
-from identity_core.cli.connections import Connections, refusal_octets
+from identity_core.cli.connections import Connections
 from identity_core.errors import HeadersTooLarge, IdentityError, InvalidRequest, RateLimited
 
 # Requests of one connection that wait for the one before them. Clients that do not pipeline have none.
@@ -68,7 +68,7 @@ class HttpProtocol(HttpToolsProtocol):
         refusal = self._all.admit(self, self.client[0] if self.client else None, self.loop)
         if refusal is not None:
             self._refused = True
-            transport.write(refusal_octets(refusal, self.server_state.default_headers))
+            transport.write(self._all.refusal_octets(refusal, self.server_state.default_headers))
             transport.close()
         self._deadline = self.loop.time() + self._limits.first_byte_timeout_seconds
 

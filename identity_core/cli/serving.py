@@ -176,7 +176,7 @@ class Workers(Multiprocess):
 
 
 def _server_config(app: Any, settings: Settings, *, lifespan: Any, factory: bool = False) -> uvicorn.Config:
-    protocol: Any = partial(HttpProtocol, connections=Connections(settings.server))
+    protocol: Any = partial(HttpProtocol, connections=Connections(settings.server, logged=settings.log.requests))
     return uvicorn.Config(
         app,
         factory=factory,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import socket
@@ -117,3 +118,27 @@ def test_a_did_has_one_name_in_the_log_that_only_this_installation_makes(tmp_pat
     for first, second, third in names:
         assert first == second != third
     assert not set(names[0]) & set(names[1])
+
+
+@pytest.mark.parametrize("requests", ["true", "false"])
+def test_a_connection_that_is_refused_has_a_line_where_requests_have(tmp_path: Path, requests: str) -> None:
+    limits = {"IDENTITY_SERVER_MAX_CONNECTIONS_PER_ADDRESS": "3", "IDENTITY_LOG_REQUESTS": requests}
+    environment = limits | {"IDENTITY_LOG_FORMAT": "json"}
+    with service_process.service(tmp_path / "data", environment=environment) as running, contextlib.ExitStack() as held:
+        host = urlsplit(running.wire.url)
+        for _ in range(4):
+            connection = held.enter_context(socket.create_connection((host.hostname, host.port), 30))
+        # Whoever came before the last may still be open or not: the fourth is refused in any case, and before it says anything.
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+        (found,) = re.findall(rb"\r\nx-request-id: ([A-Za-z0-9_.-]+)\r\n", answer)
+        assert answer.startswith(b"HTTP/1.1 429 ")
+        named = [each for each in lines(running) if each["requestId"] == found.decode()]
+        if requests == "false":
+            assert named == []
+            return
+        (line,) = named
+        assert (line["method"], line["operation"], line["status"], line["code"]) == ("-", "-", 429, "RATE_LIMITED")
+        assert line["octetsOut"] == len(answer.partition(b"\r\n\r\n")[2])
+        assert "127.0.0.1" not in json.dumps(line)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from identity_core.api.request_log import FreeRefusals
 from identity_core.cli.connections import Connections
-from identity_core.errors import IdentityError
+from identity_core.errors import IdentityError, Overloaded
 from identity_core.settings.server import Server
 
 
@@ -186,3 +187,18 @@ def test_the_loop_of_asyncio_does() -> None:
         return len(known.asked)
 
     assert asyncio.run(asyncio.wait_for(scenario(), 20)) == 1
+
+
+def test_a_flood_of_refused_connections_writes_fifty_lines_a_second(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "identity.request")
+    connections, silent = Connections(Server(), logged=True), Connections(Server())
+    for each in (connections, silent):
+        each._free = FreeRefusals(lambda: clock)
+    clock = 5.0
+    for _ in range(70):
+        assert b"HTTP/1.1 503 " in connections.refusal_octets(Overloaded(), [])
+        silent.refusal_octets(Overloaded(), [])
+    assert len(caplog.records) == 50
+    clock = 6.5
+    connections.refusal_octets(Overloaded(), [])
+    assert caplog.records[-1].fields["leftOut"] == 20  # type: ignore[attr-defined]
