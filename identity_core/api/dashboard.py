@@ -9,7 +9,6 @@ from identity_core.api.anchors import anchor
 from identity_core.api.request import NO_STORE, ROW_ID, Answer, Request, page_of, position
 from identity_core.codec.times import printed
 from identity_core.ports.activity import TimelineRow
-from identity_core.ports.retention import KINDS
 from identity_core.use_cases.dashboard import EraseRecords, GetDashboardTimeline
 
 
@@ -28,7 +27,13 @@ class DashboardHandlers:
 
     async def erase_records(self, request: Request) -> Answer:
         holder, done = await self.erase(request.body, request.context)
-        counts = wire.ErasedCounts(**{kind: done.erased.get(kind, 0) for kind in KINDS})
+        erased = done.erased
+        counts = wire.ErasedCounts(
+            credentials=erased.get("credentials", 0),
+            proofs=erased.get("proofs", 0),
+            timeline=erased.get("timeline", 0),
+            verifications=erased.get("verifications", 0),
+        )
         return Answer(
             200, wire.ErasedRecords(holder_did=holder, erased=counts, waiting=done.waiting), headers=[NO_STORE]
         )

@@ -11,10 +11,10 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 5),
-    "api": (3_150, 39),
+    "api": (3_180, 39),
     "backup": (265, 4),
     "bootstrap": (1_910, 19),
-    "cli": (6_400, 67),
+    "cli": (6_430, 67),
     "client": (365, 7),
     "codec": (410, 7),
     "conformance": (2_070, 20),
@@ -29,7 +29,7 @@ LIMITS = {
     "ui": (515, 8),
     "use_cases": (5_340, 65),
 }
-ALL = (37_450, 438)
+ALL = (37_500, 438)
 
 
 def test_no_room_outgrows_its_limit() -> None:
