@@ -97,19 +97,13 @@ def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValu
             raise ValueError(f"the token names {len(predicates)} predicates, and {len(values)} values are given")
         for predicate, value in zip(predicates, values, strict=True):
             predicate["value"] = value
-    asked: dict[str, JsonValue] = (
-        {"predicate": predicates[0]} if len(predicates) == 1 else {"predicates": [*predicates]}
-    )
-    return (
-        asked
-        | {
-            "holderDid": token["invoker"],
-            "agentDid": token["target"],
-            "credentialId": credential_id,
-            "ibct": dict(token),
-        }
-        | more
-    )
+    return {
+        "holderDid": token["invoker"],
+        "agentDid": token["target"],
+        "credentialId": credential_id,
+        **({"predicate": predicates[0]} if len(predicates) == 1 else {"predicates": predicates}),
+        "ibct": dict(token),
+    } | more
 
 
 def verify(token: Mapping[str, str], public_keys: Iterable[bytes], now: datetime) -> Capability:
