@@ -25,7 +25,7 @@ from identity_core.crypto.bbs import consent, interface
 from identity_core.crypto.bbs.openings import HolderSecret
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import ORDER, select
-from identity_core.domain.credentials import status_gaps, verifiable_credential
+from identity_core.domain.credentials import bound_credential, status_gaps, verifiable_credential
 from identity_core.domain.credentials.bound_credential import Particulars, SecretKeeper
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
@@ -329,6 +329,18 @@ def test_what_is_accepted_answers_a_request_and_is_signed_by_the_issuer(exchange
     exchange.request(exchange.offer(MALLORY), MALLORY, "mallory-held")
     stolen = exchange.accepting(credential, MALLORY, "mallory-held")
     assert "answers no request" in exchange.run.refused(*stolen)[0]
+
+
+def test_a_credential_about_somebody_else_on_her_secret_is_not_taken(
+    exchange: Exchange, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The issuer cheats: its signature is right, and the subject is Mallory."""
+    request = exchange.request(exchange.offer())
+    with monkeypatch.context() as patched:
+        patched.setattr(bound_credential, "Particulars", lambda name, _, *rest: Particulars(name, MALLORY, *rest))
+        credential = exchange.signed(request)
+    assert json.loads(credential.read_text())["credentialSubject"]["id"] == MALLORY
+    assert "answers no request" in exchange.run.refused(*exchange.accepting(credential))[0]
 
 
 def test_a_file_that_is_no_record_is_left_alone(exchange: Exchange) -> None:
