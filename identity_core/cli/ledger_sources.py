@@ -30,7 +30,7 @@ from identity_core.client import Client, ServiceError
 from identity_core.codec import times
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, size_said
 from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
 from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled
 from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
@@ -97,7 +97,9 @@ class UrlSource:
     def followed(self, key: VerifierKey) -> CheckpointKeys:
         """The keys to which the successions that the service shows lead from ``key``."""
         answer = self._session.call("GET", "/ledger/key", signed_in=False)
-        with failing((KeyError, TypeError, ValueError), self.place, "do not trust this log until you know why"):
+        with failing(
+            (KeyError, TypeError, ValueError, Malformed), self.place, "do not trust this log until you know why"
+        ):
             return keys_followed(key, listed_replacements(answer))
 
     def service_did(self) -> str | None:
@@ -229,12 +231,14 @@ def trusted_keys(source: LogSource, text: str | None) -> CheckpointKeys:
 
 def listed_replacements(answer: Mapping[str, Any]) -> list[Replacement]:
     """What an answer of getLedgerKey says of keys that were replaced, the first first; nothing of it is verified. Raises ``KeyError``,
-    ``TypeError``, ``ValueError``."""
+    ``TypeError``, ``ValueError``, ``Malformed``."""
     following, found = str(answer["publicKeyMultibase"]), list[Replacement]()
     for one in answer.get("earlierKeys", ()):
         public, said = str(one["publicKeyMultibase"]), one["succession"]
         note = None if said is None else str(said).encode()
-        number, size, at = int(one["number"]) + 1, int(one["treeSize"]), times.parse(one["replacedAt"])
+        number, at = int(one["number"]) + 1, times.parse(one["replacedAt"])
+        # The size that is signed, for the other one a stranger may have made larger.
+        size = int(one["treeSize"]) if note is None else size_said(note)
         before = Replacement(CHECKPOINT, number, following, public, size, bool(one["compromised"]), at, note)
         found.insert(0, before)
         following = public

@@ -12,9 +12,17 @@ from typing import Any
 
 import pytest
 
-from identity_core.bootstrap import log_key_rotation, resealing_custodian, token_key_replacement
+from identity_core.bootstrap import (
+    checkpoint_key_replacement,
+    log_key_rotation,
+    resealing_custodian,
+    token_key_replacement,
+)
+from identity_core.cli.ledger_sources import listed_replacements
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
+from identity_core.domain.ledger.note import VerifierKey
 from identity_core.ports.custodian import Resealed
 from identity_core.settings import Settings, load
 from tests import servers
@@ -112,6 +120,55 @@ async def replaced(settings: Settings, **how: Any) -> Any:
 async def rotated(settings: Settings, **how: Any) -> Any:
     async with log_key_rotation(settings) as rotate:
         return await replace(rotate, settle_seconds=1.0)(**how)
+
+
+async def checkpoint_replaced(settings: Settings, **how: Any) -> Any:
+    async with checkpoint_key_replacement(settings) as replacement:
+        return await replacement(**how)
+
+
+def checkpoint_keys(running: Running) -> CheckpointKeys:
+    """The keys as this place lists them, which have signed for each other, each with the size that the place of its entry gives."""
+    answer = running.wire.call("GET", f"{PREFIX}/ledger/key", fresh=True).json
+    keys = keys_followed(VerifierKey.parse(answer["verifierKey"]), listed_replacements(answer))
+    sizes = [one["treeSize"] for one in answer["earlierKeys"]]
+    assert all(size >= one.tree_size for size, one in zip(sizes, keys.earlier, strict=True))
+    placed = (replace(one, tree_size=size) for size, one in zip(sizes, keys.earlier, strict=True))
+    return replace(keys, earlier=tuple(placed))
+
+
+def fetch_checkpoints(site: Site, stop: threading.Event, said: list[Answer]) -> None:
+    """Fetches the checkpoint of each place in turn, until it is told to stop."""
+    while not stop.is_set():
+        for place in site.places:
+            said.append(place.wire.call("GET", f"{PREFIX}/ledger/checkpoint?quorum=any", fresh=True))
+
+
+@pytest.mark.parametrize("compromised", [False, True])
+def test_the_key_of_checkpoints_is_replaced_everywhere_and_nothing_is_refused(site: Site, compromised: bool) -> None:
+    acknowledged, said, stop = Acknowledged(), list[Answer](), threading.Event()
+    first = checkpoint_keys(site.places[0]).present
+    thread = threading.Thread(target=fetch_checkpoints, args=(site, stop, said), daemon=True)
+    with creating(site.places, acknowledged, each=1):
+        thread.start()
+        try:
+            eventually(lambda: len(acknowledged.hashes) > 4 and len(said) > 4, "DIDs are created, checkpoints signed")
+            done = asyncio.run(checkpoint_replaced(site.settings, compromised=compromised))
+            before = len(said)
+            eventually(lambda: len(said) > before + 8, "checkpoints are signed on")
+        finally:
+            stop.set()
+            thread.join(60)
+    assert (acknowledged.refused, acknowledged.lost_answers) == ({}, 0)
+    assert {answer.status for answer in said} == {200}
+    check_all_are_there(site.places, acknowledged)
+    assert (done.number, done.destroyed) == (2, (1,) if compromised else ())
+    for place in site.places * 4:
+        eventually(lambda place=place: checkpoint_keys(place).number == 2, "every process lists the new key")
+        keys = checkpoint_keys(place)
+        assert [one.key for one in keys.earlier] == [first]
+        # No tree with the entry of the replacement in it was signed by the old key alone.
+        assert max(keys.open(answer.body).checkpoint.size for answer in said) > keys.earlier[0].tree_size
 
 
 def test_the_key_of_tokens_is_replaced_everywhere_and_no_request_is_refused(site: Site) -> None:

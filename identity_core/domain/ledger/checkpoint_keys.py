@@ -10,6 +10,7 @@ key names no successor: who knows that key alone needs the service log of a DID 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -22,6 +23,7 @@ from identity_core.domain.ledger.note import Checkpoint, Note, SignedCheckpoint,
 from identity_core.domain.ledger.tree import Malformed, Refuted
 
 FIRST_LINE: Final = "identity-ledger-key-succession/v1"
+_SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,14 @@ class CheckpointKeys:
 def succession_text(origin: str, old: str, new: str, size: int) -> str:
     """The text of a succession: ``old`` and ``new`` are multikeys, ``size`` entries the log had."""
     return f"{FIRST_LINE}\n{origin}\n{old}\n{new}\n{size}\n"
+
+
+def size_said(octets: bytes) -> int:
+    """How many entries a succession says that the log had; it is not looked at who has signed it. Raises ``Malformed``."""
+    lines = Note.parse(octets).text.split("\n")
+    if len(lines) != 6 or lines[0] != FIRST_LINE or _SIZE.fullmatch(lines[4]) is None:
+        raise Malformed("the note is no succession")
+    return int(lines[4])
 
 
 def says_succession(octets: bytes, by: VerifierKey, said: Replacement) -> bool:
