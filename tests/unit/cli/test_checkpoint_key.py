@@ -116,3 +116,23 @@ def test_verifiers_follow_from_an_old_key_to_the_new_one(
 def _proof_without(proof: str, key: str) -> str:
     head, blank, note = proof.partition("\n\n")
     return head + blank + without(note, key)
+
+
+def test_a_backup_goes_back_whichever_key_signed_what_is_known_of_its_end(installed: Commands, here: Path) -> None:
+    data, key = here / "data", here / "safe" / "backup.key"
+    key.parent.mkdir()
+    key.write_bytes(bytes(range(32)))
+    key.chmod(0o600)
+    asyncio.run(start(data))
+    installed.ok("ledger", "checkpoint", "--data-dir", data, "--save", here / "before")
+    installed.ok("keys", "rotate", "checkpoint", "--compromised", "--data-dir", data)
+    asyncio.run(start(data))
+    installed.ok("ledger", "checkpoint", "--data-dir", data, "--save", here / "after")
+    installed.ok("backup", "create", here / "b.backup", "--key-file", key, "--data-dir", data)
+    installed.ok("backup", "verify", here / "b.backup", "--key-file", key)
+    target, note = here / "elsewhere" / "data", ("--checkpoint", here / "before", "--checkpoint", here / "after")
+    target.parent.mkdir()
+    installed.ok("backup", "restore", here / "b.backup", "--key-file", key, "--data-dir", target, *note)
+    installed.ok("doctor", "--data-dir", target)
+    asyncio.run(start(target))
+    assert "sound" in installed.ok("ledger", "audit", "--data-dir", target, "--logs")
