@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
+from identity_core.database import migrate, open_sqlite
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
 from identity_core.ports.activity import TimelineQuery, VerificationQuery
@@ -96,6 +97,9 @@ def test_every_kind_of_record_is_read(folder: Path) -> None:
 
 def test_it_is_served_and_the_doctor_is_content(folder: Path) -> None:
     asyncio.run(Store.open(folder).close())
+    custodian = open_sqlite(folder / "custodian.sqlite")
+    migrate(custodian, "identity_custodian_sealed.migrations", "custodian_")
+    asyncio.run(custodian.close())
     findings = json.loads(servers.run("doctor", "--data-dir", folder, "--json").stdout)["findings"]
     of = {one["check"]: one for one in findings}
     assert of["storage"]["state"] == "ok", findings
