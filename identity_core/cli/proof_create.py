@@ -178,16 +178,17 @@ def _status(
         value = load_json(file)
         if not isinstance(value, Mapping) or not {"header", "low", "high", "signature"} <= value.keys():
             raise ValueError("the file holds no gap")
-        texts, ends = (value["header"], value["signature"]), (value["low"], value["high"])
-        if not all(isinstance(text, str) for text in texts) or not all(type(end) is int for end in ends):
+        header, signature, low, high = (value[name] for name in ("header", "signature", "low", "high"))
+        if not (isinstance(header, str) and isinstance(signature, str) and type(low) is int and type(high) is int):
             raise ValueError("a member of the gap has another type")
-        header, signature = (base64url_decode(str(text)) for text in texts)
-        epoch = StatusEpoch.from_header(header)
+        epoch, witness = (
+            StatusEpoch.from_header(base64url_decode(header)),
+            GapWitness(low, high, base64url_decode(signature)),
+        )
     if epoch.method != presented.verification_method and list_key is None:
         fail("another key signed the list", name_of(file), "give it with --list-key", status=2)
     key = own_key if list_key is None else _key(list_key)
-    low, high = ends
-    return (StatusPart(epoch, key),), (GapWitness(int(low), int(high), signature),)  # type: ignore[arg-type]
+    return (StatusPart(epoch, key),), (witness,)
 
 
 def _key(text: str) -> bytes:

@@ -13,16 +13,15 @@ import importlib
 import json
 import os
 import shutil
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import identity_core
 from identity_core.cli import main
 from identity_core.cli.options import installed_plugins
 from identity_core.settings import load
+from tests.fault.killed_before_a_line import KilledBeforeALine
 
 ROOT = Path(identity_core.__file__).parent
 TRACED = {
@@ -36,24 +35,13 @@ TRACED = {
 
 def run(words: list[str], kill_at: int | None, report: int) -> None:
     """In a child: runs the command; before the line ``kill_at`` it is no more."""
-    seen = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal seen
-        if frame.f_code.co_filename not in TRACED:
-            return None
-        if event == "line":
-            seen += 1
-            if seen == kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return trace
-
+    trace = KilledBeforeALine(TRACED, kill_at)
     sys.settrace(trace)
     try:
         main(words, prog_name="identity")
     except SystemExit as ended:
         sys.settrace(None)
-        os.write(report, json.dumps({"status": ended.code, "lines": seen}).encode())
+        os.write(report, json.dumps({"status": ended.code, "lines": trace.seen}).encode())
     os._exit(0)
 
 

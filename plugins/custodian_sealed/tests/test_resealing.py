@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import shutil
-import signal
 import sqlite3
 import sys
 import threading
@@ -14,7 +13,6 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -31,6 +29,7 @@ from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
 from identity_core.ports.custodian import KeyRefused
 from tests.attack.stranger import rounds
+from tests.fault.killed_before_a_line import KilledBeforeALine
 
 DID = "did:ids:x"
 NAMES = [f"key-{number}" for number in range(5)]
@@ -351,24 +350,13 @@ def in_a_child(folder: Path, passphrase: str | None, kill_at: int | None) -> int
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        seen = 0
-
-        def trace(frame: FrameType, event: str, argument: Any) -> Any:
-            nonlocal seen
-            if frame.f_code.co_filename not in TRACED:
-                return None
-            if event == "line":
-                seen += 1
-                if seen == kill_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return trace
-
+        trace = KilledBeforeALine(TRACED, kill_at)
         try:
             custodian = opened(folder, passphrase)
             sys.settrace(trace)
             custodian.reseal_now(compromised=passphrase is None)
             sys.settrace(None)
-            os.write(writing, str(seen).encode())
+            os.write(writing, str(trace.seen).encode())
         finally:
             os._exit(0)
     os.close(writing)

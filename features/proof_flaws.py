@@ -1,0 +1,103 @@
+"""What a story may say of a request for a proof: what is wrong with it, and what the delegation behind it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from features.delegating import NOBODY, SHORTLY, UNKNOWN
+from features.formats import new_key, printed
+from features.proving import BOTH, Proving
+
+Flaw = Callable[[Proving], None]
+
+
+def _token(**change: str) -> Flaw:
+    return lambda proving: proving.token.update(change)
+
+
+def _both(action: str | None = None, **change: Any) -> Flaw:
+    def ask_both(proving: Proving) -> None:
+        proving.predicates = BOTH
+        proving.token |= {} if action is None else {"action": action}
+        proving.body |= change
+
+    return ask_both
+
+
+def _times(issued: timedelta, expires: timedelta) -> Flaw:
+    def set_times(proving: Proving) -> None:
+        now = datetime.now(UTC)
+        proving.token |= {"issuedAt": printed(now + issued), "expiresAt": printed(now + expires)}
+
+    return set_times
+
+
+def _stranger_signs(proving: Proving) -> None:
+    proving.hana.secrets["authentication"] = new_key().secret
+
+
+def _foreign_credential(proving: Proving) -> None:
+    proving.credential_id = proving.issue(proving.world.new_person("Eve"))
+
+
+def _unknown_credential(proving: Proving) -> None:
+    proving.credential_id = f"urn:uuid:{UNKNOWN}"
+
+
+# What may be wrong with a request, by the words of the stories.
+FLAWS: dict[str, Flaw] = {
+    "a value of 1.5": lambda proving: proving.predicate.update(value=1.5),
+    "predicate and predicates": lambda proving: proving.body.update(predicates=BOTH),
+    "no predicates": lambda proving: setattr(proving, "predicates", []),
+    "seventeen predicates": _both(predicates=[BOTH[0]] * 17),
+    "two predicates and one action": _both("zkp.prove.age.gte"),
+    "two predicates and their actions the other way": _both("zkp.prove.country.set_member zkp.prove.age.gte"),
+    "one predicate and two actions": _token(action="zkp.prove.age.gte zkp.prove.country.set_member"),
+    "predicates that contradict each other": lambda proving: setattr(
+        proving, "predicates", [BOTH[0], {**BOTH[0], "type": "lt", "value": 18}]
+    ),
+    "no value": lambda proving: proving.predicate.pop("value"),
+    "a wait of -1 ms": lambda proving: proving.body.update(syncWaitMs=-1),
+    "a wait of 1.5 ms": lambda proving: proving.body.update(syncWaitMs=1.5),
+    "a wait of true": lambda proving: proving.body.update(syncWaitMs=True),
+    'a wait of "5"': lambda proving: proving.body.update(syncWaitMs="5"),
+    "a token with an eleventh member": lambda proving: proving.body.update(ibct=proving.signed_token() | {"ext": "x"}),
+    "a holder that is no DID": lambda proving: proving.body.update(holderDid="hana"),
+    "the wish to be anchored": lambda proving: proving.body.update(anchor=True),
+    "a token of another type": lambda proving: proving.body.update(ibct=proving.signed_token() | {"type": "Ticket"}),
+    "a token with a short nonce": _token(nonce="short"),
+    "a token without a zone": _token(issuedAt="2026-01-01T00:00:00"),
+    "a token from tomorrow": _times(timedelta(days=1), timedelta(days=2)),
+    "a token for ten years": _times(timedelta(0), timedelta(days=3650)),
+    "a token for another agent": lambda proving: proving.token.update(target=proving.world.person("Ben").did),
+    "a token that a stranger signed": _stranger_signs,
+    "a holder that no one knows": lambda proving: proving.body.update(holderDid=NOBODY),
+    "a token of yesterday": _times(timedelta(days=-2), timedelta(days=-1)),
+    "a delegation that no one knows": _token(delegationRef=UNKNOWN),
+    "a delegation of another place": _token(delegationRef=f"https://elsewhere.example/delegations/{UNKNOWN}"),
+    "an action of another attribute": _token(action="zkp.prove.country.gte"),
+    "an action that is a prefix": _token(action="zkp.prove.ag.gte"),
+    "an action with a wildcard": _token(action="zkp.prove.*.gte"),
+    "an action pinned to 21": _token(action="zkp.prove.age.gte.21"),
+    "a credential that no one has": _unknown_credential,
+    "a credential of somebody else": _foreign_credential,
+    "a bound on the country": lambda proving: proving.predicate.update(attributeName="country", value="JP"),
+    "an attribute that is not there": lambda proving: proving.predicate.update(attributeName="height"),
+    "a value that every age satisfies": lambda proving: proving.predicate.update(value=0),
+}
+# What a delegation allows, by the words of the stories.
+TERMS: dict[str, dict[str, Any]] = {
+    "things about her": {},
+    "once": {"maxUses": 1},
+    "one question": {"maxThresholds": 1},
+    "another attribute": {"actions": ["zkp.prove.country.eq"]},
+    "another credential": {"credentialIds": ["urn:uuid:another"]},
+    "another verifier": {"verifiers": ["https://vera.example"]},
+    "from tomorrow on": {"notBefore": "in 1 days"},
+    "for a few seconds": {"expiresAt": SHORTLY},
+    "what she fixed herself": {"autonomyLevel": 2},
+    "one of two values": {"autonomyLevel": 2, "actions": ["zkp.prove.age.gte.18", "zkp.prove.age.gte.21"]},
+    "reading": {"autonomyLevel": 1},
+}
