@@ -1,4 +1,7 @@
-"""A rotation of the log key in which the command or the service is killed (SIGKILL) completes, or all is as before; and nothing is lost."""
+"""A rotation of a key in which the command or the service is killed (SIGKILL) completes, or all is as before; and nothing is lost.
+
+That of the seal is in ``plugins/custodian_sealed/tests/test_resealing.py``, line by line.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,96 @@ import os
 import random
 import signal
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from identity_core.bootstrap import log_key_rotation
+from identity_core.bootstrap import checkpoint_key_replacement, log_key_rotation, token_key_replacement
+from identity_core.cli.ledger_sources import listed_replacements
+from identity_core.codec import multikey
+from identity_core.domain.dids.log import service_keys
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.service_log import LogKeyHistory
+from identity_core.domain.ledger.checkpoint_keys import keys_followed
+from identity_core.domain.ledger.note import VerifierKey
 from identity_core.settings import Settings, load
-from identity_core.use_cases.dids import log_keys, rotate_log_key, service_log
-from identity_core.use_cases.dids.rotate_log_key import Rotation
+from identity_core.use_cases.dids import log_keys, replace_key, rotate_log_key, service_log
+from identity_core.use_cases.ledger import checkpoint_keys
 from tests.attack.stranger import PREFIX, base64url, rounds
 from tests.fault.creators import Acknowledged, creating, whole_feed
-from tests.fault.service_process import Running, eventually, start
+from tests.fault.killed_before_a_line import KilledBeforeALine, die
+from tests.fault.service_process import API_KEY, Running, eventually, start
 
-TRACED = {module.__file__ for module in (log_keys, rotate_log_key, service_log)}
 ROUNDS = rounds(1)
-LINES = 340
-"""As many lines of these modules a rotation runs through, and some more where it has DIDs to hand on."""
 
 
-async def rotated(settings: Settings, **how: Any) -> Rotation:
+async def log_rotated(settings: Settings, **how: Any) -> Any:
     async with log_key_rotation(settings) as rotate:
         return await replace(rotate, settle_seconds=1.0)(**how)
 
 
-def in_a_child(settings: Settings, at: int, *, dies: bool) -> tuple[int, int]:
+async def checkpoint_replaced(settings: Settings, **how: Any) -> Any:
+    async with checkpoint_key_replacement(settings) as replacement:
+        return await replacement(**how)
+
+
+async def token_replaced(settings: Settings, **how: Any) -> Any:
+    async with token_key_replacement(settings) as replacement:
+        return await replacement(**how)
+
+
+def log_signer(running: Running) -> str | None:
+    """The key that signs the first entry of a new DID."""
+    return signer_of(running.stranger.holder().log().splitlines()[0])
+
+
+def checkpoint_signer(running: Running) -> str:
+    """The key that signs a checkpoint over everything; the service lists it."""
+    note = running.wire.call("GET", f"{PREFIX}/ledger/checkpoint?quorum=any")
+    assert note.status == 200, note.body
+    answer = running.wire.call("GET", f"{PREFIX}/ledger/key").json
+    present = VerifierKey.parse(answer["verifierKey"])
+    keys_followed(present, listed_replacements(answer)).open(note.body)
+    public: str = answer["publicKeyMultibase"]
+    return public
+
+
+def token_signer(running: Running) -> str:
+    """The key that signs a token, which is taken."""
+    body = {"grant_type": "client_credentials"}
+    issued = running.wire.call("POST", f"{PREFIX}/auth/token", body, {"X-API-Key": API_KEY})
+    assert issued.status == 200, issued.body
+    header = {"Authorization": f"Bearer {issued.json['access_token']}"}
+    shown = running.wire.call("GET", f"{PREFIX}/dids", None, header)
+    assert shown.status == 200, shown.body
+    jwk = running.wire.call("GET", "/.well-known/jwks.json").json["keys"][0]
+    octets: bytes = base64.urlsafe_b64decode(jwk["x"] + "=")
+    return multikey.encode_public(multikey.ED25519, octets)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A key that is rotated: how, the code that does it, which of its ``lines`` at most a kill hits (as many a rotation runs through, and
+    some more), and which key signs now."""
+
+    rotated: Callable[..., Coroutine[Any, Any, Any]]
+    code: tuple[ModuleType, ...]
+    lines: int
+    signer: Callable[[Running], str | None]
+
+
+KINDS = {
+    "log": Kind(log_rotated, (log_keys, rotate_log_key, service_log), 340, log_signer),
+    "checkpoint": Kind(checkpoint_replaced, (replace_key, service_log, checkpoint_keys), 150, checkpoint_signer),
+    "token": Kind(token_replaced, (replace_key, service_log), 95, token_signer),
+}
+
+
+def in_a_child(settings: Settings, kind: Kind, at: int, *, dies: bool) -> tuple[int, int]:
     """Forks a process that rotates the key and tells its parent when it has come to the line ``at``; there it may kill itself. Its id, and
     where it tells."""
     reading, writing = os.pipe()
@@ -45,24 +109,16 @@ def in_a_child(settings: Settings, at: int, *, dies: bool) -> tuple[int, int]:
         os.close(writing)
         return child, reading
     os.close(reading)
-    seen = 0
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal seen
-        if frame.f_code.co_filename not in TRACED:
-            return None
-        if event == "line":
-            seen += 1
-            if seen == at:
-                os.write(writing, b"!")
-                if dies:
-                    os.kill(os.getpid(), signal.SIGKILL)
-        return trace
+    def reached() -> None:
+        os.write(writing, b"!")
+        if dies:
+            die()
 
     status = 1
     try:
-        sys.settrace(trace)
-        asyncio.run(rotated(settings))
+        sys.settrace(KilledBeforeALine({module.__file__ for module in kind.code}, at, reached))
+        asyncio.run(kind.rotated(settings))
         status = 0
     finally:
         os._exit(status)
@@ -85,25 +141,22 @@ class Roots:
             assert proof.json["firstRootHash"] == base64url(base64.b64decode(expected))
 
 
-def signer(running: Running) -> str | None:
-    """The key that signs the first entry of a new DID."""
-    return signer_of(running.stranger.holder().log().splitlines()[0])
-
-
-@pytest.mark.parametrize("killed", ["command", "service"])
+@pytest.mark.parametrize(
+    ("key", "killed"), [("log", "command"), ("log", "service"), ("checkpoint", "command"), ("token", "command")]
+)
 def test_a_kill_in_the_middle_loses_nothing_and_the_rotation_completes_or_is_as_before(
-    tmp_path: Path, killed: str
+    tmp_path: Path, key: str, killed: str
 ) -> None:
-    settings = load(environment={}, overrides={"data_dir": tmp_path / "data"})
-    roots, chance, seen = Roots(), random.Random(killed), list[str | None]()
+    settings, kind = load(environment={}, overrides={"data_dir": tmp_path / "data"}), KINDS[key]
+    roots, chance, seen = Roots(), random.Random(f"{key}, {killed}"), list[str | None]()
     acknowledged = Acknowledged()
     running = start(tmp_path / "data", "--workers", "2")
     try:
         for _ in range(ROUNDS):
-            seen.append(signer(running))
+            seen.append(kind.signer(running))
             with creating([running], acknowledged, each=1):
                 assert acknowledged.more(2, 60.0) < 60
-                child, reading = in_a_child(settings, chance.randrange(1, LINES), dies=killed == "command")
+                child, reading = in_a_child(settings, kind, chance.randrange(1, kind.lines), dies=killed == "command")
                 if killed == "service":
                     # An empty text where the rotation had fewer lines, and has ended.
                     os.read(reading, 1)
@@ -119,22 +172,33 @@ def test_a_kill_in_the_middle_loses_nothing_and_the_rotation_completes_or_is_as_
             else:
                 assert left in (-signal.SIGKILL, 0)
                 assert (acknowledged.refused, acknowledged.lost_answers) == ({}, 0)
-            after = signer(running)
+            after = kind.signer(running)
             assert after == seen[-1] or after not in seen, "a key of before signs again"
             assert acknowledged.strange == []
             check_recorded(running, acknowledged)
             roots.look(running)
         # The next rotation brings to its end what was begun, and retires whatever was left.
-        done = asyncio.run(rotated(settings, compromised=True))
-        eventually(lambda: signer(running) == done.multikey, "the next key signs")
-        history = asyncio.run(service_log_of(settings))
-        assert {*history.retired} == {*history.generations[:-1]}
-        assert done.late == ()
+        done = asyncio.run(kind.rotated(settings, compromised=True))
+        eventually(lambda: kind.signer(running) == done.multikey, "the next key signs")
+        check_history(asyncio.run(service_log_of(settings)), key, done, seen)
         check_recorded(running, acknowledged)
         roots.look(running)
     finally:
         running.wire.close()
         running.kill()
+
+
+def check_history(history: LogKeyHistory, key: str, done: Any, seen: Sequence[str | None]) -> None:
+    """The service log lists every key that has signed, one after the other, and which count no more."""
+    if key == "log":
+        assert {*history.retired} == {*history.generations[:-1]}
+        assert done.late == ()
+        return
+    listed = service_keys.of_use(history.replaced, key)
+    assert [one.number for one in listed] == [*range(2, done.number + 1)]
+    assert [one.replaces for one in listed[1:]] == [one.multikey for one in listed[:-1]]
+    assert {*seen} <= {listed[0].replaces, *(one.multikey for one in listed)}
+    assert done.number - 1 in done.destroyed
 
 
 def check_recorded(running: Running, acknowledged: Acknowledged) -> None:
