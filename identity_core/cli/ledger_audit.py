@@ -12,26 +12,30 @@ import click
 
 from identity_core.cli.ledger_repair import compared
 from identity_core.cli.ledger_sources import (
+    FOLLOW,
     LocalSource,
     LogSource,
     Missing,
     anchored_option,
     held_option,
     kept_checkpoints,
+    kept_history,
     key_option,
     opened,
+    opened_checkpoint,
     service_did_option,
+    service_history_option,
     settings_of,
     source_options,
     trusted_keys,
     unverified,
 )
-from identity_core.cli.output import Command, fail, progress, show
+from identity_core.cli.output import Command, fail, failing, progress, show
 from identity_core.domain.dids import log
 from identity_core.domain.dids.log import service_log
 from identity_core.domain.ledger.audit import Audit, LogFault
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
-from identity_core.domain.ledger.history import IMMUTABLE
+from identity_core.domain.ledger.history import IMMUTABLE, LoggedHistory, retired_keys
 from identity_core.domain.ledger.note import Checkpoint
 from identity_core.domain.ledger.tiles import Tile, levels_of, tiles_of, unbundled
 from identity_core.domain.ledger.tree import Malformed, Refuted, read_head
@@ -46,6 +50,7 @@ SHOWN = 20
 @held_option
 @anchored_option
 @service_did_option
+@service_history_option
 @click.option("--logs", is_flag=True, help="Check the log of every DID too, each signature of it.")
 @click.option(
     "--index/--no-index",
@@ -59,6 +64,7 @@ def audit(
     logs: bool,
     index: bool,
     service_did: str | None,
+    service_history: Path | None,
     **where: Any,
 ) -> None:
     """Check every entry, block, tile and checkpoint of a log: of a service, an exported directory, or this installation.
@@ -67,9 +73,9 @@ def audit(
     wrong; each finding has a kind and a place. A checkpoint that you kept (--held) is what
     shows a log that was cut or written anew.
     """
-    started = time.monotonic()
+    started, later = time.monotonic(), kept_history(service_history)
     with opened(**where) as source:
-        keys = trusted_keys(source, key_text)
+        keys = trusted_keys(source, key_text, service_did, later)
         first: list[LogFault] = []
         checkpoint = _checkpoint(source, keys, first)
         kept = kept_checkpoints(held, anchored, keys)
@@ -77,7 +83,7 @@ def audit(
         with progress(range(checkpoint.size), "entries") as bar:
             findings = first + examine(source, checkpoint, kept, bar.update, dids)
         if dids is not None:
-            retired, unread = _retired(dids, service_did or source.service_did())
+            retired, unread = _retired(dids, service_did or source.service_did(), later, keys)
             findings += unread
             with progress(dids.items(), "logs") as lines:
                 findings += [found for did, entries in lines for found in _log_findings(did, entries, retired)]
@@ -153,7 +159,7 @@ def _checkpoint(source: LogSource, keys: CheckpointKeys, findings: list[LogFault
     try:
         return keys.open(octets).checkpoint
     except Refuted as error:
-        findings.append(LogFault("signature", "checkpoint", str(error)))
+        findings.append(LogFault("signature", "checkpoint", f"{error}; {FOLLOW}"))
     except Malformed as error:
         fail(f"there is no checkpoint: {error}", source.place, "name a log with --url, --dir or --data-dir")
     return unverified(octets)
@@ -170,16 +176,32 @@ def _collect(dids: dict[bytes, list[tuple[int, bytes]]], entries: Sequence[bytes
 
 
 def _retired(
-    dids: Mapping[bytes, Sequence[tuple[int, bytes]]], service_did: str | None
+    dids: Mapping[bytes, Sequence[tuple[int, bytes]]],
+    service_did: str | None,
+    later: LoggedHistory | None,
+    keys: CheckpointKeys,
 ) -> tuple[Mapping[str, int], list[LogFault]]:
-    """What the log of the service's own DID retires, and what is wrong with it."""
-    if service_did is None:
-        return {}, []
-    lines = [entry for _, entry in dids.get(service_did.encode(), ())]
+    """What the log of the service's own DID retires, here and in what was kept of ``later``; and what is wrong with the one here."""
+    known = {} if later is None else _proven(later, keys)
+    own = service_did or (None if later is None else later.service_did)
+    lines = [entry for _, entry in dids.get((own or "").encode(), ())]
+    if own is None or (later is not None and not lines):
+        return known, []
     try:
-        return service_log.read(lines).retired, []
+        here = service_log.read(lines).retired
     except log.LogInvalid as error:
-        return {}, [LogFault("log", service_did, f"the service log does not hold: {error}")]
+        return known, [LogFault("log", own, f"the service log does not hold: {error}")]
+    return known | {one: min(size, known.get(one, size)) for one, size in here.items()}, []
+
+
+def _proven(later: LoggedHistory, keys: CheckpointKeys) -> dict[str, int]:
+    """What the service log in ``later`` retires, as its own checkpoint proves; ends the command where it does not."""
+    place = "--service-history"
+    signed = opened_checkpoint(later.checkpoint, keys, place)
+    with failing(
+        (Malformed, Refuted, log.LogInvalid), place, "do not trust it", what="the service's log is not proven"
+    ):
+        return dict(retired_keys(later.service_did or "", later.service, signed))
 
 
 def _log_findings(did: bytes, entries: Sequence[tuple[int, bytes]], retired: Mapping[str, int]) -> list[LogFault]:

@@ -12,9 +12,12 @@ import httpx
 from identity_core.cli.ledger_sources import (
     LogSource,
     Missing,
+    kept_history,
     key_option,
     opened,
     opened_checkpoint,
+    service_did_option,
+    service_history_option,
     source_options,
     trusted_keys,
 )
@@ -56,11 +59,21 @@ def cosigned(url: str, note: bytes, checkpoint: Checkpoint, prove: Any) -> bytes
 @key_option
 @click.option("--witness", "witnesses", multiple=True, help="URL of a witness that shall cosign it.")
 @click.option("--save", type=FILE, help="Keep it, for a later --held.")
-def checkpoint(key_text: str | None, witnesses: Sequence[str], save: Path | None, **where: Any) -> None:
+@service_did_option
+@service_history_option
+def checkpoint(
+    key_text: str | None,
+    witnesses: Sequence[str],
+    save: Path | None,
+    service_did: str | None,
+    service_history: Path | None,
+    **where: Any,
+) -> None:
     """Fetch the signed checkpoint, verify it, have it cosigned, keep it."""
     with opened(**where) as source:
         note = source.note()
-        found = opened_checkpoint(note, trusted_keys(source, key_text), source.place).checkpoint
+        keys = trusted_keys(source, key_text, service_did, kept_history(service_history))
+        found = opened_checkpoint(note, keys, source.place).checkpoint
         remedy = "compare the checkpoints: the signer of both has forked the log"
         with failing((Refuted, Malformed, Missing), source.place, remedy):
             for url in witnesses:

@@ -11,7 +11,7 @@ import contextlib
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -31,9 +31,11 @@ from identity_core.codec import times
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
 from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, size_said
+from identity_core.domain.ledger.history import LoggedHistory, followed_keys
 from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
-from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled
-from identity_core.domain.ledger.tree import HASH_BYTES, Malformed, Refuted
+from identity_core.domain.ledger.tiles import WIDTH, Tile, bundled, tiles_of, unbundled
+from identity_core.domain.ledger.tree import HASH_BYTES, LogLeaf, Malformed, Refuted
+from identity_core.errors import IdentityError
 from identity_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,12 +65,21 @@ service_did_option = click.option(
     "--service-did",
     help="The service's own DID, whose log says which keys are retired; asked of the service where it is not given.",
 )
+service_history_option = click.option(
+    "--service-history",
+    type=FILE_THERE,
+    help="A history that `identity ledger verify --save` wrote: the service's own log in it leads from a key of checkpoints to those after "
+    "it, and says which keys of logs are retired.",
+)
 folder_option = click.option(
     "--dir",
     "folder",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="A directory that `identity ledger export` wrote.",
 )
+
+
+FOLLOW: Final = "where its key was replaced, --service-history leads to the next one, in a directory --service-did too"
 
 
 class Missing(Exception):
@@ -125,6 +136,16 @@ class FolderSource:
             return (self._folder / "tile" / tile.path).read_bytes()
         except FileNotFoundError as error:
             raise Missing("there is no such file") from error
+
+    def leaves_of(self, did: str) -> list[LogLeaf]:
+        """The entries of ``did`` as the bundles have them; whether they are those of the tree is for an audit to say."""
+        found: list[LogLeaf] = []
+        for bundle in tiles_of(unverified(self.note()).size, None):
+            octets = self.tile(bundle)
+            # Most bundles have none of it, and are not taken apart.
+            if did.encode() in octets:
+                found += [leaf for leaf in map(LogLeaf.parse, unbundled(octets)) if leaf.did == did]
+        return found
 
     def service_did(self) -> str | None:
         return None
@@ -220,13 +241,34 @@ def verifier_key(text: str | None) -> VerifierKey:
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
 
 
-def trusted_keys(source: LogSource, text: str | None) -> CheckpointKeys:
-    """The key of the option, and those to which what the source lists leads from it; without it this installation's own. Ends the command
-    without one."""
+def trusted_keys(
+    source: LogSource, text: str | None, service_did: str | None = None, later: LoggedHistory | None = None
+) -> CheckpointKeys:
+    """The key of the option, and those to which the service's own log leads from it: the one that a service shows, that of ``service_did``
+    in a directory, or the one in ``later``. Without the option this installation's own. Ends the command without one."""
     if isinstance(source, LocalSource) and not text:
         return source.keys
     key = verifier_key(text)
-    return source.followed(key) if isinstance(source, UrlSource) else CheckpointKeys(key)
+    if later is None and isinstance(source, UrlSource):
+        return source.followed(key)
+    remedy = "do not trust this log until you know why"
+    with failing((Malformed, Refuted, Missing, IdentityError), source.place, remedy, what="no log leads from the key"):
+        if later is not None:
+            if later.service_did is None or service_did not in (None, later.service_did):
+                raise Refuted("the history of --service-history has no log of this service's own")
+            leaves = [one.leaf for one in later.service]
+            return followed_keys(key, later.service_did, leaves, is_believed=service_did is not None)
+        if service_did is None or not isinstance(source, FolderSource):
+            return CheckpointKeys(key)
+        return followed_keys(key, service_did, source.leaves_of(service_did), is_believed=True)
+
+
+def kept_history(path: Path | None) -> LoggedHistory | None:
+    """What --service-history names; ends the command for a file that is none."""
+    if path is None:
+        return None
+    with failing(Malformed, str(path), "give a history that `identity ledger verify --save` wrote"):
+        return LoggedHistory.parse(path.read_bytes())
 
 
 def listed_replacements(answer: Mapping[str, Any]) -> list[Replacement]:
@@ -255,7 +297,7 @@ def opened_checkpoint(
 ) -> SignedCheckpoint:
     """The verified checkpoint; ends the command for any other."""
     known = [verifier_key(text) for text in witnesses]
-    remedy = "do not trust this log until you know why"
+    remedy = f"do not trust this log until you know why; {FOLLOW}"
     with failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid"):
         return keys.open(octets, known, cosignatures=cosignatures)
 

@@ -151,6 +151,10 @@ def offline(
             did, note, tuple(_recorded(http, leaf, size) for leaf in found), key["serviceDid"], service_log
         )
     file, given = folder / "forged.json", ("--key", key["verifierKey"])
+    assert command("export", folder / "exported", "--url", running.wire.url)[0] == 0
+    for known in (("--service-history", honest), ("--service-did", key["serviceDid"])):
+        code, said = command("audit", "--logs", "--json", "--dir", folder / "exported", *given, *known)
+        assert (code, [one["where"] for one in json.loads(said)["findings"]]) == (1, [did])
     file.write_bytes(history.encode())
     code, said = command("verify", "--history", file, *given)
     assert code == 1, said

@@ -113,6 +113,43 @@ def test_verifiers_follow_from_an_old_key_to_the_new_one(
         remote.ok("ledger", "verify", did, "--key", key, "--service-did", service_did)
 
 
+def test_an_exported_log_is_read_under_an_old_key(own_server: LocalServer, installed: Commands, here: Path) -> None:
+    """After a rotation, and a compromised one, which leaves nothing that the old key said of the next."""
+    remote = Commands({"IDENTITY_URL": own_server.url, "IDENTITY_API_KEY": own_server.api_key})
+    did = remote.json("did", "create", "--keys", here / "w.json")["did"]
+    first = remote.ok("ledger", "key").strip()
+    remote.ok("ledger", "export", here / "before", "--url", own_server.url)
+    for number, how in enumerate([(), ("--compromised",)], 1):
+        old = remote.ok("ledger", "key").strip()
+        installed.ok("keys", "rotate", "checkpoint", "--data-dir", own_server.data_dir, *how)
+        eventually(
+            lambda number=number: len(remote.json("ledger", "key")["earlierKeys"]) == number,
+            "the process that is asked knows the replacement",
+        )
+    new, service_did = remote.ok("ledger", "key").strip(), remote.json("ledger", "key")["serviceDid"]
+    installed.ok("keys", "rotate", "log", "--compromised", "--data-dir", own_server.data_dir)
+    remote.ok("ledger", "verify", did, "--key", new, "--save", here / "kept.json")
+    remote.ok("ledger", "export", here / "after", "--url", own_server.url)
+    kept = ("--service-history", here / "kept.json")
+    for command in ("audit", "checkpoint"):
+        words = ("ledger", command, "--dir", here / "after")
+        for key in (first, old):
+            for given in (("--service-did", service_did), (*kept, "--service-did", service_did)):
+                installed.ok(*words, "--key", key, *given)
+        # The stolen key has named no successor, and who knows no more than it does not guess one.
+        for given in ((), kept):
+            result = installed(*words, "--key", old, *given)
+            assert (result.exit_code, "--service-did" in result.output) == (1, True)
+        installed.ok(*words, "--key", new, *kept)
+        # The log of somebody else leads nowhere.
+        assert installed(*words, "--key", old, "--service-did", did).exit_code == 1
+        assert "no log leads" in installed.refused(*words, "--key", old, *kept, "--service-did", did)[0]
+    # What is retired is known from a later service log, also of an earlier directory that has none of it.
+    for folder in ("before", "after"):
+        found = installed.ok("ledger", "audit", "--dir", here / folder, "--logs", "--key", new, *kept)
+        assert "sound" in found
+
+
 def _proof_without(proof: str, key: str) -> str:
     head, blank, note = proof.partition("\n\n")
     return head + blank + without(note, key)
