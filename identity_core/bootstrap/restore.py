@@ -27,7 +27,7 @@ from identity_core.bootstrap.witnesses import SeenByWitnesses, ask_witnesses
 from identity_core.codec.times import printed
 from identity_core.database.files import sync_folder
 from identity_core.domain.activity import OPERATOR, Event, RequestContext
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.domain.ledger.note import Checkpoint, VerifierKey
 from identity_core.domain.ledger.policy import WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
@@ -150,12 +150,24 @@ def _require_end(settings: Settings, kept: Remembered | None, known: Known) -> N
         )
 
 
+_REPLACED = (
+    "is signed by a key that the backup does not know: the key of checkpoints was replaced after the backup was made"
+)
+_LATER_BACKUP = (
+    "restore a backup of after that; or give a checkpoint that the old key signed beside the new one, as it does for thirty days unless it "
+    "was compromised; where there is neither, go on under a new name (--new-origin)"
+)
+
+
 def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> list[Remembered]:
     """Everything that is known of the end of this log, each signed by one of its keys. Raises ``StartError``."""
     found: list[Remembered] = []
     for place, note in known.checkpoints:
         try:
             keys.open(note)
+        except SignedByAnother as error:
+            fix = f"{_LATER_BACKUP}, without it"
+            raise StartError(f"the checkpoint {_REPLACED}", place, fix) from error
         except (Malformed, Refuted) as error:
             fix = f"give one of {keys.present.name}; see `identity ledger checkpoint`"
             raise StartError(f"the checkpoint is not one of the log in the backup: {error}", place, fix) from error
@@ -165,6 +177,10 @@ def _believed(keys: CheckpointKeys, kept: Remembered | None, known: Known) -> li
         return found
     try:
         keys.open(kept.note)
+    except SignedByAnother as error:
+        fix = f"{_LATER_BACKUP}, with the file moved away"
+        what = f"the checkpoint that this machine remembers {_REPLACED}"
+        raise StartError(what, "the checkpoint that is remembered", fix) from error
     except (Malformed, Refuted) as error:
         what = f"this machine remembers another log: {error}"
         fix = "restore the backup of that installation, or move the file away if it is of one that is no more"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from identity_core.bootstrap.beside import TransparencyLog
 from identity_core.bootstrap.ports import SystemClock, load_plugins, store_beside
 from identity_core.database.files import FileLock
-from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys
+from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, SignedByAnother
 from identity_core.domain.ledger.note import Note, cosigned_at
 from identity_core.domain.ledger.policy import NONE, PolicyWitness, WitnessPolicy, label
 from identity_core.domain.ledger.tree import Malformed, Refuted
@@ -134,6 +134,8 @@ async def ask_witnesses(policy: WitnessPolicy, keys: CheckpointKeys) -> SeenByWi
         )
         said = "; ".join(f"{label(name)}: {why}" for name, why in silent.items())
         fix = "those who do not say may have cosigned a newer checkpoint: try again, or give the newest yourself (--checkpoint)"
+        if any(isinstance(one, WitnessFailed) and isinstance(one.__cause__, SignedByAnother) for one in answers):
+            fix = "where the key of checkpoints was replaced after the backup was made, restore a backup of after that"
         raise StartError(f"{what}: {said}".removesuffix(": "), keys.present.name, fix)
     return SeenByWitnesses(cosigned, silent)
 

@@ -26,6 +26,10 @@ FIRST_LINE: Final = "identity-ledger-key-succession/v1"
 _SIZE: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
+class SignedByAnother(Refuted):
+    """A checkpoint of the log that none of the keys known of it has signed, and some other key under its name has."""
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierKey:
     """A key that was replaced at the time ``replaced_at``; ``number`` is its place in the row of keys, from 1. A checkpoint that it signed
@@ -53,12 +57,21 @@ class CheckpointKeys:
 
     def open(self, octets: bytes, witnesses: Iterable[VerifierKey] = (), *, cosignatures: int = 0) -> SignedCheckpoint:
         """As ``note.open_checkpoint``, under the keys that count for the size of the checkpoint. Whichever of them has signed it has to
-        have signed it well."""
+        have signed it well. Raises as that, and ``SignedByAnother``."""
         note, known = Note.parse(octets), [*witnesses]
         keys = self.counting(Checkpoint.parse(note.text).size)
         signing = [key for key in keys if note.by(key) is not None] or keys[:1]
+        if not any(note.by(key) for key in (self.present, *(one.key for one in self.earlier))):
+            self._refuse_another(note)
         opened = [open_checkpoint(octets, key, known, cosignatures=cosignatures) for key in signing]
         return opened[0]
+
+    def _refuse_another(self, note: Note) -> None:
+        origin = self.present.name
+        if Checkpoint.parse(note.text).origin == origin and any(one.name == origin for one in note.signatures):
+            raise SignedByAnother(
+                "the checkpoint is not signed by the key of the log, but by one that is not known here"
+            )
 
     def renamed(self, origin: str) -> CheckpointKeys:
         """The same keys of a log of this name."""

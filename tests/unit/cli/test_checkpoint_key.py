@@ -12,9 +12,11 @@ import pytest
 
 from identity_core.bootstrap import open_installation
 from identity_core.cli.local_server import LocalServer
-from identity_core.domain.ledger.note import Checkpoint, Note, VerifierKey
+from identity_core.crypto import ed25519
+from identity_core.domain.ledger.note import WITNESS, Checkpoint, Note, VerifierKey
 from identity_core.settings import load
 from tests.fault.service_process import eventually
+from tests.lying_witness import lying_witness, whole
 from tests.servers import local_server
 from tests.unit.cli.conftest import GENEROUS, Commands
 from tests.unit.cli.test_log_key import installed
@@ -162,6 +164,7 @@ def test_a_backup_goes_back_whichever_key_signed_what_is_known_of_its_end(instal
     key.chmod(0o600)
     asyncio.run(start(data))
     installed.ok("ledger", "checkpoint", "--data-dir", data, "--save", here / "before")
+    installed.ok("backup", "create", here / "early.backup", "--key-file", key, "--data-dir", data)
     installed.ok("keys", "rotate", "checkpoint", "--compromised", "--data-dir", data)
     asyncio.run(start(data))
     installed.ok("ledger", "checkpoint", "--data-dir", data, "--save", here / "after")
@@ -173,3 +176,27 @@ def test_a_backup_goes_back_whichever_key_signed_what_is_known_of_its_end(instal
     installed.ok("doctor", "--data-dir", target)
     asyncio.run(start(target))
     assert "sound" in installed.ok("ledger", "audit", "--data-dir", target, "--logs")
+    early = ("backup", "restore", here / "early.backup", "--key-file", key, "--data-dir", here / "early" / "data")
+    (here / "early").mkdir()
+    says, _, remedy = installed.refused(*early, "--checkpoint", here / "after")
+    assert "replaced after the backup was made" in says
+    assert "--new-origin" in remedy
+    seed = ed25519.generate(bytes(32))
+    with lying_witness(lambda it, _: it.sendall(whole("200 OK", (here / "after").read_bytes()))) as url:
+        (here / "policy").write_text(f"witness W {VerifierKey('w.example', seed.public, WITNESS)} {url}\nquorum W\n")
+        says, _, remedy = installed.refused(*early, "--policy", here / "policy")
+    assert "by one that is not known here" in says
+    assert "restore a backup of after that" in remedy
+    (here / "early" / "data.checkpoint").write_bytes((data.parent / "data.checkpoint").read_bytes())
+    for more in (("--checkpoint", here / "before"), ("--new-origin", "log.example/2")):
+        says, _, remedy = installed.refused(*early, *more)
+        assert "this machine remembers is signed by a key that the backup does not know" in says
+        assert "moved away" in remedy
+    (here / "early" / "data.checkpoint").unlink()
+    assert not (here / "early" / "data").exists()
+    # A note by somebody else's key that says nothing of this log is not one of a replaced key.
+    foreign = (here / "before").read_text().replace("— ", "— other-")
+    (here / "foreign").write_text(foreign)
+    assert "not one of the log in the backup" in installed.refused(*early, "--checkpoint", here / "foreign")[0]
+    installed.ok(*early, "--new-origin", "log.example/2")
+    asyncio.run(start(here / "early" / "data"))

@@ -12,6 +12,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids.log.service_keys import Replacement
 from identity_core.domain.ledger.checkpoint_keys import (
     CheckpointKeys,
+    SignedByAnother,
     keys_followed,
     keys_listed,
     size_said,
@@ -61,6 +62,16 @@ def test_who_knows_one_key_follows_to_all_by_what_the_keys_signed(known: int) ->
 def test_a_key_alone_counts_no_more_past_the_size_at_which_it_was_replaced(size: int, by: int) -> None:
     with pytest.raises(Refuted, match="not signed by the key of the log"):
         keys_followed(KEYS[0], TWICE).open(note(size, by))
+
+
+def test_a_key_that_is_not_known_is_told_from_one_that_counts_no_more() -> None:
+    keys = keys_followed(KEYS[0], TWICE)
+    with pytest.raises(SignedByAnother):
+        keys.open(note(21, 3))
+    for octets in (note(21, 0), note(21, 3).replace(b"\xe2\x80\x94 ", b"\xe2\x80\x94 x"), note(21, 3, 1)):
+        with pytest.raises(Refuted) as refusal:
+            keys.open(octets)
+        assert refusal.type is Refuted
 
 
 def test_every_known_key_that_signed_has_signed_well() -> None:
