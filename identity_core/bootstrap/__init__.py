@@ -30,7 +30,7 @@ from identity_core.bootstrap.ports import (
 from identity_core.bootstrap.rotation import (
     checkpoint_key_replacement,
     log_key_rotation,
-    resealing_custodian,
+    seal_rotation,
     token_key_replacement,
 )
 from identity_core.bootstrap.witnesses import approvals_to_publish
@@ -59,7 +59,7 @@ __all__ = [
     "open_keys",
     "open_ledger",
     "record_tools",
-    "resealing_custodian",
+    "seal_rotation",
     "token_key_replacement",
     "transparency_log",
 ]

@@ -7,13 +7,16 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 
 from identity_core.bootstrap.beside import TransparencyLog, followed
 from identity_core.bootstrap.ports import SystemClock, load_plugins, origin_of, store_beside
 from identity_core.domain import tokens
+from identity_core.domain.activity import OPERATOR, Event, RequestContext
 from identity_core.domain.dids.log import service_keys
-from identity_core.ports.custodian import ResealingCustodian
+from identity_core.ports.clock import Clock
+from identity_core.ports.custodian import Resealed, ResealingCustodian
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod
 from identity_core.settings import Settings, StartError
 from identity_core.store import Store
@@ -59,11 +62,36 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
         )
 
 
+@dataclass(frozen=True, slots=True)
+class RotateSeal:
+    """Has everything that the custodian holds sealed anew, and records it. Whether every process can open the new seal is not known here:
+    the custodian says what has to be done before."""
+
+    custodian: ResealingCustodian
+    record: Record
+    clock: Clock
+
+    async def __call__(self, *, compromised: bool) -> Resealed:
+        """Raises as ``ResealingCustodian.reseal_now``; and ``PluginUnavailable`` where the seal is rotated and that cannot be recorded."""
+        done = self.custodian.reseal_now(compromised=compromised)
+        event = Event(
+            details={
+                "generation": done.generation,
+                "keys": done.keys,
+                "newMasterKey": done.has_new_master_key,
+                "compromised": compromised,
+            }
+        )
+        await self.record(RequestContext("rotateSeal", OPERATOR), event, self.clock.now(), durable=True)
+        return done
+
+
 @contextlib.asynccontextmanager
-async def resealing_custodian(settings: Settings) -> AsyncIterator[ResealingCustodian]:
-    """The custodian beside a running service, where it can seal everything anew. Raises ``StartError``."""
-    plugins = load_plugins(settings, SystemClock())
-    try:
+async def seal_rotation(settings: Settings) -> AsyncIterator[RotateSeal]:
+    """What seals everything anew beside a running service, where the custodian can. Raises ``StartError``."""
+    async with AsyncExitStack() as stack:
+        plugins = load_plugins(settings, SystemClock())
+        stack.push_async_callback(plugins.close)
         custodian = plugins.custodian(settings.custodian.backend)
         if not isinstance(custodian, ResealingCustodian):
             raise StartError(
@@ -71,9 +99,9 @@ async def resealing_custodian(settings: Settings) -> AsyncIterator[ResealingCust
                 "custodian.backend",
                 "rotate what it keeps keys under with its own tools",
             )
-        yield custodian
-    finally:
-        await plugins.close()
+        store = await store_beside(settings, custodian)
+        stack.push_async_callback(store.close)
+        yield RotateSeal(custodian, Record(store.activity), SystemClock())
 
 
 @contextlib.asynccontextmanager

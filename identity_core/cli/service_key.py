@@ -51,8 +51,8 @@ def _reseal(settings: Settings, *, compromised: bool) -> None:
     """Has everything sealed anew and shows what was done."""
     from identity_core import bootstrap
 
-    with _beside(settings, bootstrap.resealing_custodian) as (_, custodian):
-        done = custodian.reseal_now(compromised=compromised)
+    with _beside(settings, bootstrap.seal_rotation) as (runner, rotate):
+        done = runner.run(rotate(compromised=compromised))
     show({"key": SEAL} | dataclasses.asdict(done), text=_resealed)
 
 
@@ -74,9 +74,12 @@ def _beside(
 def _resealed(done: dict[str, Any]) -> str:
     master = "a new master key" if done["has_new_master_key"] else "the master key of before"
     lines = [f"{done['keys']} keys are sealed under data key {done['generation']}, and that under {master}"]
-    if not done["is_wiped"]:
-        lines.append("the database may still have what was sealed before: see the page of the custodian")
+    if done["left_to_do"]:
+        lines.append(f"the database may still have what was sealed before: {done['left_to_do']}")
     if done["has_new_master_key"]:
+        lines.append(
+            "a process that cannot open the new seal answers 503 for what needs a key: try one at every replica"
+        )
         lines.append("backups of before open with the old master key: make a new one, and destroy them and it")
     return "\n".join(lines)
 

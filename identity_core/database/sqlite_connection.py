@@ -63,16 +63,18 @@ def open_reader(path: Path) -> Connection:
     return connection
 
 
-def empty_log(path: Path, lock: FileLock, *, patience_seconds: float) -> bool:
-    """Moves the write-ahead log of a file into it and cuts it to nothing, so that no file has what was written over; False where readers
-    were in the way all the time. Blocks, and takes ``lock``, that of the file. Raises ``DatabaseError``."""
+def rewrite(path: Path, lock: FileLock, *, patience_seconds: float) -> bool:
+    """Writes a file anew and cuts its write-ahead log to nothing, so that neither has what was deleted or written over; False where
+    readers were in the way all the time. Blocks, and takes ``lock``, that of the file. Raises ``DatabaseError``."""
     give_up_at = time.monotonic() + patience_seconds
     try:
         with closing(_connect(path, seconds=0.0)) as connection:
+            # The copy that VACUUM makes is no file of its own then.
+            connection.execute("PRAGMA temp_store=MEMORY")
             while True:
                 lock.acquire()
                 try:
-                    is_busy = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+                    is_busy = not _rewritten(connection)
                 finally:
                     lock.release()
                 if not is_busy or time.monotonic() > give_up_at:
@@ -80,6 +82,17 @@ def empty_log(path: Path, lock: FileLock, *, patience_seconds: float) -> bool:
                 time.sleep(POLL_SECONDS)
     except sqlite3.Error as error:
         raise translated(error) from error
+
+
+def _rewritten(connection: Connection) -> bool:
+    # Not ``secure_delete``: what was deleted before it was on stays, and only some builds of SQLite begin with it.
+    try:
+        connection.execute("VACUUM")
+    except sqlite3.OperationalError as error:
+        if primary_code(error) != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
 
 
 def run_jobs(writer: Connection, jobs: Sequence[Pending]) -> None:

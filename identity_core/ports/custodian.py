@@ -96,13 +96,13 @@ class HolderCustodian(Custodian, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resealed:
-    """``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``is_wiped``: what was sealed under the one before is
-    not in the files of the database any more."""
+    """``keys`` secrets are sealed under the data key of this ``generation``, from 1. ``left_to_do`` says what the
+    operator has to do before the files of the database have nothing more that was sealed under the one before; empty where that is done."""
 
     generation: int
     keys: int
     has_new_master_key: bool
-    is_wiped: bool
+    left_to_do: str
 
 
 @runtime_checkable

@@ -15,7 +15,7 @@ import pytest
 from identity_core.bootstrap import (
     checkpoint_key_replacement,
     log_key_rotation,
-    resealing_custodian,
+    seal_rotation,
     token_key_replacement,
 )
 from identity_core.cli.ledger_sources import listed_replacements
@@ -224,5 +224,5 @@ def test_everything_is_sealed_anew_and_no_write_is_refused(site: Site) -> None:
 
 
 async def sealed_anew(settings: Settings, *, compromised: bool) -> Resealed:
-    async with resealing_custodian(settings) as custodian:
-        return custodian.reseal_now(compromised=compromised)
+    async with seal_rotation(settings) as rotate:
+        return await rotate(compromised=compromised)

@@ -11,6 +11,7 @@ import os
 import random
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,6 +121,8 @@ def in_a_child(settings: Settings, kind: Kind, at: int, *, dies: bool) -> tuple[
         sys.settrace(KilledBeforeALine({module.__file__ for module in kind.code}, at, reached))
         asyncio.run(kind.rotated(settings))
         status = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(status)
 

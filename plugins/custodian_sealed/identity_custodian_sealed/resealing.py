@@ -8,9 +8,9 @@ before the transaction and takes the name of the old one after it: a crash in be
 from __future__ import annotations
 
 from identity_core.crypto import sealing
-from identity_core.database import Transaction
+from identity_core.database import DatabaseError, Transaction
 from identity_core.database.files import FileLock, durable_draft, locked_folder
-from identity_core.database.sqlite_connection import empty_log
+from identity_core.database.sqlite_connection import rewrite
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.data_key import DATABASE, FILE, DataKey, Seal, SealBroken, StoredSeal, stored_seal
 from identity_custodian_sealed.held_key import Label
@@ -52,28 +52,30 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
     sealed = _under_another_master_key(seal, new, row) if compromised else seal.resealed(new, row)
     keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))
     seal.settle_file(sealed)
-    return Resealed(new.generation, keys, compromised, _wiped(seal))
+    return Resealed(new.generation, keys, compromised, _left(seal))
 
 
-def _wiped(seal: Seal) -> bool:
-    """Takes what was written over out of the files of an SQLite database; whether no one is in the way. A server's are its operator's."""
+def _left(seal: Seal) -> str:
+    """Takes what was written over or deleted out of the files of an SQLite database. What is left for the operator to do, who has those of
+    a server; empty where nothing is."""
     if seal.database.dialect != "sqlite":
-        return False
+        command = "VACUUM FULL custodian_keys, custodian_seal"
+        return f"run `{command}` at the database server, and destroy its archived log and its base backups of before"
     path = seal.master_key_file.with_name(DATABASE)
     lock = FileLock(path.with_name(f"{path.name}.lock"))
     try:
-        return empty_log(path, lock, patience_seconds=_PATIENCE_SECONDS)
+        is_wiped = rewrite(path, lock, patience_seconds=_PATIENCE_SECONDS)
+    except DatabaseError as error:
+        return f"{path.name} could not be written anew ({error.reason}): rotate again"
     finally:
         lock.close()
+    return "" if is_wiped else f"something reads {path.name} all the time, such as a backup: rotate again after it"
 
 
 def _reseal_all(
     seal: Seal, row: StoredSeal, data_keys: tuple[DataKey, DataKey], sealed: StoredSeal, transaction: Transaction
 ) -> int:
     old, new = data_keys
-    if seal.database.dialect == "sqlite":
-        # What is written over would stay in the file where there is room.
-        transaction.execute("PRAGMA secure_delete = ON").fetchall()
     generation_of(transaction, seal.database.dialect, to_change=True)
     if stored_seal(transaction) != row:
         raise KeyRefused("Somebody else has changed the seal a moment ago: nothing was done.")

@@ -23,7 +23,7 @@ from identity_custodian_sealed.held_key import Label
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import verified
 from identity_core.crypto import sealing
-from identity_core.database import files
+from identity_core.database import files, sqlite_connection
 from identity_core.database.files import locked_folder
 from identity_core.errors import PluginUnavailable
 from identity_core.plugin import BuildContext, PluginError
@@ -79,7 +79,7 @@ def test_running_processes_go_on_and_no_key_changes(tmp_path: Path, compromised:
         publics = await made(running, *NAMES)
         first = data_key_of(running)
         done = command.reseal_now(compromised=compromised)
-        assert (done.generation, done.keys, done.has_new_master_key, done.is_wiped) == (2, 5, compromised, True)
+        assert (done.generation, done.keys, done.has_new_master_key, done.left_to_do) == (2, 5, compromised, "")
         # The name is new to it: it stores before it has read anything of the new seal.
         publics |= await made(running, "since")
         await check(running, publics)
@@ -137,7 +137,7 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
         seal = running._database.read_now(stored_seal)
         assert seal is not None
         old_boxes = [seal.box, *(bytes(row[-1]) for row in rows(folder))]
-        assert command.reseal_now(compromised=compromised).is_wiped
+        assert command.reseal_now(compromised=compromised).left_to_do == ""
         await made(running, "since")
         shutil.copytree(folder, stolen)
         for path in stolen.iterdir():
@@ -161,6 +161,56 @@ def test_a_thief_of_the_old_key_reads_nothing_in_a_later_copy(tmp_path: Path, co
         await command.close()
 
     asyncio.run(scenario())
+
+
+def test_nothing_that_was_deleted_or_written_over_stays_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where SQLite is built without SECURE_DELETE, as it often is, and leaves in a file what it has room for."""
+    connect = sqlite_connection._connect
+
+    def forgetful(path: Path, *, seconds: float) -> Any:
+        connection = connect(path, seconds=seconds)
+        connection.execute("PRAGMA secure_delete = OFF").fetchall()
+        return connection
+
+    monkeypatch.setattr(sqlite_connection, "_connect", forgetful)
+
+    def left(boxes: list[bytes]) -> list[str]:
+        # The first octets of a free place are SQLite's own.
+        return [path.name for path in tmp_path.iterdir() if any(box[25:] in path.read_bytes() for box in boxes)]
+
+    async def scenario() -> None:
+        custodian = opened(tmp_path)
+        await made(custodian, *(f"key-{number}" for number in range(60)))
+        boxes = [bytes(row[-1]) for row in rows(tmp_path)]
+        for number in range(0, 60, 2):
+            await custodian.destroy(f"key-{number}")
+        await custodian.close()
+        custodian = opened(tmp_path)
+        destroyed = [box for box in boxes if box not in {bytes(row[-1]) for row in rows(tmp_path)}]
+        assert len(destroyed) == 30
+        assert left(destroyed) == ["custodian.sqlite"]
+        assert custodian.reseal_now(compromised=False).left_to_do == ""
+        assert left(boxes) == []
+        await custodian.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_reader_in_the_way_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resealing, "_PATIENCE_SECONDS", 0.05)
+    custodian = opened(tmp_path)
+    asyncio.run(made(custodian, *NAMES))
+    with sqlite3.connect(tmp_path / "custodian.sqlite", isolation_level=None) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM custodian_keys").fetchall()
+        done = custodian.reseal_now(compromised=False)
+        assert (done.generation, "rotate again" in done.left_to_do) == (2, True)
+        reader.execute("ROLLBACK")
+    reader.close()
+    assert custodian.reseal_now(compromised=False).left_to_do == ""
+    asyncio.run(custodian.close())
 
 
 def test_a_rotated_seal_does_not_pass_for_one_of_another_generation(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -59,11 +60,11 @@ def test_everything_is_sealed_anew(installed: Commands, here: Path) -> None:
     key = folder.with_name("custodian.key")
     before = key.read_bytes()
     first = installed.json("keys", "rotate", "seal")
-    assert (first["key"], first["generation"], first["has_new_master_key"], first["is_wiped"]) == (
+    assert (first["key"], first["generation"], first["has_new_master_key"], first["left_to_do"]) == (
         "seal",
         2,
         False,
-        True,
+        "",
     )
     assert first["keys"] >= 2
     assert key.read_bytes() == before
@@ -71,6 +72,12 @@ def test_everything_is_sealed_anew(installed: Commands, here: Path) -> None:
     assert "are sealed under data key 3, and that under a new master key" in said
     assert "backups of before open with the old master key" in said
     assert key.read_bytes() != before
+    lines = [json.loads(one["line"]) for one in installed.json("audit", "export")]
+    said = [one["details"] for one in lines if one["operation"] == "rotateSeal"]
+    assert [(one["generation"], one["compromised"], one["newMasterKey"]) for one in said] == [
+        (2, False, False),
+        (3, True, True),
+    ]
     assert [one["name"] for one in installed.json("keys", "list")] == ["ops"]
 
 
