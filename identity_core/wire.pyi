@@ -657,6 +657,10 @@ class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
     type: str
     service_endpoint: str
 
+class NewWitnessList(Struct, frozen=True, kw_only=True):
+    threshold: int | UnsetType = UNSET
+    witnesses: tuple[WitnessId, ...] | UnsetType = UNSET
+
 class OnlyPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
     type: str
@@ -909,6 +913,7 @@ class UpdateDidRequest(Struct, frozen=True, kw_only=True):
     relationships: tuple[str, ...] | UnsetType = UNSET
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
+    witness: NewWitnessList | UnsetType = UNSET
     operations: tuple[UpdateOperation, ...] | UnsetType = UNSET
 
 class UpdateOperation(Struct, frozen=True, kw_only=True):
@@ -919,6 +924,7 @@ class UpdateOperation(Struct, frozen=True, kw_only=True):
     relationships: tuple[str, ...] | UnsetType = UNSET
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
+    witness: NewWitnessList | UnsetType = UNSET
 
 class UpdatedDid(Struct, frozen=True, kw_only=True):
     did: str

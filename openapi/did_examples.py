@@ -138,6 +138,11 @@ class Telling:
                 "updateService": move,
                 "removeService": remove_service,
                 "setAlsoKnownAs": rename,
+                "setWitness": {
+                    "operation": "setWitness",
+                    "witness": {"threshold": 1, "witnesses": [{"id": f"did:key:{self.spare.public}"}]},
+                },
+                "noWitness": {"operations": [{"operation": "setWitness", "witness": {}}, rename]},
                 "several": {"operations": [move, add_key, remove_key, rename, remove_service | {"serviceId": "#old"}]},
             },
             "200": {"updated": plain(dids.updated(updated).body)},

@@ -16,6 +16,22 @@ Feature: A log of did:webvh whose versions witnesses approve
     When Walt approves of the log and the operator publishes that
     Then a reader finds 2 versions at the place of the DID
 
+  Scenario: Witnesses approve of those who take their place
+    Given Wendy approves of the log and the operator publishes that
+    And Will is a witness
+    When Hana puts Will in the place of Wendy and Walt
+    Then a reader finds 1 version at the place of the DID
+    When Will approves of the log and the operator publishes that
+    Then the command refuses: "Nothing in the file approves of anything new"
+    And a reader finds 1 version at the place of the DID
+    When Walt approves of the log and the operator publishes that
+    Then a reader finds 2 versions at the place of the DID
+    When Hana adds a service to the DID
+    And Wendy approves of the log and the operator publishes that
+    Then a reader finds 2 versions at the place of the DID
+    When Will approves of the log and the operator publishes that
+    Then a reader finds 3 versions at the place of the DID
+
   Scenario: What no witness of the DID has approved is not published
     When Eve approves of the log and the operator publishes that
     Then the command refuses: "Nothing in the file approves of anything new"

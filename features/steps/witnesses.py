@@ -30,12 +30,21 @@ def publishes_logs(machine: Machine) -> None:
 @given("Wendy and Walt are witnesses")
 def are_witnesses(machine: Machine) -> None:
     for name in ("Wendy", "Walt"):
-        # The first call makes the key and names it; of nothing it approves of nothing.
-        (machine.apart / "empty").write_bytes(b"")
-        ended = machine.identity("did", "log", "approve", machine.apart / "empty", "--folder", machine.apart / name)
-        found = WITNESS.search(ended.stderr)
-        assert found is not None, ended.stderr
-        machine.dids[name] = found[1]
+        is_witness(machine, name)
+
+
+@given("Will is a witness")
+def will_is_witness(machine: Machine) -> None:
+    is_witness(machine, "Will")
+
+
+def is_witness(machine: Machine, name: str) -> None:
+    # The first call makes the key and names it; of nothing it approves of nothing.
+    (machine.apart / "empty").write_bytes(b"")
+    ended = machine.identity("did", "log", "approve", machine.apart / "empty", "--folder", machine.apart / name)
+    found = WITNESS.search(ended.stderr)
+    assert found is not None, ended.stderr
+    machine.dids[name] = found[1]
 
 
 @given("Hana has a DID of which one of Wendy and Walt must approve")
@@ -45,6 +54,7 @@ def has_witnessed_did(machine: Machine) -> None:
     machine.dids["Hana"] = machine.told(*words, *witnesses)["did"]
 
 
+@given(parsers.parse("{name} approves of the log and the operator publishes that"))
 @when(parsers.parse("{name} approves of the log and the operator publishes that"))
 def approves(machine: Machine, name: str) -> None:
     log, file = machine.apart / "did.jsonl", machine.apart / "did-witness.json"
@@ -61,6 +71,11 @@ def approves(machine: Machine, name: str) -> None:
         assert ended.returncode == 0, ended.stderr
         file.write_text(ended.stdout)
     machine.identity("did", "log", "publish", machine.dids["Hana"], file, "--data-dir", machine.data)
+
+
+@when("Hana puts Will in the place of Wendy and Walt")
+def puts_will(machine: Machine) -> None:
+    machine.told("did", "update", "--keys", machine.apart / "Hana.json", "--witness", machine.dids["Will"])
 
 
 @when("Hana adds a service to the DID")

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import click
 
-from identity_core.cli.did_update import Triples, Wishes, change
+from identity_core.cli.did_update import Triples, Wishes, change, witness_list
 from identity_core.cli.options import several
 from identity_core.cli.output import Command, fail, misused, show
 from identity_core.cli.remote import api_key_option, session, url_option
@@ -123,8 +123,7 @@ def _said(
     if strict_evidence is not None:
         said["strictEvidence"] = strict_evidence
     if witnesses or threshold is not None:
-        listed = [{"id": one} for one in witnesses]
-        said["witness"] = {"threshold": threshold or len(listed), "witnesses": listed}
+        said["witness"] = witness_list(witnesses, threshold)
     return said
 
 

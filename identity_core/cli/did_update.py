@@ -41,6 +41,15 @@ VERSION = "{did}\nversion {versionId}\nblock   {blockNumber}\ntx      {transacti
 )
 @several("--remove-key", "KEY_ID", "Key to drop.")
 @several("--also-known-as", "URI", "Replaces the whole list.")
+@several(
+    "--witness", "DID", "A did:key that must approve of each later version of a did:webvh. Replaces the whole list."
+)
+@click.option(
+    "--witness-threshold",
+    type=click.IntRange(1),
+    help="How many of the witnesses must approve.  [default: all of them]",
+)
+@click.option("--no-witness", is_flag=True, help="No one has to approve of later versions.")
 def update(
     wallet: Path,
     url: str,
@@ -52,6 +61,9 @@ def update(
     possession: Sequence[tuple[str, str]],
     remove_key: Sequence[str],
     also_known_as: Sequence[str],
+    witness: Sequence[str],
+    witness_threshold: int | None,
+    no_witness: bool,
 ) -> None:
     """Change the document: one or several operations in one version."""
     operations = [_service("addService", *given) for given in add_service]
@@ -64,11 +76,22 @@ def update(
     operations += [{"operation": "removeVerificationMethod", "keyId": key_id} for key_id in remove_key]
     if also_known_as:
         operations.append({"operation": "setAlsoKnownAs", "alsoKnownAs": list(also_known_as)})
+    if no_witness and (witness or witness_threshold is not None):
+        misused("there are witnesses or there are none", "leave out --no-witness, or --witness and --witness-threshold")
+    if witness or witness_threshold is not None or no_witness:
+        asked = {} if no_witness else witness_list(witness, witness_threshold)
+        operations.append({"operation": "setWitness", "witness": asked})
     if not operations and not new_key:
         misused("there is nothing to change", "name at least one operation, see --help")
     with settled(wallet, url) as (opened, holder):
         answer = change(opened, holder, operations, new_key)
     show(answer, text=VERSION)
+
+
+def witness_list(witnesses: Sequence[str], threshold: int | None) -> dict[str, Any]:
+    """Who must approve of a log, as a request says it."""
+    listed = [{"id": one} for one in witnesses]
+    return {"threshold": threshold or len(listed), "witnesses": listed}
 
 
 def change(opened: Client, holder: Wallet, operations: list[dict[str, Any]], wishes: Wishes = ()) -> dict[str, Any]:

@@ -38,6 +38,7 @@ ONE_FORM = {
     "VerificationMethod": "a part of the DID document",
     "UpdateDidRequest": "the author signs it, and strict evidence keeps it; domain/dids/requests.py reads it",
     "UpdateOperation": "a part of UpdateDidRequest",
+    "NewWitnessList": "a part of UpdateDidRequest",
     "ServiceInput": "a part of UpdateDidRequest",
     "CredentialAttribute": "stored as it is; domain/credentials/credential_schema.py",
     "CredentialStatusEntry": "compared with the credential's; domain/credentials/status_list.py",

@@ -39,7 +39,7 @@ class Authorization:
 
 @dataclass(frozen=True, slots=True)
 class WitnessList:
-    """Who must approve of every entry of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
+    """Who must approve of the entries of a did:webvh: ``threshold`` of the witnesses with these ``ids`` (did:key)."""
 
     threshold: int
     ids: tuple[str, ...]
@@ -106,8 +106,22 @@ class SetAlsoKnownAs:
     also_known_as: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SetWitnesses:
+    """Who must approve of the entries after this one; None for nobody. Those of before must still approve of this one. For methods whose
+    logs are published."""
+
+    witnesses: WitnessList | None
+
+
 Operation = (
-    AddService | UpdateService | RemoveService | AddVerificationMethod | RemoveVerificationMethod | SetAlsoKnownAs
+    AddService
+    | UpdateService
+    | RemoveService
+    | AddVerificationMethod
+    | RemoveVerificationMethod
+    | SetAlsoKnownAs
+    | SetWitnesses
 )
 
 

@@ -36,6 +36,7 @@ from identity_core.domain.dids.changes import (
     Recover,
     RemoveVerificationMethod,
     Rotate,
+    SetWitnesses,
     Update,
 )
 from identity_core.domain.dids.document import DidDocument
@@ -76,7 +77,7 @@ def may(state: DidState, key: str, change: Change, at: datetime, *, strict: bool
     change is kept from such keys.
 
     A key in grace may authenticate and change services and names. Where ``strict`` holds it may not deactivate, rotate, remove
-    or add keys, else a stolen key would outlive its own rotation.
+    or add keys, else a stolen key would outlive its own rotation; nor replace the witnesses, who would be the thief's.
     """
     if isinstance(change, Recover):
         if state.recovery_key is None or key != state.recovery_key:
@@ -85,13 +86,14 @@ def may(state: DidState, key: str, change: Change, at: datetime, *, strict: bool
     if key not in authentication_keys(state, at):
         raise AuthFailed
     method = state.document.method(f"{state.document.did}#{key}")
-    if strict and method is not None and method.revoked is not None and _touches_keys(change):
+    if strict and method is not None and method.revoked is not None and _touches_control(change):
         raise Forbidden("A key in its grace period cannot do this.", details={"keyId": method.id})
 
 
-def _touches_keys(change: Change) -> bool:
+def _touches_control(change: Change) -> bool:
     if isinstance(change, Update):
-        return any(isinstance(step, AddVerificationMethod | RemoveVerificationMethod) for step in change.operations)
+        kept = AddVerificationMethod | RemoveVerificationMethod | SetWitnesses
+        return any(isinstance(step, kept) for step in change.operations)
     return True
 
 

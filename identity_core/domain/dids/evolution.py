@@ -29,6 +29,7 @@ from identity_core.domain.dids.changes import (
     Rotate,
     RotateLogKey,
     SetAlsoKnownAs,
+    SetWitnesses,
     Update,
     UpdateService,
 )
@@ -47,12 +48,14 @@ MAX_OPERATIONS: Final = 50
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What an operator decides: the longest grace period, and of DIDs that are created from now on, whether keys in grace are kept from
-    changing keys, whether the evidence of every change must be bound to it, and how far back a recovery may reach."""
+    changing keys, whether the evidence of every change must be bound to it, and how far back a recovery may reach. ``witnesses``: the
+    method's entries have a place for who must approve of them."""
 
     max_grace: timedelta = timedelta(days=90)
     strict_grace: bool = True
     strict_evidence: bool = False
     recovery_window: timedelta = history.RECOVERY_WINDOW
+    witnesses: bool = False
 
 
 def create(did: Did, change: Create, at: datetime, rules: Rules) -> DidState:
@@ -143,7 +146,7 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
     recovery_key, restored, retired_keys, proven = state.recovery_key, None, state.retired_keys, state.proven_keys
     match change:
         case Update():
-            operation, document = history.UPDATE, _update(state, change)
+            operation, document = history.UPDATE, _update(state, change, rules)
         case Rotate():
             operation, document = history.KEY_ROTATED, _rotate(state, change, at, rules)
         case Recover():
@@ -173,12 +176,22 @@ def _authorized(state: DidState, change: Authorized, at: datetime, rules: Rules)
         spent_challenges=() if over else (*history.unexpired(state.spent_challenges, at), spent),
         retired_keys=() if over else retired_keys + retired(state, document, recovery_key),
         proven_keys=proven,
+        witness_version=state.version_id + 1 if sets_witnesses(change) else state.witness_version,
         past=history.followed(state, at),
         restored=restored,
     )
 
 
-def _update(state: DidState, change: Update) -> DidDocument:
+def sets_witnesses(change: Change) -> bool:
+    """Whether the change says who must approve of the entries after it."""
+    return isinstance(change, Update) and any(isinstance(step, SetWitnesses) for step in change.operations)
+
+
+def _update(state: DidState, change: Update, rules: Rules) -> DidDocument:
+    if sets_witnesses(change) and not rules.witnesses:
+        raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
+    if sum(isinstance(step, SetWitnesses) for step in change.operations) > 1:
+        raise InvalidDocument("One version says once who its witnesses are.", details={"member": "witness"})
     if not 0 < len(change.operations) <= MAX_OPERATIONS:
         raise InvalidDocument(f"One version holds 1 to {MAX_OPERATIONS} operations.")
     revision = Revision.of(state.document)
@@ -202,6 +215,9 @@ def _apply(state: DidState, revision: Revision, operation: Operation) -> None:
             revision.remove_key(key_id)
         case SetAlsoKnownAs(names):
             revision.also_known_as = names
+        case SetWitnesses():
+            # Who approves of a log is said by its entries, not by the document.
+            pass
 
 
 def _rotate(state: DidState, change: Rotate, at: datetime, rules: Rules) -> DidDocument:

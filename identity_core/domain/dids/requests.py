@@ -23,8 +23,10 @@ from identity_core.domain.dids.changes import (
     RemoveVerificationMethod,
     Rotate,
     SetAlsoKnownAs,
+    SetWitnesses,
     Update,
     UpdateService,
+    WitnessList,
 )
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.echo import DID, echoed
@@ -39,6 +41,7 @@ _MEMBERS: Final = {
     "addVerificationMethod": {"verificationMethod", "relationships"},
     "removeVerificationMethod": {"keyId"},
     "setAlsoKnownAs": {"alsoKnownAs"},
+    "setWitness": {"witness"},
 }
 
 
@@ -130,11 +133,21 @@ def _operation(item: Body, did: str) -> Operation:
             return RemoveVerificationMethod(absolute_key_id(item["keyId"], did))
         case "setAlsoKnownAs":
             return SetAlsoKnownAs(tuple(item["alsoKnownAs"]))
+        case "setWitness":
+            return SetWitnesses(_witnesses(item["witness"]))
     method = item["verificationMethod"]
     kind = keys.key_type(method["type"]).name
     purposes = tuple(item.get("relationships", ())) or keys.default_purposes(kind, primary=False)
     proof = possession(method.get("proofOfPossession"))
     return AddVerificationMethod(Key(kind, method["publicKeyMultibase"], purposes, proof))
+
+
+def _witnesses(witness: Body) -> WitnessList | None:
+    if not witness:
+        return None
+    if witness.keys() != {"threshold", "witnesses"}:
+        raise InvalidDocument("witness has threshold and witnesses, or nothing.", details={"member": "witness"})
+    return WitnessList(witness["threshold"], tuple(one["id"] for one in witness["witnesses"]))
 
 
 def _service(service: Body, did: str) -> NewService:

@@ -85,6 +85,7 @@ class DidState:
     change brought back. Neither belongs to what a state says of its DID, so they are not compared.
     ``proven_keys`` are the multikeys of the BBS keys that came with a proof of possession, None while the log does not ask for it.
     ``next_key_hashes`` are those of ``log.log_keys.key_hash`` to which the newest entry commits, none while the log does not pre-rotate.
+    ``witness_version`` is the version that last said anew who must approve of the log, None where no version after the first has.
     """
 
     did: Did
@@ -106,6 +107,7 @@ class DidState:
     next_key_hashes: tuple[str, ...] = ()
     strict_evidence: bool = False
     recovery_window: timedelta = RECOVERY_WINDOW
+    witness_version: int | None = None
     past: tuple[PastVersion, ...] | None = field(default=None, compare=False, repr=False)
     restored: int | None = field(default=None, compare=False, repr=False)
 
@@ -211,6 +213,8 @@ def changes(before: DidState | None, after: DidState) -> tuple[str, ...]:
         found.insert(0, f"versionRestored {after.restored}")
     if set(old.also_known_as) != set(new.also_known_as):
         found.append("alsoKnownAsChanged")
+    if after.witness_version == after.version_id:
+        found.append("witnessesChanged")
     if after.deactivated:
         found.append("deactivated")
     elif (before.recovery_key if before is not None else None) != after.recovery_key:
@@ -243,6 +247,7 @@ def state_to_json(state: DidState) -> bytes:
             "next": state.next_key_hashes,
             "evidence": state.strict_evidence,
             "window": state.recovery_window // timedelta(seconds=1),
+            "witness": state.witness_version,
         }
     )
 
@@ -252,7 +257,7 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
     read: dict[str, Any] = orjson.loads(metadata)
     loaded = DidDocument.load(document)
     _, method, identifier = loaded.did.split(":", 2)
-    # Rows of before proofs of possession, bound evidence and recovery windows have no such members.
+    # Rows of before proofs of possession, bound evidence, recovery windows and other witnesses have no such members.
     proven = read.get("proven")
     return DidState(
         did=Did(loaded.did, method, identifier),
@@ -275,4 +280,5 @@ def state_from_json(metadata: bytes, document: bytes) -> DidState:
         next_key_hashes=tuple(read.get("next", ())),
         strict_evidence=read.get("evidence", False),
         recovery_window=RECOVERY_WINDOW if "window" not in read else timedelta(seconds=read["window"]),
+        witness_version=read.get("witness"),
     )

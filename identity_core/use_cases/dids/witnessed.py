@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import orjson
 
@@ -18,6 +19,9 @@ from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import WitnessFile, WitnessFiles
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
+
+WITNESS: Final = "witness"
+"""The parameter of an entry that says who must approve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +34,30 @@ class GetPublishedLog:
 
     async def __call__(self, did: Did) -> DidLog:
         whole = await self.log(did)
-        if not orjson.loads(await self.log.first(did))["parameters"].get("witness"):
-            return whole
         kept = await self.files.find(str(did))
-        if kept is None or not kept.versions:
+        approved = 0 if kept is None else kept.versions
+        if approved >= whole.versions or not await self._is_witnessed(did):
+            return whole
+        return await self._as_far_as(did, approved, whole.versions)
+
+    async def _is_witnessed(self, did: Did) -> bool:
+        if orjson.loads(await self.log.first(did))["parameters"].get(WITNESS):
+            return True
+        head = await self.log.reader.index.head(str(did))
+        return head is not None and head.state.witness_version is not None
+
+    async def _as_far_as(self, did: Did, approved: int, versions: int) -> DidLog:
+        """The log with the versions that are approved, and those behind them that nobody had to approve of."""
+        shown, octets, guards = 0, 0, None
+        async for line in self.log.lines(did, versions):
+            said = orjson.loads(line)["parameters"].get(WITNESS)
+            # As ``webvh.required_witnesses``: of a new list, the one before approves; the first one counts at once.
+            if shown >= approved and (guards or said):
+                break
+            shown, octets, guards = shown + 1, octets + len(line), guards if said is None else said
+        if not shown:
             raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
-        return self.log.beginning(did, kept.versions, kept.log_octets)
+        return self.log.beginning(did, shown, octets)
 
     async def witness_file(self, did: Did) -> bytes:
         """The did-witness.json. Raises ``DidNotFound`` where there is none."""

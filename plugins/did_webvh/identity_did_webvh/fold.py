@@ -50,7 +50,7 @@ def parameters(before: DidState | None, change: Change, next_keys: LogKeys | Non
         case Recover() if before is not None and not keys:
             return {"updateKeys": _update_keys(before.update_keys, change.recovery_key)}
         case _:
-            return keys
+            return witnesses.parameter(change) | keys
 
 
 def recovery_key_of(change: Change, said: Parameters) -> str | None:
@@ -95,7 +95,7 @@ def begin(did: Did, said: Parameters, document: DidDocument, at: datetime, named
     if not keys.next_key_hashes:
         update_keys, recovery_key = keys.update_keys[:1], keys.update_keys[1] if len(keys.update_keys) == 2 else None
     first = {"method": webvh.VERSION, "scid": did.identifier.partition(":")[0]}
-    first |= witnesses.read(said)
+    first |= witnesses.read(said, first=True)
     expected = keys.parameters() if keys.next_key_hashes else {"updateKeys": list(keys.update_keys)}
     if (
         not 1 <= len(keys.update_keys) <= 2
@@ -146,15 +146,20 @@ def proceed(
         return _expired(before, said, document, at)
     if said.get("deactivated") is True:
         return _ended(before, said, document, at)
+    witness, said = witnesses.read(said, first=False), {name: said[name] for name in said if name != witnesses.WITNESS}
     keys = log_keys.read(before, said) if log_keys.NEXT_KEY_HASHES in said else None
     recovery_key = _recovery_key(before, said, keys, named)
+    if witness and recovery_key != before.recovery_key:
+        raise LogInvalid("A recovery leaves the witnesses as they are.")
     restored, operation = None, history.RECOVERED
     if recovery_key != before.recovery_key:
         restored = _recovered(before, document, at)
     else:
         operation = _operation(before, document, at)
     moved = keys is not None and bool(before.next_key_hashes) and not set(keys.update_keys) & set(before.update_keys)
-    if moved and document == before.document:
+    if witness:
+        operation = history.UPDATE
+    elif moved and document == before.document:
         operation = history.LOG_KEY_ROTATED
     if recovery_key is not None:
         evolution.check_recovery_key(recovery_key, document)
@@ -169,6 +174,7 @@ def proceed(
         recovery_key=recovery_key,
         key_id=None,
         retired_keys=_retired(before, document) + evolution.retired(before, document, recovery_key),
+        witness_version=before.version_id + 1 if witness else before.witness_version,
         past=history.followed(before, at),
         restored=restored,
     )

@@ -1,8 +1,7 @@
 """The method object: drafting and reading entries in exactly the did:webvh 1.0 form
 (https://identity.foundation/didwebvh/v1.0/, "Create (Register)", "Update (Rotate)", "Deactivate (Revoke)").
 
-A log key of the service signs every entry. Left out on purpose: another list of witnesses than the first entry's, watchers, portability,
-and resolving the DIDs of other hosts.
+A log key of the service signs every entry. Left out on purpose: watchers, portability, and resolving the DIDs of other hosts.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class DidWebvh:
     def __init__(self, location: str, rules: Rules) -> None:
         identifier = f"{PLACEHOLDER}:{location}"
         self._unborn = Did(f"did:webvh:{identifier}", self.name, identifier)
-        self._rules = rules
+        self._rules = replace(rules, witnesses=True)
 
     def check(self, did: Did) -> None:
         """Raises ``InvalidDid`` for what no did:webvh can be; one of another host is merely unknown."""

@@ -1,11 +1,12 @@
-"""Who must approve of a log of ours: the parameter ``witness`` of its first entry (did:webvh 1.0, "DID Witnesses"), for good."""
+"""Who must approve of a log of ours: the parameter ``witness`` of an entry (did:webvh 1.0, "DID Witnesses"). A later list acts after its
+entry, of which the list before must approve."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from identity_core.domain.dids.changes import Create
+from identity_core.domain.dids.changes import Change, Create, SetWitnesses, Update, WitnessList
 from identity_core.domain.dids.log.witness import read_witnesses
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
@@ -13,22 +14,30 @@ from identity_core.errors import InvalidDocument
 WITNESS: Final = "witness"
 
 
-def parameter(change: Create) -> dict[str, Any]:
-    """The parameter where the DID shall have witnesses. Raises ``InvalidDocument``."""
-    if change.witnesses is None:
-        return {}
+def parameter(change: Change) -> dict[str, Any]:
+    """The parameter where the change says who the witnesses are. Raises ``InvalidDocument``."""
+    match change:
+        case Create(witnesses=WitnessList() as asked):
+            said = {WITNESS: asked.parameter()}
+        case Update(operations=operations):
+            step = next((step for step in operations if isinstance(step, SetWitnesses)), None)
+            said = {} if step is None else {WITNESS: step.witnesses.parameter() if step.witnesses else {}}
+        case _:
+            said = {}
     try:
-        return read({WITNESS: change.witnesses.parameter()})
+        return read(said, first=isinstance(change, Create))
     except LogInvalid as error:
         raise InvalidDocument(str(error), details={"member": WITNESS}) from error
 
 
-def read(said: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameter among those of a first entry, in the one form that is ours: there are witnesses, and each is a did:key. Raises
-    ``LogInvalid``."""
+def read(said: Mapping[str, Any], *, first: bool) -> dict[str, Any]:
+    """The parameter among those of an entry, in the one form that is ours: each witness is a did:key, and only an entry that is not the
+    ``first`` says that there are none. Raises ``LogInvalid``."""
     if WITNESS not in said:
         return {}
     value = said[WITNESS]
+    if value == {} and not first:
+        return {WITNESS: {}}
     if read_witnesses(value) is None or not all(one.keys() == {"id"} for one in value["witnesses"]):
         raise LogInvalid("witness is malformed.")
     if not all(one["id"].startswith("did:key:") for one in value["witnesses"]):

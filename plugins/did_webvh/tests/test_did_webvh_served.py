@@ -287,3 +287,57 @@ def test_a_list_of_witnesses_that_no_reader_would_take_is_refused(
     answer = Stranger(running.wire, API_KEY).create(asked)
     assert answer.outcome == (422, "INVALID_DOCUMENT")
     assert answer.json["error"]["details"]["member"] == "witness"
+
+
+@pytest.fixture(scope="module")
+def untouched(running: Running) -> Holder:
+    return holder(running)
+
+
+NEW = {"id": "did:key:" + public(SigningKey(bytes(31) + b"\x01"))}
+GOOD = {"threshold": 1, "witnesses": [NEW]}
+
+
+@pytest.mark.parametrize(
+    ("witness", "outcome"),
+    [
+        (GOOD | {"threshold": 2}, (422, "INVALID_DOCUMENT")),
+        (GOOD | {"threshold": 0}, (400, "INVALID_REQUEST")),
+        (GOOD | {"threshold": "1"}, (400, "INVALID_REQUEST")),
+        (GOOD | {"witnesses": [NEW, NEW]}, (422, "INVALID_DOCUMENT")),
+        (GOOD | {"witnesses": []}, (400, "INVALID_REQUEST")),
+        (GOOD | {"witnesses": [NEW | {"weight": 1}]}, (400, "INVALID_REQUEST")),
+        (GOOD | {"witnesses": [{"id": "did:web:hana.example"}]}, (422, "INVALID_DOCUMENT")),
+        (GOOD | {"selfWeight": 1}, (400, "INVALID_REQUEST")),
+        ({"threshold": 1}, (422, "INVALID_DOCUMENT")),
+        ({"witnesses": [NEW]}, (422, "INVALID_DOCUMENT")),
+        (None, (400, "INVALID_REQUEST")),
+        ([NEW], (400, "INVALID_REQUEST")),
+    ],
+)
+def test_other_witnesses_that_no_reader_would_take_are_refused(
+    untouched: Holder, witness: Any, outcome: tuple[int, str]
+) -> None:
+    before = untouched.log()
+    answer = untouched.act("update", {"operation": "setWitness", "witness": witness})
+    assert answer.outcome == outcome, answer.body
+    assert untouched.log() == before
+
+
+def test_other_witnesses_are_for_who_controls_the_did(running: Running) -> None:
+    """And for methods whose logs have a place for them; a bound signature serves for no other list."""
+    made, ids = holder(running), Stranger(running.wire, API_KEY).holder()
+    body = {"operation": "setWitness", "witness": GOOD}
+    assert ids.act("update", body).outcome == (422, "INVALID_DOCUMENT")
+    assert made.act("update", body, key=SigningKey.generate()).outcome == (401, "AUTH_FAILED")
+    signed = made.signed("update", body)
+    assert made.send("update", body | {"witness": {}}, signed).outcome == (401, "AUTH_FAILED")
+    assert made.act("update", {"operations": [body, body]}).outcome == (422, "INVALID_DOCUMENT")
+    assert made.act("update", body | {"alsoKnownAs": []}).outcome == (400, "INVALID_REQUEST")
+    assert json.loads(made.log().splitlines()[-1])["versionId"].startswith("1-")
+    assert made.act("update", body).status == 200
+    assert json.loads(made.log().splitlines()[-1])["parameters"]["witness"] == GOOD
+    items = running.wire.call("GET", f"/api/v1/dids/{quote(made.did, safe='')}/history").json["items"]
+    assert ["witnessesChanged"] in [item["changes"] for item in items]
+    # The version before stays where readers find it, until the new witnesses have approved of theirs.
+    assert fetched(running, place(made.did)).body == made.log().splitlines(keepends=True)[0]

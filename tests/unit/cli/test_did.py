@@ -189,6 +189,14 @@ def test_update_in_one_version(remote: Commands, wallet: Path, held: Held) -> No
     assert "service" not in gone["didDocument"]
 
 
+def test_witnesses_are_some_or_none(remote: Commands, wallet: Path) -> None:
+    name = ("--witness", "did:key:" + make_key("Ed25519")["publicKey"])
+    assert remote.refused("did", "update", "--keys", wallet, "--no-witness", *name, status=2)[0]
+    # The DID is a did:ids: its entries have no place for them.
+    for words in (name, ("--no-witness",), (*name, "--witness-threshold", "1")):
+        assert "INVALID_DOCUMENT" in remote.refused("did", "update", "--keys", wallet, *words)[0]
+
+
 def test_rotate_files_the_new_key(remote: Commands, wallet: Path, held: Held) -> None:
     old = held()["keys"]["authentication"]
     said = remote.ok("did", "rotate", "--keys", wallet, "--grace-hours", "24")

@@ -52,9 +52,10 @@ class Ledger:
     """The lines of one log."""
 
     kept: list[bytes]
+    did: str = ""
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> list[Any]:
-        found = self.kept[after : None if limit is None else after + limit] if did == str(DID) else []
+        found = self.kept[after : None if limit is None else after + limit] if did == (self.did or str(DID)) else []
         return [SimpleNamespace(entry=line, version=after + place) for place, line in enumerate(found, 1)]
 
     async def log_size(self, did: str) -> Any:
@@ -66,12 +67,17 @@ class Site:
 
     def __init__(self, folder: Path, *entries: Any) -> None:
         self.ledger, self.store = Ledger(lines(*entries)), Store.open(folder)
-        log = GetDidLog(None, self.ledger, True)  # type: ignore[arg-type]
+        self.witness_version: int | None = None
+        self.of = DID
+        log = GetDidLog(SimpleNamespace(index=self), self.ledger, True)  # type: ignore[arg-type]
         self.published = GetPublishedLog(log, self.store.witness_files)
         self.publish = PublishApprovals(self.ledger, self.store.witness_files)  # type: ignore[arg-type]
 
+    async def head(self, did: str) -> Any:
+        return SimpleNamespace(state=SimpleNamespace(witness_version=self.witness_version))
+
     async def shown(self) -> bytes:
-        found = await self.published(DID)
+        found = await self.published(self.of)
         octets = await joined(found.pages)
         assert found.octets == len(octets)
         return octets
@@ -163,6 +169,65 @@ def test_logs_without_witnesses_are_shown_whole_and_take_no_approvals(tmp_path: 
             await site.publish(Did.parse("did:ids:" + "Qm" + "a" * 44), approvals((0, ONE)))
 
     with_site(tmp_path, story, ONE)
+
+
+def witness_list(*numbers: int) -> dict[str, Any]:
+    return {"threshold": len(numbers), "witnesses": [{"id": IDS[number]} for number in numbers]}
+
+
+def test_a_log_is_shown_as_far_as_the_witnesses_of_each_version_approved(tmp_path: Path) -> None:
+    plain = first()
+    begun = following(following(plain), witness=witness_list(0))
+    replaced = following(begun, witness=witness_list(1))
+    stopped = following(replaced, witness={})
+    free = following(stopped)
+    again = following(free, witness=witness_list(2))
+    log = [plain, following(plain), begun, replaced, stopped, free, again, following(again)]
+
+    did = Did.parse(plain["state"]["id"])
+
+    async def story(site: Site) -> None:
+        site.witness_version, site.ledger.did, site.of = 7, str(did), did
+
+        async def versions() -> int:
+            shown = await site.shown()
+            kept = await site.store.witness_files.find(str(did))
+            assert verify(shown, witness_file=None if kept is None else kept.octets).versions == shown.count(b"\n")
+            return shown.count(b"\n")
+
+        # Nobody had to approve of the first two.
+        assert await versions() == 2
+        await site.publish(did, approvals((0, begun)))
+        assert await versions() == 3
+        # The list that is replaced approves of the replacement, the next one does not count yet.
+        await site.publish(did, approvals((1, begun)))
+        assert await versions() == 3
+        await site.publish(did, approvals((0, replaced)))
+        assert await versions() == 4
+        await site.publish(did, approvals((1, stopped)))
+        assert await versions() == 6
+        await site.publish(did, approvals((2, again)))
+        assert await versions() == 7
+        site.ledger.kept = lines(*log, following(log[-1]))
+        await site.publish(did, approvals((2, log[-1])))
+        assert await versions() == 8
+
+    with_site(tmp_path, story, *log)
+
+
+def test_what_follows_the_last_approval_unwatched_is_shown_without_another_one(tmp_path: Path) -> None:
+    stopped = following(ONE, witness={})
+
+    async def story(site: Site) -> None:
+        site.witness_version = 2
+        await site.publish(DID, approvals((0, stopped), (1, stopped)))
+        free = following(stopped)
+        site.ledger.kept = lines(ONE, stopped, free, following(free))
+        assert await site.shown() == b"".join(line + b"\n" for line in site.ledger.kept)
+        site.ledger.kept = lines(ONE, stopped, free, following(free, witness=witness_list(2)))
+        assert (await site.shown()).count(b"\n") == 3
+
+    with_site(tmp_path, story, ONE, stopped)
 
 
 def test_of_two_at_once_one_is_told(tmp_path: Path) -> None:

@@ -31,12 +31,14 @@ from identity_core.domain.dids.changes import (
     Rotate,
     RotateLogKey,
     SetAlsoKnownAs,
+    SetWitnesses,
     Update,
     UpdateService,
 )
 from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import Key
 from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import InvalidDocument
 
 Json = dict[str, Any]
 
@@ -113,6 +115,8 @@ def _write_operation(operation: Operation) -> Json:
             return {"operation": "removeVerificationMethod", "keyId": key_id}
         case SetAlsoKnownAs(names):
             return {"operation": "setAlsoKnownAs", "alsoKnownAs": list(names)}
+        case SetWitnesses():
+            raise InvalidDocument("Entries of this method have no place for witnesses.", details={"member": "witness"})
 
 
 def read(value: Json, did: str, document: DidDocument | None, update_keys: tuple[str, ...]) -> Change:
