@@ -51,6 +51,7 @@ FLAWS: dict[str, Flaw] = {
     "a value of 1.5": lambda proving: proving.predicate.update(value=1.5),
     "predicate and predicates": lambda proving: proving.body.update(predicates=BOTH),
     "no predicates": lambda proving: setattr(proving, "predicates", []),
+    "the one predicate as neq": lambda proving: proving.predicate.update(type="neq"),
     "seventeen predicates": _both(predicates=[BOTH[0]] * 17),
     "two predicates and one action": _both("zkp.prove.age.gte"),
     "two predicates and their actions the other way": _both("zkp.prove.country.set_member zkp.prove.age.gte"),

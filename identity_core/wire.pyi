@@ -12,6 +12,7 @@ AlsoKnownAs = tuple[str, ...]
 AnchorStatus = Literal["pending", "confirmed", "revoked", "failed", "pre-phase7"]
 AnyDidDocumentMetadata = dict[str, Any]
 ApiKeyName = str
+AskedPredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
 AutonomyLevel = int
 Burst = int | None
 ChangeKind = str
@@ -90,6 +91,11 @@ class ApiKeyRecord(Struct, frozen=True, kw_only=True):
     revoked_at: str | None
     lineage: str | None
     source: str
+
+class AskedPredicate(Struct, frozen=True, kw_only=True):
+    attribute_name: str
+    type: Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
+    value: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
 
 class AuditLine(Struct, frozen=True, kw_only=True):
     sequence: int
@@ -268,7 +274,7 @@ class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     agent_did: str
     credential_id: str
     predicate: ZKPredicate | UnsetType = UNSET
-    predicates: tuple[ZKPredicate, ...] | UnsetType = UNSET
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
     ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET

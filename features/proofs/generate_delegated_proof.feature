@@ -59,6 +59,25 @@ Feature: Aki has something proved about Hana
       | Hana lets Aki prove things about her |
       | Hana's credential is bound to her  |
 
+  Scenario: An agent has proved what a value is not
+    Given Hana's credential is bound to her
+    And Hana lets Aki ask what her values are not
+    When Aki asks whether she is not from France
+    Then the answer is 201
+    And the answer holds a proof of what was asked that anybody can verify
+
+  @403:SCOPE_MISMATCH
+  Scenario: Every predicate of the specification is not every predicate
+    Given Hana's credential is bound to her
+    When Aki asks whether she is not from France
+    Then the answer is 403 SCOPE_MISMATCH
+
+  @422:PREDICATE_UNSUPPORTED
+  Scenario: What a value is not is proved of bound credentials alone
+    Given Hana lets Aki ask what her values are not
+    When Aki asks whether she is not from France
+    Then the answer is 422 PREDICATE_UNSUPPORTED
+
   @403:DISCLOSURE_LIMIT
   Scenario: Each of several predicates is a question
     Given Hana lets Aki prove one question
@@ -105,6 +124,7 @@ Feature: Aki has something proved about Hana
       | predicate and predicates        |
       | no predicates                   |
       | seventeen predicates            |
+      | the one predicate as neq        |
       | a value of 1.5                  |
       | no value                        |
       | a wait of -1 ms                 |

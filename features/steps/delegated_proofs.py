@@ -38,6 +38,13 @@ def is_bound(world: World) -> None:
     story(world)
 
 
+@given("Hana lets Aki ask what her values are not")
+def lets_ask_neq(world: World) -> None:
+    proving = story(world)
+    proving.delegated = {"actions": ["zkp.prove.*.neq"]}
+    proving.delegation_id = proving.delegate()
+
+
 @given(parsers.parse("Ivo has made the {purpose:w} of her credential known"))
 def status(world: World, purpose: str) -> None:
     story(world).change_status(purpose)
@@ -100,6 +107,13 @@ def asks_both(world: World) -> None:
 def asks_both_in_vain(world: World) -> None:
     proving = story(world)
     proving.predicates = [BOTH[0], {**BOTH[1], "value": ["DE", "FR"]}]
+    proving.ask()
+
+
+@when("Aki asks whether she is not from France")
+def asks_what_is_not(world: World) -> None:
+    proving = story(world)
+    proving.predicates = [{"attributeName": "country", "type": "neq", "value": "FR"}]
     proving.ask()
 
 
@@ -193,6 +207,13 @@ def verifiable_both(world: World) -> None:
     kept = world.call("getProof", headers=world.key_header(), proof_id=proof["proofId"])
     shown = body_of(kept)
     assert (shown["predicates"], shown["predicate"]) == (found["predicates"], found["predicates"][0])
+
+
+@then("the answer holds a proof of what was asked that anybody can verify")
+def verifiable_as_asked(world: World) -> None:
+    proof, asked = body_of(world.answer)["proof"], story(world).predicates
+    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", {**proof, "predicates": asked}))
+    assert verdict.parsed.verified is True, verdict.content
 
 
 @then("it says itself that she agreed, and that the credential is valid and not revoked")

@@ -18,10 +18,10 @@ from identity_core.client.did_auth import Signer
 from identity_core.codec import multibase, multikey
 from identity_core.codec.times import parse, printed
 from identity_core.crypto import ed25519
-from identity_core.domain.delegations.action import Action, pin_of
+from identity_core.domain.delegations.action import Action, check_type, pin_of
 from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.predicate import PredicateType
+from identity_core.domain.proofs.predicate import NOT_EQUAL
 from identity_core.errors import JsonValue
 
 NONCE_OCTETS: Final = 16
@@ -39,7 +39,7 @@ class IbctTemplate:
 
 def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
     """The action of a predicate; ``pin`` fixes its value, None leaves it to the agent. Raises ``ValueError``."""
-    return str(Action(attribute, PredicateType(type_), None if pin is None else pin_of(pin)))
+    return str(Action(attribute, check_type(type_), None if pin is None else pin_of(pin)))
 
 
 def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
@@ -89,7 +89,7 @@ def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValu
     where it is pinned) or ``values``, a list with one for each predicate, ``anchor``, ``syncWaitMs``, ``challenge`` and
     ``domain``. Raises ``ValueError`` for an action that names no predicate, and for another number of values."""
     predicates: list[dict[str, JsonValue]] = [
-        {"attributeName": action.attribute, "type": action.type.value} for action in Action.parse_all(token["action"])
+        {"attributeName": action.attribute, "type": action.type} for action in Action.parse_all(token["action"])
     ]
     values = [more.pop("value")] if "value" in more else more.pop("values", None)
     if isinstance(values, list):
@@ -97,11 +97,13 @@ def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValu
             raise ValueError(f"the token names {len(predicates)} predicates, and {len(values)} values are given")
         for predicate, value in zip(predicates, values, strict=True):
             predicate["value"] = value
+    # The member ``predicate`` knows the types of the specification.
+    is_plain = len(predicates) == 1 and predicates[0]["type"] != NOT_EQUAL
     return {
         "holderDid": token["invoker"],
         "agentDid": token["target"],
         "credentialId": credential_id,
-        **({"predicate": predicates[0]} if len(predicates) == 1 else {"predicates": predicates}),
+        **({"predicate": predicates[0]} if is_plain else {"predicates": predicates}),
         "ibct": dict(token),
     } | more
 

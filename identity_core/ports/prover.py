@@ -30,7 +30,7 @@ class Prover(Protocol):
 
     @property
     def predicate_types(self) -> frozenset[str]:
-        """What it can prove, of the six ``PredicateType`` values."""
+        """What it can prove, of the six ``PredicateType`` values. A ``PresentingProver`` knows ``neq`` too."""
         ...
 
     def prove(self, statement: Statement, witness: Witness, *, context: Context) -> ZkProof:

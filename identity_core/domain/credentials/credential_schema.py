@@ -28,7 +28,8 @@ from identity_core.domain.credentials.attributes import (
     decimal_text,
 )
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import Predicate, PredicateType, supported_by
+from identity_core.domain.proofs.predicate import NOT_EQUAL, PREDICATE_NAMES, supported_by
+from identity_core.domain.proofs.question import Asked
 from identity_core.errors import InvalidSchema, JsonValue, PredicateUnsupported
 
 MAX_THRESHOLDS: Final = 256
@@ -41,7 +42,7 @@ class AttributePolicy:
     only predicates; None allows all. ``unit`` is for people."""
 
     allowed_values: frozenset[TypedValue] | None = None
-    proof_types: frozenset[PredicateType] | None = None
+    proof_types: frozenset[str] | None = None
     unit: str | None = None
 
 
@@ -62,7 +63,7 @@ class CredentialSchema:
                 raise ValueRefused("a policy names no attribute of the schema")
             _check(policy, attribute)
 
-    def check_predicate(self, predicate: Predicate) -> None:
+    def check_predicate(self, predicate: Asked) -> None:
         """Raises ``PredicateUnsupported`` for a predicate that the attribute's policy does not allow."""
         policy = self.policies.get(predicate.attribute, NO_POLICY)
         if policy.proof_types is not None and predicate.type not in policy.proof_types:
@@ -74,7 +75,7 @@ class CredentialSchema:
 def _check(policy: AttributePolicy, attribute: Attribute) -> None:
     if policy.unit is not None and not (1 <= len(policy.unit) <= MAX_UNIT and policy.unit.isprintable()):
         raise ValueRefused(f"a unit is 1 to {MAX_UNIT} printable characters")
-    if policy.proof_types is not None and not policy.proof_types <= supported_by(attribute.type):
+    if policy.proof_types is not None and not policy.proof_types <= {*supported_by(attribute.type), NOT_EQUAL}:
         raise ValueRefused(f"a {attribute.type.value} does not take all of these predicates")
     if policy.allowed_values is not None and len(policy.allowed_values) > MAX_THRESHOLDS:
         raise ValueRefused(f"an attribute has at most {MAX_THRESHOLDS} thresholds")
@@ -140,7 +141,7 @@ def _attribute_json(attribute: Attribute, policy: AttributePolicy) -> dict[str, 
         ordered = sorted(policy.allowed_values, key=lambda value: (value.number or 0, value.text))
         shown["allowedThresholds"] = [value.json for value in ordered]
     if policy.proof_types is not None:
-        shown["proofTypes"] = [kind.value for kind in PredicateType if kind in policy.proof_types]
+        shown["proofTypes"] = [kind for kind in PREDICATE_NAMES if kind in policy.proof_types]
     return shown
 
 
@@ -174,12 +175,12 @@ def _values(attribute: Attribute, values: Sequence[JsonValue] | None) -> frozens
     return None if values is None else frozenset(map(attribute.read, values))
 
 
-def _types(names: Sequence[str] | None) -> frozenset[PredicateType] | None:
+def _types(names: Sequence[str] | None) -> frozenset[str] | None:
     if names is None:
         return None
-    if not set(names) <= {kind.value for kind in PredicateType}:
+    if not set(names) <= set(PREDICATE_NAMES):
         raise ValueRefused("unknown predicate type")
-    return frozenset(map(PredicateType, names))
+    return frozenset(names)
 
 
 def _written(attribute: Attribute, number: int) -> TypedValue:

@@ -10,6 +10,9 @@
 An attribute is written in ``A-Za-z0-9_-/``, every other octet of its UTF-8 as ``%XX`` in upper case: one name, one form. A
 pin fixes the value: a non-negative integer is its own pin, everything else the first 16 octets of SHA-256 of its JCS. Matching
 is by whole segments, never by prefix. Left out on purpose: negation, ranges and paths.
+
+``*`` as a type stands for the six types of the specification. ``neq`` came later, and is granted by its name alone: what a holder once
+allowed never grows.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
-from identity_core.domain.proofs.predicate import MAX_PREDICATES, MAX_SET_SIZE, PredicateType
+from identity_core.domain.proofs.predicate import MAX_PREDICATES, MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import JsonValue, ScopeMismatch
 
 MAX_TEXT: Final = 1024
@@ -35,14 +38,16 @@ _LITERAL: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 _DIGEST: Final = re.compile(r"h[A-Za-z0-9_-]{21}[AQgw]", re.ASCII)
 _DIGEST_OCTETS: Final = 16
 _SAFE: Final = (1 << 53) - 1
+_ANY_TYPE: Final = frozenset(kind.value for kind in PredicateType)
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What one IBCT asks for. ``attribute`` is the name itself, decoded; ``pin`` None leaves the value to the agent."""
+    """What one IBCT asks for. ``attribute`` is the name itself, decoded; ``type`` one of ``PREDICATE_NAMES``; ``pin`` None leaves the value
+    to the agent."""
 
     attribute: str
-    type: PredicateType
+    type: str
     pin: str | None
 
     @classmethod
@@ -65,7 +70,7 @@ class Action:
 
     def check_names(self, attribute: str, type_: str, value: JsonValue) -> None:
         """Raises ``ScopeMismatch`` unless the action is exactly this predicate, whose value is as the request has it."""
-        if (self.attribute, self.type.value) != (attribute, type_):
+        if (self.attribute, self.type) != (attribute, type_):
             raise ScopeMismatch(details={"reason": "the action names another predicate"})
         if not _admits(self.pin, value):
             raise ScopeMismatch(details={"reason": "the action is pinned to another value"})
@@ -76,7 +81,7 @@ class Grant:
     """What a delegation allows. None stands for ``*`` in ``attribute`` and ``type``, and for any value in ``pin``."""
 
     attribute: str | None
-    type: PredicateType | None
+    type: str | None
     pin: str | None
 
     @classmethod
@@ -89,7 +94,7 @@ class Grant:
 
     def names(self, action: Action) -> bool:
         """Whether the grant is about the action's attribute and type, whatever the value."""
-        return self.attribute in (None, action.attribute) and self.type in (None, action.type)
+        return self.attribute in (None, action.attribute) and _includes(self.type, action.type)
 
     def covers(self, action: Action, value: JsonValue) -> bool:
         """Whether the grant allows the action for this value."""
@@ -99,9 +104,14 @@ class Grant:
         """Whether everything that this grant covers is covered by ``other`` too."""
         return (
             other.attribute in (None, self.attribute)
-            and other.type in (None, self.type)
+            and _includes(other.type, self.type)
             and other.pin in (None, self.pin)
         )
+
+
+def _includes(granted: str | None, type_: str | None) -> bool:
+    """Whether what stands for a type in a grant stands for this one too."""
+    return granted == type_ or (granted is None and type_ in _ANY_TYPE)
 
 
 def pin_of(value: JsonValue) -> str:
@@ -151,7 +161,7 @@ def _hashed(octets: bytes) -> str:
 
 # The few grants of a delegation are read at each of its uses.
 @lru_cache(maxsize=1024)
-def _segments(text: str) -> tuple[str | None, PredicateType | None, str | None]:
+def _segments(text: str) -> tuple[str | None, str | None, str | None]:
     if not text.startswith(_PREFIX) or len(text) > MAX_TEXT:
         raise ValueError(f"it does not begin with {_PREFIX} or is longer than {MAX_TEXT} characters")
     attribute, *rest = text.removeprefix(_PREFIX).split(".")
@@ -175,10 +185,17 @@ def _read_attribute(segment: str) -> str | None:
     return name
 
 
-def _read_type(segment: str) -> PredicateType | None:
+def _read_type(segment: str) -> str | None:
     if segment == ANY:
         return None
-    return PredicateType(segment)
+    return check_type(segment)
+
+
+def check_type(name: str) -> str:
+    """``name`` where it is one of ``PREDICATE_NAMES``. Raises ``ValueError``."""
+    if name not in PREDICATE_NAMES:
+        raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
+    return name
 
 
 def _read_pin(segment: str) -> str:
@@ -187,8 +204,8 @@ def _read_pin(segment: str) -> str:
     return segment
 
 
-def _text(attribute: str | None, kind: PredicateType | None, pin: str | None) -> str:
-    segments = [ANY if attribute is None else _written(attribute), ANY if kind is None else kind.value]
+def _text(attribute: str | None, kind: str | None, pin: str | None) -> str:
+    segments = [ANY if attribute is None else _written(attribute), ANY if kind is None else kind]
     return _PREFIX + ".".join(segments if pin is None else [*segments, pin])
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hmac import compare_digest
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from identity_core.domain.credentials.attributes import (
     NULL_OCTETS,
@@ -30,6 +30,9 @@ MAX_SET_SIZE = 4096
 """Elements of one set, and of all sets of a statement together."""
 
 MAX_PREDICATES = 16
+
+NOT_EQUAL: Final = "neq"
+"""A predicate of suite 2 alone (PROTOCOL-2.md §4.1): the attribute has a value, and another one."""
 
 
 class PredicateType(StrEnum):
@@ -51,6 +54,9 @@ class PredicateType(StrEnum):
     def _missing_(cls, value: object) -> NoReturn:
         raise ValueError(f"the type is none of {', '.join(cls)}")
 
+
+PREDICATE_NAMES: Final = (*(kind.value for kind in PredicateType), NOT_EQUAL)
+"""What may be asked, in the order in which schemas list it."""
 
 _BOUNDS = (PredicateType.GTE, PredicateType.GT, PredicateType.LTE, PredicateType.LT)
 _SUPPORTED: Mapping[AttributeType, frozenset[PredicateType]] = {

@@ -11,21 +11,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
+from hmac import compare_digest
 from typing import Any, Final
 
 from identity_core.codec import jcs
 from identity_core.codec.multibase import base64url_encode
-from identity_core.domain.credentials.attributes import TypedValue, ValueRefused
+from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR, TypedValue, ValueRefused
 from identity_core.domain.credentials.bound_credential import BoundHeader, SecretKeeper
 from identity_core.domain.credentials.schema import Schema
-from identity_core.domain.proofs.predicate import MAX_PREDICATES, Predicate, PredicateType, check_elements
+from identity_core.domain.proofs.predicate import (
+    MAX_PREDICATES,
+    NOT_EQUAL,
+    Predicate,
+    PredicateType,
+    check_elements,
+)
 from identity_core.errors import JsonValue, PredicateUnsupported
 
 SUITE_2: Final = "identity-bbs-predicates-2"
 MAX_CREDENTIALS: Final = 4
 MAX_ALTERNATIVES: Final = 4
 MAX_PSEUDONYM_CONTEXT: Final = 512
-NOT_EQUAL: Final = "neq"
 
 
 class HolderForm(StrEnum):
@@ -42,6 +48,24 @@ class NotEqual:
 
     attribute: str
     operand: TypedValue
+
+    @property
+    def type(self) -> str:
+        """As ``Predicate.type``."""
+        return NOT_EQUAL
+
+    @property
+    def operands(self) -> tuple[TypedValue, ...]:
+        """As ``Predicate.operands``."""
+        return (self.operand,)
+
+    def holds(self, value: TypedValue | None) -> bool:
+        """As ``Predicate.holds``: for null (None) it does not."""
+        if self.operand.number is None:
+            octets = NULL_OCTETS if value is None else value.octets
+            return not (compare_digest(octets, self.operand.octets) | compare_digest(octets, NULL_OCTETS))
+        scalar = NULL_SCALAR if value is None else value.scalar
+        return (scalar != self.operand.scalar) & (scalar != NULL_SCALAR)
 
     @property
     def json(self) -> dict[str, JsonValue]:

@@ -16,7 +16,7 @@ from identity_core.codec import times
 from identity_core.codec.structs import UNSET, UnsetType, given, plain
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.delegations.action import MAX_TEXT, Grant, pin_of
+from identity_core.domain.delegations.action import MAX_TEXT, Grant, check_type, pin_of
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import (
     DEFAULT_MAX_REFUSALS,
@@ -196,11 +196,12 @@ def _grant(text: str, place: int) -> Grant:
 def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
     """One grant for each value."""
     try:
-        kind = PredicateType(predicate.type)
+        kind = check_type(predicate.type)
+        takes_array = kind == PredicateType.SET_MEMBER
         room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
         grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]
-        if any(isinstance(value, list) is not kind.takes_array for value in predicate.values):
-            raise ValueError(f"the values of {kind.value} are {'' if kind.takes_array else 'no '}arrays")
+        if any(isinstance(value, list) is not takes_array for value in predicate.values):
+            raise ValueError(f"the values of {kind} are {'' if takes_array else 'no '}arrays")
         if any(len(grant.pin or "") > room for grant in grants):
             raise ValueError("the name of the attribute is too long")
     except ValueError as error:

@@ -16,7 +16,6 @@ from identity_core.domain.credentials.bound_credential import BoundHeader, Statu
 from identity_core.domain.credentials.credential import Binding, Credential, particulars_of
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
 from identity_core.domain.credentials.status_gaps import StatusListRefused
-from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
     ConsentTerms,
@@ -29,7 +28,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof
-from identity_core.domain.proofs.question import AskedCredential, Question
+from identity_core.domain.proofs.question import Asked, AskedCredential, Question
 from identity_core.errors import IdentityError, PluginUnavailable
 from identity_core.ports.custodian import Custodian, HolderCustodian
 from identity_core.ports.prover import ProofWorkers
@@ -56,7 +55,7 @@ class PresentBound:
         self,
         credential: Credential,
         binding: Binding,
-        predicates: tuple[Predicate, ...],
+        predicates: tuple[Asked, ...],
         witness: Witness,
         context: Context,
     ) -> ZkProof:
@@ -73,7 +72,7 @@ class PresentBound:
         agreed = await self.custodian.consent(binding.secret, (credential.id,), message, None)
         held = BoundWitness(witness.signature, witness.attributes, particulars_of(credential, binding))
         text = await self.provers.present(statement, PresentationWitness((held,), gaps, agreed), bound=bound)
-        kinds = ",".join(predicate.type.value for predicate in predicates)
+        kinds = ",".join(predicate.type for predicate in predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
     async def _status(

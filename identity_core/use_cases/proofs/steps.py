@@ -16,6 +16,7 @@ from typing import Any, Final
 from identity_core.codec import jcs, multikey
 from identity_core.codec.structs import UNSET, given, plain
 from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import Action
 from identity_core.domain.delegations.chain import DelegationChain
@@ -23,7 +24,8 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.proofs.predicate import Predicate, normalise
+from identity_core.domain.proofs.normal_form import normal_form
+from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, normalise
 from identity_core.domain.proofs.proof import (
     MAX_NONCE_OCTETS,
     Context,
@@ -31,6 +33,7 @@ from identity_core.domain.proofs.proof import (
     Statement,
     ZkProof,
 )
+from identity_core.domain.proofs.question import Asked, AskedCredential, Question, parse_asked
 from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import (
     CredentialNotFound,
@@ -51,7 +54,7 @@ from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.presenting import PresentBound
-from identity_core.wire import DelegatedProofRequest, ZKPredicate
+from identity_core.wire import AskedPredicate, DelegatedProofRequest, ZKPredicate
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
@@ -81,7 +84,7 @@ class PreparedProof:
     """Predicates of a usable credential, which has not been opened."""
 
     credential: Credential
-    predicates: tuple[Predicate, ...]
+    predicates: tuple[Asked, ...]
     seal: CredentialSeal
 
     def holds(self, sealed: bytes) -> bool:
@@ -103,7 +106,7 @@ class ProofAttempt:
     whether the holder fixed it."""
 
     request: DelegatedProofRequest
-    asked: tuple[ZKPredicate, ...]
+    asked: tuple[ZKPredicate | AskedPredicate, ...]
     holder: Did
     agent: Did
     anchor: bool
@@ -233,24 +236,35 @@ async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, 
         raise CredentialNotFound
     credential.check_usable(attempt.now)
     schema = credential.schema
-    predicates = tuple(
-        Predicate.parse(schema, asked.attribute_name, asked.type, value)
+    members = (
+        {"attributeName": asked.attribute_name, "type": asked.type, "value": value}
         for asked, value in zip(attempt.asked, attempt.values, strict=True)
     )
+    predicates = tuple(parse_asked(schema, one) for one in members)
     policy = await sealed_credentials.policy(credential)
     for predicate in predicates:
         policy.check_predicate(predicate)
     if len(predicates) > 1:
         # One alone is possible as it was read; several may contradict each other, which the prover would say after the use.
-        normalise(schema, predicates)
+        _check_possible(credential, predicates)
     supported = provers.predicate_types
     if not supported:
         # Before anything is spent on a prover that is not there.
         raise PluginUnavailable("No prover is available.")
-    is_supported = all(predicate.type.value in supported for predicate in predicates)
+    # What a prover of suite 2 knows besides it knows with all of suite 2.
+    known = supported if credential.binding is None else supported | {NOT_EQUAL}
+    is_supported = all(predicate.type in known for predicate in predicates)
     if not is_supported or (credential.binding is not None and not provers.presents):
         raise PredicateUnsupported(details={"reason": "the prover does not know this predicate of this credential"})
     return replace(attempt, prepared=PreparedProof(credential, predicates, sealed_credentials.seal))
+
+
+def _check_possible(credential: Credential, predicates: tuple[Asked, ...]) -> None:
+    """Raises ``PredicateUnsupported`` for what contradicts itself in public."""
+    if credential.binding is None:
+        normalise(credential.schema, [one for one in predicates if isinstance(one, Predicate)])
+    else:
+        normal_form(Question((AskedCredential(BoundHeader.from_octets(credential.binding.header), predicates),)))
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
@@ -281,7 +295,8 @@ async def prove(
         if credential.binding is not None:
             return await present(credential, credential.binding, predicates, witness, context)
         issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
-        return await present.provers.prove(Statement(issuer, credential.schema, predicates), witness, context=context)
+        plain = tuple(one for one in predicates if isinstance(one, Predicate))
+        return await present.provers.prove(Statement(issuer, credential.schema, plain), witness, context=context)
     except PredicateNotSatisfied as error:
         # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
         raise PluginUnavailable("The prover disagrees about the predicate.") from error

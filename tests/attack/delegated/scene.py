@@ -132,13 +132,14 @@ class People:
         self._tokens.clear()
         self.bearer(self.aki)
 
-    def issue(self, holder: Holder, **values: Any) -> str:
-        """A credential of ``VALUES``, changed."""
+    def issue(self, holder: Holder, *, suite: int = 1, **values: Any) -> str:
+        """A credential of ``VALUES``, changed; of suite 2 it is bound to its holder."""
         claims = {
             "issuerDid": self.ivo.did,
             "holderDid": holder.did,
             "schemaId": self.schema_id,
             "attributes": VALUES | values,
+            "suite": suite,
         }
         return str(self.operate("POST", "/credentials", claims)["id"])
 

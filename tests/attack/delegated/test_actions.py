@@ -115,6 +115,36 @@ def test_a_grant_with_a_pin_covers_that_value_alone(people: People) -> None:
     assert scene.ask(scene.body(about=("country", "set_member", ["Wakanda", "JP"]))).status == 201
 
 
+def test_no_star_covers_what_came_after_the_specification(people: People) -> None:
+    """Neither of the holder's own delegation, nor of one that its agent passes on."""
+    bound = people.issue(people.hana, suite=2)
+    asked = [{"attributeName": "country", "type": "neq", "value": "JP"}]
+    for grants in (
+        ["zkp.prove.*.*"],
+        ["zkp.prove.country.*"],
+        ["zkp.prove.country.eq"],
+        [f"zkp.prove.*.*.{pin('JP')}"],
+    ):
+        scene = Scene.of(people, actions=grants)
+        for action in ("zkp.prove.country.neq", f"zkp.prove.country.neq.{pin('JP')}"):
+            body = scene.body(ibct=scene.token(action=action), credentialId=bound, predicates=asked)
+            del body["predicate"]
+            assert scene.ask(body).outcome == MISMATCH
+        # The token's action is that of the request, whatever else the grants cover.
+        body = scene.body(ibct=scene.token(action="zkp.prove.country.eq"), credentialId=bound, predicates=asked)
+        del body["predicate"]
+        assert scene.ask(body).outcome == MISMATCH
+    root = people.delegate(people.hana, people.aki, autonomyLevel=5, maxDepth=1)
+    terms = {"holderDid": people.hana.did, "agentDid": people.mallory.did, "parentId": root, "autonomyLevel": 4}
+    terms |= {"actions": ["zkp.prove.country.neq"], "expiresAt": later(HOUR)}
+    made = scene.act(people.aki, "POST", "/delegations", "delegate", terms)
+    assert made.outcome == (422, "DELEGATION_NOT_NARROWER")
+    scene = Scene.of(people, actions=["zkp.prove.country.neq"])
+    body = scene.body(ibct=scene.token(action="zkp.prove.country.neq"), credentialId=bound, predicates=asked)
+    del body["predicate"]
+    assert scene.ask(body).status == 201
+
+
 def test_a_value_that_is_left_out_is_the_pinned_one(people: People) -> None:
     scene = Scene.of(people)
     body = scene.body(ibct=scene.token(action="zkp.prove.age.gte.21"))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from identity_core.codec import jcs, multibase
 from identity_core.domain.delegations.action import Action, Grant, literal_of, pin_of
-from identity_core.domain.proofs.predicate import PredicateType
+from identity_core.domain.proofs.predicate import NOT_EQUAL, PredicateType
 from identity_core.errors import ScopeMismatch
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
-types = st.sampled_from(PredicateType)
+types = st.sampled_from([*PredicateType, NOT_EQUAL])
 scalars: st.SearchStrategy[Any] = st.one_of(
     st.integers(min_value=-(2**53) + 1, max_value=2**53 - 1), st.booleans(), st.text(st.characters(codec="utf-8"))
 )
@@ -119,6 +119,13 @@ def test_a_name_that_is_a_star_is_no_wildcard() -> None:
         ("zkp.prove.age.gte.18", "zkp.prove.age.gte", "18", False),
         ("zkp.prove.age.gte.18", "zkp.prove.age.gte", 18.0, False),
         ("zkp.prove.age.gte.1", "zkp.prove.age.gte", True, False),
+        # What came after the specification is not what a holder meant who wrote a star.
+        ("zkp.prove.age.*", "zkp.prove.age.neq", 18, False),
+        ("zkp.prove.*.*", "zkp.prove.age.neq", 18, False),
+        ("zkp.prove.age.*.18", "zkp.prove.age.neq", 18, False),
+        ("zkp.prove.*.neq", "zkp.prove.age.neq", 18, True),
+        ("zkp.prove.age.neq.18", "zkp.prove.age.neq", 18, True),
+        ("zkp.prove.age.neq", "zkp.prove.age.eq", 18, False),
     ],
 )
 def test_what_a_grant_covers(grant: str, action: str, value: Any, covered: bool) -> None:
@@ -134,7 +141,7 @@ def test_a_grant_within_another_covers_no_more(one: Grant, other: Grant, action:
 @given(grants)
 def test_every_grant_is_within_itself_and_within_all(grant: Grant) -> None:
     assert grant.within(grant)
-    assert grant.within(Grant(None, None, None))
+    assert grant.within(Grant(None, None, None)) is (grant.type != NOT_EQUAL)
 
 
 def test_an_action_is_exactly_the_predicate() -> None:

@@ -54,6 +54,22 @@ ASKED = ask(
 )
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "other", "same"),
+    [
+        ("score", 5, 6, 5),
+        ("country", "DE", "FR", "DE"),
+        ("balance", 1, 2, 1),
+    ],
+)
+def test_neq_holds_of_every_other_value_and_never_of_none(name, value, other, same):
+    asked = parse_asked(SCHEMA, {"attributeName": name, "type": "neq", "value": value})
+    read = SCHEMA.attribute(name).read
+    assert asked.holds(read(other))
+    assert not asked.holds(read(same))
+    assert not asked.holds(None)
+
+
 def test_a_question_has_one_form():
     value = json.loads(jcs.canonicalize(ASKED.json))
     assert Question.from_json(value, [HEADER, HEADER]) == ASKED
