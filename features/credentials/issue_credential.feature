@@ -7,6 +7,7 @@ Feature: Issue a credential
     When Ivo issues a credential to Hana
     Then the answer is 201
     And the credential says what was asked for
+    And the credential is one of suite 2 that Ivo's header names
     And the signature is not in it
     And no one may keep a copy of the answer
 
@@ -31,6 +32,21 @@ Feature: Issue a credential
     Given Irma keeps her keys to herself
     When Irma issues a credential to Hana
     Then the answer is 422 INVALID_CREDENTIAL
+
+  # Suite 1
+
+  @issueCredential
+  Scenario: A credential of suite 1, for who asks for it
+    When Ivo issues a credential of suite 1 to Hana
+    Then the answer is 201
+    And the credential is one of suite 1
+    And the signature is not in it
+
+  @issueCredential
+  Scenario: What suite 2 cannot say, where no suite is asked for
+    When Ivo issues a credential to Hana that ends within a day
+    Then the answer is 201
+    And the credential is one of suite 1
 
   # Suite 2
 

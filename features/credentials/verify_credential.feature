@@ -10,8 +10,8 @@ Feature: Check a credential
     And the verdict is good
 
   @verifyCredential
-  Scenario Outline: A changed credential
-    Given Ivo has issued a credential to Hana
+  Scenario Outline: A changed credential of suite 1
+    Given Ivo has issued a credential of suite 1 to Hana
     When Vera verifies the credential with another <member>
     Then the answer is 200
     And the verdict is <outcome> by <check>

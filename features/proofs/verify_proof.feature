@@ -17,7 +17,8 @@ Feature: Verify a proof that somebody shows
     And no one may keep a copy of the answer
 
   Scenario: A proof of suite 1 needs records
-    Given Aki has a proof about Hana for https://shop.example
+    Given Hana's credential is of suite 1
+    And Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof that needs no record
     Then it is refused with NOT_PROVEN by holder, credentialValidity, credentialStatus
     And predicate, challenge, domain, issuerDid, schemaId, maxAge, revocation are listed as unchecked
@@ -36,7 +37,8 @@ Feature: Verify a proof that somebody shows
     Then it is verified
 
   Scenario: A proof of suite 1 is by no status list
-    Given Aki has a proof about Hana for https://shop.example
+    Given Hana's credential is of suite 1
+    And Aki has a proof about Hana for https://shop.example
     When Vera verifies it as a proof by a status list of this hour
     Then it is refused with NOT_PROVEN by statusAge
 

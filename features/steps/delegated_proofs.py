@@ -45,6 +45,12 @@ def lets_ask_neq(world: World) -> None:
     proving.delegation_id = proving.delegate()
 
 
+@given("Hana's credential is of suite 1")
+def is_not_bound(world: World) -> None:
+    world.notes["proving"] = Proving(world, issued={"suite": 1})
+    story(world)
+
+
 @given(parsers.parse("Ivo has made the {purpose:w} of her credential known"))
 def status(world: World, purpose: str) -> None:
     story(world).change_status(purpose)

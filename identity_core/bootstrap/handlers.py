@@ -192,7 +192,7 @@ def credential_handlers(
         create_schema=CreateCredentialSchema(schemas, record, clock, random, f"{base_url}/dids/"),
         list_schemas=ListCredentialSchemas(schemas),
         get_schema=GetCredentialSchema(schemas),
-        issue=IssueCredential(intake, opened.custodian, opened.jobs.publisher),
+        issue=IssueCredential(intake, opened.custodian, opened.jobs.publisher, opened.provers),
         import_signed=ImportCredential(intake),
         list=ListCredentials(reader, credentials, record, clock),
         get=GetCredential(access, sealed_credentials, record, clock),

@@ -131,7 +131,7 @@ add(
     click.option(
         "--suite",
         type=click.IntRange(1, 2),
-        help="What the signature covers: 1 schema and values, the default; 2 also holder, validity in whole days, and status.",
+        help="What the signature covers: 1 schema and values; 2 also holder, validity in days, status. By default 2, where it can.",
     ),
     body=_issued,
     text=_record,

@@ -18,7 +18,7 @@ from typing import Final
 
 import click
 
-from identity_core.cli import doctor_database, doctor_witnesses
+from identity_core.cli import doctor_credentials, doctor_database, doctor_witnesses
 from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show
@@ -194,6 +194,7 @@ CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], 
     ("database", doctor_database.database, ""),
     ("tables", doctor_database.tables, ""),
     ("index", doctor_database.index, ""),
+    ("credentials", doctor_credentials.credentials, ""),
     ("throttle", _throttle, ""),
     ("server", _server, ""),
     ("plugins", _plugins, "uninstall it, put it right, or name it in plugins.disabled"),

@@ -147,7 +147,7 @@ _REMEDY: Final = (
 
 
 @contextmanager
-def _looked(settings: Settings) -> Iterator[Look]:
+def looked(settings: Settings) -> Iterator[Look]:
     """The database of the store. Raises ``DatabaseError``."""
     database = look_at(settings.database_url, settings.data_dir / "identity.sqlite")
     try:
@@ -163,7 +163,7 @@ def tables(settings: Settings) -> Iterator[Diagnosis]:
     from identity_core.store.migrations import bring_up
 
     try:
-        with _looked(settings) as database:
+        with looked(settings) as database:
             bring_up(database)
             found = compare(database)
     except DatabaseError:
@@ -186,7 +186,7 @@ def _listed(found: Sequence[str]) -> str:
 def index(settings: Settings) -> Iterator[Diagnosis]:
     """A warning when DIDs are withheld. Nothing where there is no installation or its database cannot be read: other checks report that."""
     try:
-        with _looked(settings) as database:
+        with looked(settings) as database:
             found = database.read_now(lambda transaction: transaction.execute(_WITHHELD).fetchall())
     except DatabaseError:
         return

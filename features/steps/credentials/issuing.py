@@ -46,6 +46,11 @@ def has_issued_bound(world: World, by: str, of: str) -> None:
     issued(world, by, of, suite=2)
 
 
+@given(parsers.parse("{by:w} has issued a credential of suite 1 to {of:w}"))
+def has_issued_unbound(world: World, by: str, of: str) -> None:
+    issued(world, by, of, suite=1)
+
+
 @given(parsers.parse("{by:w} has issued a credential to {of:w}"))
 def has_issued(world: World, by: str, of: str) -> None:
     issued(world, by, of)
@@ -67,6 +72,17 @@ def delegates(world: World, holder: str, agent: str, level: int) -> None:
 @when(parsers.parse("{by:w} issues a credential to {of:w}"))
 def issues(world: World, by: str, of: str) -> None:
     call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of))
+
+
+@when(parsers.parse("{by:w} issues a credential of suite 1 to {of:w}"))
+def issues_unbound(world: World, by: str, of: str) -> None:
+    call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, suite=1))
+
+
+@when(parsers.parse("{by:w} issues a credential to {of:w} that ends within a day"))
+def issues_by_the_hour(world: World, by: str, of: str) -> None:
+    changed = {"validUntil": midnight(30, "T12:30:00Z")}
+    call(world, by, "issueCredential", "IssueCredentialRequest", wish(world, by, of, **changed))
 
 
 @when(parsers.parse("{by:w} issues a credential to {of:w} with {what}"))
@@ -158,9 +174,21 @@ def is_bound(world: World, by: str) -> None:
     world.notes["credential"] = record
 
 
+@then("the credential is one of suite 1")
+def is_unbound(world: World) -> None:
+    record = body_of(world.answer)
+    assert record["suite"] == 1
+    proof = record["credential"]["proof"]
+    assert proof["cryptosuite"] == "identity-bbs-credential-1"
+    assert proof.keys().isdisjoint({"header", "commitment"})
+    assert [one["type"] for one in record["credential"]["credentialStatus"]] == ["BitstringStatusListEntry"] * 2
+    world.notes["credential"] = record
+
+
 @then("the credential says what was asked for")
 def says(world: World) -> None:
     shown = body_of(world.answer)["credential"]
     assert shown["credentialSubject"] == {"id": world.people["Hana"].did, **VALUES}
-    assert [one["statusPurpose"] for one in shown["credentialStatus"]] == ["revocation", "suspension"]
+    # Two bits, and the handle in the list of signed gaps.
+    assert [one["statusPurpose"] for one in shown["credentialStatus"]] == ["revocation", "suspension", "revocation"]
     world.notes["credential"] = body_of(world.answer)

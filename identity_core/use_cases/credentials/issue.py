@@ -55,6 +55,7 @@ from identity_core.errors import InternalError, InvalidCredential, JsonValue, Sc
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
 from identity_core.ports.custodian import Custodian, HolderCustodian, KeyNotHeld
+from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
@@ -122,8 +123,7 @@ class CredentialIntake:
         if registered is None:
             raise SchemaNotFound
         now = self.clock.now()
-        is_bound = isinstance(new, IssueCredentialRequest) and given(new.suite, 1) == 2
-        valid_from = (begins or (midnight(now) if is_bound else now)).replace(microsecond=0)
+        valid_from = (begins or now).replace(microsecond=0)
         valid_until = None if ends is None else ends.replace(microsecond=0)
         if valid_until is not None and valid_until <= max(valid_from, now):
             raise InvalidCredential(details={"reason": "validUntil is past, or not after validFrom"})
@@ -162,27 +162,59 @@ class CredentialIntake:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundDraft:
+    """What suite 2 is going to sign: the header, what the credential says of itself but for its handle, and the list that gives it."""
+
+    prepared: Prepared
+    keeper: HolderCustodian
+    gap_list: GapList
+    header: BoundHeader
+    particulars: Particulars
+    request: IssueRequest
+
+
+@dataclass(frozen=True, slots=True)
 class IssueCredential:
-    """Raises what the intake raises, and ``InvalidCredential`` when the service holds no key of the issuer to sign with."""
+    """Raises what the intake raises, and ``InvalidCredential`` when the service holds no key of the issuer to sign with.
+
+    Where the issuer names no suite it is 2, if all that suite 2 needs is there: a prover that presents such credentials, a custodian
+    that keeps holders' secrets, keys of the issuer with a proof of possession, and validity in whole days. Else it is 1, which asks for
+    none of that.
+    """
 
     intake: CredentialIntake
     custodian: Custodian
     publisher: PublishStatusGaps
+    provers: ProofWorkers
 
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
         key_id, key = await self._held_key(prepared.state.document, given(new.verification_method, None))
-        if given(new.suite, 1) == 2:
-            signed = await self._bound(prepared, key_id, key)
-        else:
-            schema = prepared.definition.schema
-            signature = await self.custodian.sign_bbs(key_id, schema.header, schema.messages(prepared.values))
-            signed = Signed(key_id, key.raw, signature)
-        return await self.intake.admit(prepared, signed, context)
+        draft = await self._draft_if_wanted(new, prepared, key_id, key)
+        if draft is not None:
+            return await self.intake.admit(draft.prepared, await self._bound(draft, key), context)
+        schema = prepared.definition.schema
+        signature = await self.custodian.sign_bbs(key_id, schema.header, schema.messages(prepared.values))
+        return await self.intake.admit(prepared, Signed(key_id, key.raw, signature), context)
 
-    async def _bound(self, prepared: Prepared, key_id: str, key: PublicKey) -> Signed:
-        """Signed for a secret of the holder's that the custodian keeps; the list that may revoke it is signed with the issuer's newest key.
-        Raises ``InvalidCredential``."""
+    async def _draft_if_wanted(
+        self, new: IssueCredentialRequest, prepared: Prepared, key_id: str, key: PublicKey
+    ) -> BoundDraft | None:
+        """None for a credential of suite 1. Raises ``InvalidCredential`` where suite 2 is asked for and cannot be."""
+        suite = given(new.suite, None)
+        if suite == 1 or (suite is None and not self.provers.presents):
+            return None
+        if given(new.valid_from, None) is None:
+            prepared = replace(prepared, valid_from=midnight(prepared.now))
+        try:
+            return await self._draft(prepared, key_id, key)
+        except InvalidCredential:
+            if suite is None:
+                return None
+            raise
+
+    async def _draft(self, prepared: Prepared, key_id: str, key: PublicKey) -> BoundDraft:
+        """The list that may revoke it is signed with the issuer's newest key. Raises ``InvalidCredential``."""
         custodian = self.custodian
         if not isinstance(custodian, HolderCustodian):
             raise _refused("the custodian of this service keeps no secrets of holders, which suite 2 needs")
@@ -200,14 +232,21 @@ class IssueCredential:
             request = IssueRequest(key_id, header.octets, holder, self.intake.random(NONCE_OCTETS))
         except ValueRefused as refused:
             raise _refused(str(refused)) from None
+        return BoundDraft(prepared, custodian, gap_list, header, particulars, request)
+
+    async def _bound(self, draft: BoundDraft, key: PublicKey) -> Signed:
+        """Signed for a secret of the holder's that the custodian keeps."""
         gaps, random = self.publisher.gaps, self.intake.random
-        handle = await gaps.give(gap_list, prepared.id, particulars.last_day, random=random)
-        await self.publisher.begin_list(gap_list)
-        messages = header.known_messages(prepared.values, replace(particulars, handle=handle))
+        particulars, request, credential_id = draft.particulars, draft.request, draft.prepared.id
+        handle = await gaps.give(draft.gap_list, credential_id, particulars.last_day, random=random)
+        await self.publisher.begin_list(draft.gap_list)
+        messages = draft.header.known_messages(draft.prepared.values, replace(particulars, handle=handle))
         # The holder's DID names the secret, so that all of its credentials are of one holder.
-        commitment = await custodian.commit_holder(holder, prepared.id, request)
-        signature = await custodian.sign_bbs_blind(key_id, messages, commitment, request)
-        return Signed(key_id, key.raw, signature, Binding(header.octets, commitment[:G1_OCTETS], handle, holder))
+        holder = particulars.subject
+        commitment = await draft.keeper.commit_holder(holder, credential_id, request)
+        signature = await draft.keeper.sign_bbs_blind(request.method, messages, commitment, request)
+        binding = Binding(request.header, commitment[:G1_OCTETS], handle, holder)
+        return Signed(request.method, key.raw, signature, binding)
 
     async def _held_key(self, document: DidDocument, wanted: str | None) -> tuple[str, PublicKey]:
         """The newest of the issuer's assertion keys that the custodian has, under the key's own id (``CreateDid`` put it there), or

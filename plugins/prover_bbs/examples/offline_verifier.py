@@ -3,8 +3,9 @@
     python offline_verifier.py answer.json issuer.jsonl age gte 18 --audience https://shop.example --challenge 'what I gave'
 
 ``answer.json`` is what `POST /zkp/delegated-proofs` answered, or the ``ZKProof`` in it; ``issuer.jsonl`` the log of the issuer's DID, from
-anywhere. Ends with 0 when the proof holds, else with 1 and the reason. A proof does not say whether its credential is still in force, nor
-who shows it: what is left open is printed as unchecked, and ``--max-age`` refuses a proof that says itself that it is old.
+anywhere. Ends with 0 when the proof holds, else with 1 and the reason. What is left open is printed as unchecked; ``--max-age`` refuses
+a proof that says itself that it is old, and ``--require`` one that does not say itself that its holder agreed, that its credential is valid
+and that it is not revoked: proofs of suite 1 never do.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,15 +23,14 @@ from identity_prover_bbs import BbsProver
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.dids.log import LogInvalid, verify
 from identity_core.domain.proofs.issuer_key import assertion_key
-from identity_core.domain.proofs.verification import Expectation
-from identity_core.errors import JsonValue, ProofInvalid
+from identity_core.domain.proofs.presented import PresentedPresentation
+from identity_core.domain.proofs.verification import AnyPresented, Expectation
+from identity_core.errors import ProofInvalid
 from identity_core.use_cases.proofs import check as proofs
 from identity_core.use_cases.proofs.check import ReceivedProof, VerifiedProof
 
 
-def check(
-    answer: Path, log: Path, predicate: dict[str, JsonValue], audience: str, challenge: str, max_age: timedelta | None
-) -> VerifiedProof:
+def check(answer: Path, log: Path, expectation: Expectation) -> VerifiedProof:
     """What is proven, and what is not. Raises ``ProofInvalid``, ``LogInvalid``, ``ValueError``."""
     now = datetime.now(UTC)
     issuer = verify(log.read_bytes(), now=now)
@@ -37,16 +38,16 @@ def check(
         raise ValueError("the issuer has deactivated its DID")
     prover = BbsProver(select(), os.urandom)
     received = ReceivedProof.parse(json.loads(answer.read_text()))
-    method: str = prover.read(received.proof).verification_method
-    expectation = Expectation(
-        verification_method=method,
-        predicates=(predicate,),
-        audience=audience,
-        nonce=challenge.encode(),
-        max_age=max_age,
-    )
-    key = assertion_key(dict(issuer.document), method, now)
-    return proofs.check(received, prover, issuer_key=key, expectation=expectation, now=now)
+    try:
+        presented: AnyPresented = prover.read(received.proof)
+    except ProofInvalid:
+        presented = prover.read_presentation(received.proof)
+    method = presented.verification_method
+    expectation = replace(expectation, verification_method=method)
+    keys = {one: assertion_key(dict(issuer.document), one, now) for one in presented.methods}
+    if isinstance(presented, PresentedPresentation):
+        return proofs.check_presentation(received, prover, keys=keys, expectation=expectation, now=now)
+    return proofs.check(received, prover, issuer_key=keys[method], expectation=expectation, now=now)
 
 
 def main() -> int:
@@ -60,15 +61,21 @@ def main() -> int:
     parser.add_argument("--audience", required=True)
     parser.add_argument("--challenge", required=True)
     parser.add_argument("--max-age", type=float, metavar="SECONDS")
+    parser.add_argument("--require", action="store_true")
     said = parser.parse_args()
     try:
         value = json.loads(said.value)
     except ValueError:
         value = said.value
-    predicate = {"attributeName": said.attribute, "type": said.type, "value": value}
+    expectation = Expectation(
+        predicates=({"attributeName": said.attribute, "type": said.type, "value": value},),
+        audience=said.audience,
+        nonce=said.challenge.encode(),
+        max_age=None if said.max_age is None else timedelta(seconds=said.max_age),
+        requires=frozenset({"holder", "credentialValidity", "credentialStatus"} if said.require else ()),
+    )
     try:
-        max_age = None if said.max_age is None else timedelta(seconds=said.max_age)
-        verified = check(said.answer, said.log, predicate, said.audience, said.challenge, max_age)
+        verified = check(said.answer, said.log, expectation)
     except ProofInvalid as error:
         return told(f"not valid: {error.details.get('reason', error)}", 1)
     except (LogInvalid, ValueError) as error:

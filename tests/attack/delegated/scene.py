@@ -132,9 +132,10 @@ class People:
         self._tokens.clear()
         self.bearer(self.aki)
 
-    def issue(self, holder: Holder, *, suite: int = 1, **values: Any) -> str:
-        """A credential of ``VALUES``, changed; of suite 2 it is bound to its holder."""
-        claims = {
+    def issue(self, holder: Holder, *, suite: int | None = None, **values: Any) -> str:
+        """A credential of ``VALUES``, changed; of the suite that is issued where none is named."""
+        claims = {} if suite is None else {"suite": suite}
+        claims |= {
             "issuerDid": self.ivo.did,
             "holderDid": holder.did,
             "schemaId": self.schema_id,
@@ -169,11 +170,19 @@ class Scene:
     agent: Holder
 
     @classmethod
-    def of(cls, people: People, holder: Holder | None = None, agent: Holder | None = None, **terms: Any) -> Scene:
+    def of(
+        cls,
+        people: People,
+        holder: Holder | None = None,
+        agent: Holder | None = None,
+        *,
+        suite: int | None = None,
+        **terms: Any,
+    ) -> Scene:
         holder, agent = holder or people.hana, agent or people.aki
         # Before many threads want it at once.
         people.bearer(agent)
-        return cls(people, people.issue(holder), people.delegate(holder, agent, **terms), holder, agent)
+        return cls(people, people.issue(holder, suite=suite), people.delegate(holder, agent, **terms), holder, agent)
 
     @property
     def target(self) -> Target:

@@ -64,7 +64,7 @@ def test_every_honest_proof_is_served_beside_flooding_strangers(
     targets: Callable[[int], Target], peoples: Callable[[Target], People], addresses: int
 ) -> None:
     target = targets(1)
-    scene = Scene.of(peoples(target))
+    scene = Scene.of(peoples(target), suite=1)
     flood = Flood(target.wire.address, variations(dearest(scene), 24), ADDRESSES[:addresses], 360 // addresses)
     answers = honest_beside(flood, scene, PROOFS)
     assert [answer.outcome for answer in answers] == [(201, None)] * PROOFS
@@ -78,7 +78,7 @@ def test_a_known_caller_verifies_beside_flooding_strangers(
     targets: Callable[[int], Target], peoples: Callable[[Target], People]
 ) -> None:
     target = targets(1)
-    scene = Scene.of(peoples(target))
+    scene = Scene.of(peoples(target), suite=1)
     proof = scene.ask().json["proof"]
     flood = Flood(target.wire.address, variations(dearest(scene), 24), ADDRESSES, 60)
     key = {"X-API-Key": target.stranger.api_key}

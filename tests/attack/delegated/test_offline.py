@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack.delegated.scene import Json, Scene
+from tests.attack.delegated.scene import Json, People, Scene
 
 PROGRAM = Path(__file__).parents[3] / "plugins" / "prover_bbs" / "examples" / "offline_verifier.py"
 SHOP, CHALLENGE = "https://shop.example", "the challenge of the shop"
@@ -58,6 +58,7 @@ class Papers:
 
 @pytest.fixture
 def papers(tmp_path: Path, scene: Scene) -> Papers:
+    """A proof of the suite that is issued where none is named."""
     return Papers(tmp_path, scene)
 
 
@@ -69,6 +70,17 @@ def test_from_the_json_alone(papers: Papers, scene: Scene) -> None:
     never = {"holder", "credentialValidity", "credentialStatus", "revocation"}
     assert never <= set(unchecked.removeprefix("unchecked: ").split(", "))
     assert papers.check(proof=papers.answer["proof"]).returncode == 0
+    # The proof itself says three of them, and a verifier who asks for that has them.
+    required = papers.check("age", "gte", "18", "--require")
+    assert required.returncode == 0, required.stderr
+    assert never & set(required.stdout.splitlines()[1].removeprefix("unchecked: ").split(", ")) == {"revocation"}
+
+
+def test_a_proof_of_suite_1_does_not_say_what_a_verifier_may_require(tmp_path: Path, people: People) -> None:
+    papers = Papers(tmp_path, Scene.of(people, suite=1))
+    done = papers.check()
+    assert done.returncode == 0, done.stderr
+    assert papers.check("age", "gte", "18", "--require").returncode == 1
 
 
 def test_what_does_not_hold(papers: Papers) -> None:

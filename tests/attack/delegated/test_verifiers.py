@@ -97,23 +97,54 @@ def test_every_public_signal_edited(scene: Scene) -> None:
     assert verdict(scene, proof, proofId=str(uuid.uuid4()))["verified"] is False
 
 
-def test_every_member_of_the_envelope_edited(scene: Scene) -> None:
-    envelope = opened(made(scene)["proof"])
+def edits_of_suite_1(envelope: Json, scene: Scene) -> list[Json]:
     shown = envelope["predicates"][0]
-    edits: list[Json] = [
-        envelope | {"predicates": [shown | {"value": 36}]},
-        envelope | {"predicates": [shown | {"type": "lte"}]},
-        envelope | {"predicates": [shown | {"attributeName": "income"}]},
-        envelope | {"predicates": [shown, shown]},
-        envelope | {"predicates": []},
-        envelope | {"suite": "other"},
-        envelope | {"version": 2},
-        envelope | {"extra": 1},
-        envelope
-        | {
-            "verificationMethod": envelope["verificationMethod"].replace(scene.people.ivo.did, scene.people.mallory.did)
-        },
+    method = envelope["verificationMethod"].replace(scene.people.ivo.did, scene.people.mallory.did)
+    return [*({"predicates": asked} for asked in asked_instead(shown)), {"version": 2}, {"verificationMethod": method}]
+
+
+def edits_of_suite_2(envelope: Json, scene: Scene) -> list[Json]:
+    question, consent = envelope["question"], envelope["consent"]
+    (asked,), (part,), (gap,) = question["credentials"], envelope["parts"], envelope["status"]
+    method = asked["issuer"].replace(scene.people.ivo.did, scene.people.mallory.did)
+    credentials = [
+        *(asked | {"predicates": predicates} for predicates in asked_instead(asked["predicates"][0])),
+        asked | {"issuer": method},
     ]
+    questions: list[Json] = [
+        *({"credentials": [one]} for one in credentials),
+        {"credentials": [asked, asked]},
+        {"holder": "plain"},
+        {"holder": "none"},
+        {"pseudonym": "https://shop.example"},
+        {"status": False},
+        {"validity": False},
+        {"either": [[0, 0]]},
+        {"same": [[[0, "age"], [0, "income"]]]},
+    ]
+    later = consent["notAfter"] + 3_600
+    return [
+        *({"question": question | change} for change in questions),
+        *({"consent": consent | change} for change in ({"cover": 6}, {"cover": 31}, {"notAfter": later})),
+        *({"consent": None}, {"argument": ""}, {"day": envelope["day"] + 1}, {"day": None}, {"version": 1}),
+        *({"status": []}, {"status": [gap, gap]}, {"status": [part]}, {"parts": [gap]}, {"parts": [part, part]}),
+        *({"sets": [envelope["argument"]]}, {"disclosed": [[0, 6, "AA"]]}, {"pseudonym": "AA"}),
+        {"agent": {"key": base64url(bytes(32)), "signature": base64url(bytes(64))}},
+    ]
+
+
+def asked_instead(shown: Json) -> list[list[Json]]:
+    """Other predicates than the one that was asked."""
+    changes: list[Json] = [{"value": 36}, {"type": "lte"}, {"attributeName": "income"}]
+    return [*([shown | change] for change in changes), [shown, shown], []]
+
+
+@pytest.mark.parametrize("suite", [1, 2])
+def test_every_member_of_the_envelope_edited(people: People, suite: int) -> None:
+    scene = Scene.of(people, suite=suite)
+    envelope = opened(made(scene)["proof"])
+    own = edits_of_suite_1 if suite == 1 else edits_of_suite_2
+    edits = [envelope | change for change in (*own(envelope, scene), {"suite": "other"}, {"extra": 1})]
     edits += [
         envelope | {"context": envelope["context"] | change}
         for change in (

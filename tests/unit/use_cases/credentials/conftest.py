@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -123,7 +124,8 @@ class Office:
         self.create_schema = CreateCredentialSchema(
             self.schemas, self.record, clock, os.urandom, "https://id.example/api/v1/dids/"
         )
-        self.issue = IssueCredential(intake, custodian, PublishStatusGaps(store.status_gaps, custodian, clock))
+        provers: Any = SimpleNamespace(presents=True)
+        self.issue = IssueCredential(intake, custodian, PublishStatusGaps(store.status_gaps, custodian, clock), provers)
         self.import_signed = ImportCredential(intake)
         self.get = GetCredential(access, self.vault, self.record, clock)
         self.list = ListCredentials(self.rooms.reader, self.credentials, self.record, clock)

@@ -7,6 +7,7 @@ import copy
 import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from identity_core.domain.credentials.bound_credential import BoundHeader, Secre
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
-from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake, IssueCredential
+from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest
 from tests.credentials import shown_to_holder
@@ -68,13 +69,27 @@ def test_two_credentials_of_one_holder_have_nothing_in_common(office: Office) ->
     assert first.credential.binding.header == second.credential.binding.header, "the header tells holders apart"
 
 
-def test_suite_1_is_what_is_issued_where_nothing_is_said(office: Office) -> None:
-    for shown in (run(office.issued()), run(office.issued(suite=1))):
+def test_suite_2_is_what_is_issued_where_nothing_is_said(office: Office) -> None:
+    shown = run(office.issued())
+    assert shown.credential.binding is not None
+    assert shown.credential.valid_from == today(office)
+    assert as_text(office, shown)["proof"]["cryptosuite"] == "identity-bbs-credential-2"
+    assert codes(office, as_text(office, shown)) == []
+
+
+def test_suite_1_is_issued_on_demand_and_where_no_prover_presents_suite_2(office: Office) -> None:
+    office.rooms.clock.move(hours=1)
+    alone = replace(office.issue, provers=SimpleNamespace(presents=False))  # type: ignore[arg-type]
+    caller = context(office.as_(office.ivo), "issueCredential")
+    for shown in (run(office.issued(suite=1)), run(alone(office.new(), caller))):
         assert shown.credential.binding is None
+        assert shown.credential.valid_from == office.rooms.clock.now(), "suite 1 begins at the second"
         value = as_text(office, shown)
         assert value["proof"]["cryptosuite"] == "identity-bbs-credential-1"
         assert value["proof"].keys().isdisjoint({"header", "commitment"})
         assert len(value["credentialStatus"]) == 2
+    # A wallet may prove with what no prover here does.
+    assert run(alone(office.new(suite=2), caller)).credential.binding is not None
 
 
 @pytest.mark.parametrize(
@@ -91,6 +106,9 @@ def test_validity_is_in_whole_days(office: Office, changed: dict[str, timedelta]
     with pytest.raises(InvalidCredential) as refused:
         run(office.bound(**given))
     assert reason in refused.value.details["reason"]
+    shown = run(office.issued(**given))
+    assert shown.credential.binding is None, "what suite 2 cannot say, and nobody asked it to, suite 1 says"
+    assert all(getattr(shown.credential, name) == moment for name, moment in given.items())
 
 
 def test_a_custodian_without_secrets_of_holders_signs_suite_1_only(office: Office) -> None:
@@ -100,7 +118,7 @@ def test_a_custodian_without_secrets_of_holders_signs_suite_1_only(office: Offic
         def __init__(self, real: Any) -> None:
             self.public_key, self.sign_bbs = real.public_key, real.sign_bbs
 
-    issue = IssueCredential(office.issue.intake, Plain(office.rooms.custodian), office.issue.publisher)  # type: ignore[arg-type]
+    issue = replace(office.issue, custodian=Plain(office.rooms.custodian))  # type: ignore[arg-type]
     caller = context(office.as_(office.ivo), "issueCredential")
     with pytest.raises(InvalidCredential) as refused:
         run(issue(office.new(suite=2), caller))

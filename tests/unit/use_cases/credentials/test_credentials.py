@@ -365,7 +365,7 @@ def test_a_good_credential(office: Office) -> None:
 
 
 def test_a_bad_one_is_told_which_check_it_failed(office: Office) -> None:
-    shown = run(office.issued())
+    shown = run(office.issued(suite=1))
     good = shown_to_holder(shown.credential, shown.witness, BASE)
     subject = good["credentialSubject"]
     method = office.key_id.partition("#")[2]
