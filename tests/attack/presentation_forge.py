@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from identity_prover_bbs.plan import decompose
 from identity_prover_bbs.range_argument import check_value
+from identity_prover_bbs.set_argument import SetProver
+from identity_prover_bbs.set_argument import check_value as set_value
 from identity_prover_bbs.suite2 import PresentationProver, prover, relation
 from identity_prover_bbs.suite2.argument import VectorArgumentProver
 
@@ -84,12 +86,62 @@ class CheatingVector(VectorArgumentProver):
         return commitments
 
 
-class PresentationForger(PresentationProver):
-    """Proves whatever it is told, with whatever signatures. ``vector`` is the class of its argument."""
+PLACES = {
+    "the first": lambda layout, value: [0] * layout.bits,
+    "the last": lambda layout, value: [1] * layout.bits,
+    "the nearest": lambda layout, value: _bits(layout, min(layout.padded, key=lambda one: abs(one - value))),
+    "between two": lambda layout, value: _between(layout, value),
+    "no bits": lambda layout, value: [2, *[ORDER - 1] * (layout.bits - 1)],
+}
+"""Which place in the set a cheat claims for a value that is none of it."""
 
-    def __init__(self, curve, seed=1, vector=CheatingVector):
+
+def _bits(layout, element):
+    index = layout.padded.index(element)
+    return [index >> level & 1 for level in range(layout.bits)]
+
+
+def _between(layout, value):
+    """The "bit" with which the fold of the first two elements is the value: all but the test of bits holds."""
+    low, high = layout.padded[:2]
+    return [(value - low) * pow(high - low, -1, ORDER) % ORDER, *[0] * (layout.bits - 1)]
+
+
+class CheatingSet(SetProver):
+    """Membership by a cheat where there is none."""
+
+    place = staticmethod(PLACES["the first"])
+
+    def __init__(self, generators, layout, value, message_mask, dice):
+        claimed = value if value in layout.scalars else layout.scalars[0]
+        super().__init__(generators, layout, claimed, message_mask, dice)
+        self._value = value
+        if claimed != value:
+            self._vector.digits[:] = self.place(layout, value)
+
+    def first(self):
+        vector, encode = self._vector, self._vector.generators.curve.g1_to_octets
+        a = encode(vector.generators.commit_masks([value % ORDER for value in vector.digits], vector.alpha))
+        self._sent_points = [a]
+        return a, encode(vector.generators.commit_masks(vector.masks, vector.beta))
+
+    def second(self, y):
+        """The true polynomial by interpolation, without its top coefficient."""
+        layout, vector, values = self._layout, self._vector, []
+        for c in range(layout.bits + 1):
+            f = [bit * c + mask for bit, mask in zip(vector.digits, vector.masks, strict=True)]
+            values.append(set_value(layout.padded, f, self._value * c + self._message_mask, y, c))
+        commitments = vector.second(interpolated(values)[: layout.bits])
+        self._sent_points += commitments[1:]
+        return commitments
+
+
+class PresentationForger(PresentationProver):
+    """Proves whatever it is told, with whatever signatures. ``vector`` and ``member`` are the classes of its arguments."""
+
+    def __init__(self, curve, seed=1, vector=CheatingVector, member=CheatingSet):
         super().__init__(curve, seeded(seed))
-        self._vector_class = vector
+        self._classes = vector, member
 
     def forge(self, scene: Scene, messages, signatures, *, selected=(), consent=None, envelope=None, statement=None):
         """``messages`` are the scalars of every part, holder's slots first; ``envelope`` changes what comes out."""
@@ -114,12 +166,12 @@ class PresentationForger(PresentationProver):
         return base
 
     def _arguments(self, made, messages, masks, selected, hedged):
-        honest = prover.VectorArgumentProver
-        prover.VectorArgumentProver = self._vector_class
+        honest = prover.VectorArgumentProver, prover.SetProver
+        prover.VectorArgumentProver, prover.SetProver = self._classes
         try:
             return super()._arguments(made, messages, masks, selected, hedged)
         finally:
-            prover.VectorArgumentProver = honest
+            prover.VectorArgumentProver, prover.SetProver = honest
 
 
 def material(scene: Scene):

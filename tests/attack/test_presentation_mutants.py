@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from identity_prover_bbs import set_argument
 from identity_prover_bbs.committed_vector import VerifierVector
 from identity_prover_bbs.suite2 import PresentationEnvelope, argument, envelope, prover, relation, verifier
 from identity_prover_bbs.suite2.layout import VectorLayout
@@ -26,6 +27,7 @@ from tests.attack.test_presentation_soundness import (
     OTTO,
     OTTOS,
     cheater,
+    claimant,
     consented,
     forge,
     scene,
@@ -226,6 +228,24 @@ def test_without_rows(monkeypatch):
         vector = cheater("zeros", forgets_rows=True, **more)
         text = forge(asked, vector=vector, selected=[0])
         passes_only(monkeypatch, rowless, asked, text)
+
+
+@pytest.mark.parametrize(("name", "elements"), [("country", ["DE", "ES"]), ("score", [0, 210, 250])])
+def test_without_the_test_of_bits(monkeypatch, name, elements):
+    """Whoever is of no set stands between two of its elements."""
+    asked = scene((name, "set_member", elements))
+
+    def bitless(padded, responses, message_response, y, c):
+        return honest(padded, responses, message_response, 0, c)
+
+    class Unbitten(claimant("between two")):
+        def second(self, y):
+            return super().second(0)
+
+    honest = set_argument.check_value
+    text = forge(asked, member=Unbitten)
+    reason = passes_only(monkeypatch, lambda patch: patch.setattr(set_argument, "check_value", bitless), asked, text)
+    assert reason == MISMATCH
 
 
 def test_without_the_derived_response(monkeypatch):

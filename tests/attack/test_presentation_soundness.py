@@ -18,7 +18,14 @@ from identity_core.domain.credentials.bound_credential import FIRST_DAY_SLOT, HA
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
 from identity_core.domain.proofs.question import HolderForm
 from identity_core.errors import PredicateNotSatisfied, PredicateUnsupported
-from tests.attack.presentation_forge import CHEATS, CheatingVector, PresentationForger, material
+from tests.attack.presentation_forge import (
+    CHEATS,
+    PLACES,
+    CheatingSet,
+    CheatingVector,
+    PresentationForger,
+    material,
+)
 from tests.presenting import (
     CURVE,
     DAY,
@@ -52,13 +59,13 @@ def scene(*predicates, held=(CREDENTIAL,), headers=None, **options):
     return Scene(question, tuple(held))
 
 
-def forge(asked, change=None, *, vector=CheatingVector, signatures=None, seed=1, **options):
+def forge(asked, change=None, *, vector=CheatingVector, member=CheatingSet, signatures=None, seed=1, **options):
     """The forger's proof; ``change`` alters the messages of the parts."""
     messages, signed, consent = material(asked)
     if change is not None:
         change(messages)
     options.setdefault("consent", consent)
-    return PresentationForger(asked.curve, seed, vector).forge(asked, messages, signatures or signed, **options)
+    return PresentationForger(asked.curve, seed, vector, member).forge(asked, messages, signatures or signed, **options)
 
 
 def signed_anew(asked, change, key=IVO):
@@ -71,6 +78,10 @@ def signed_anew(asked, change, key=IVO):
 
 def cheater(name, **more):
     return type("Cheater", (CheatingVector,), {"cheat": staticmethod(CHEATS[name]), **more})
+
+
+def claimant(name):
+    return type("Claimant", (CheatingSet,), {"place": staticmethod(PLACES[name])})
 
 
 def test_the_forger_is_honest_when_he_wants():
@@ -349,6 +360,36 @@ def test_a_null_is_not_another_value():
     messages, _, _ = material(asked)
     assert messages[0][DEBT] == NULL_SCALAR
     assert asked.verdict(forge(asked)) == MISMATCH
+
+
+# Sets.
+
+
+SETS = (
+    ("country", ["DE", "ES"]),
+    ("country", [f"{first}{second}" for first in "ABCDEFGHIK" for second in "ABCDEFGHIK"]),
+    ("score", [210, 212]),
+    ("score", [0, 1, 2, 210, 250]),
+    ("debt", [1, 2, 3]),
+)
+"""Hana is of none of them; she has no debt at all."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("name", "elements"), SETS)
+def test_a_member_of_no_such_set(name, elements, place):
+    asked = scene((name, "set_member", elements))
+    assert asked.verdict(forge(asked, member=claimant(place))) == MISMATCH
+    with pytest.raises(PredicateNotSatisfied):
+        asked.prove()
+
+
+def test_a_member_of_two_sets_of_which_one_is_false():
+    asked = scene(("country", "set_member", ["DE", "JP"]), ("score", "set_member", [210, 212]))
+    for place in PLACES:
+        assert asked.verdict(forge(asked, member=claimant(place))) == MISMATCH
+    fine = scene(("country", "set_member", ["DE", "JP"]), ("score", "set_member", [210, 211]))
+    assert fine.verdict(forge(fine)) is True
 
 
 @pytest.mark.parametrize("selected", [0, 1])

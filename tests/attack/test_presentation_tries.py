@@ -20,7 +20,7 @@ from identity_core.crypto.bbs.consent import consent as give_consent
 from identity_core.crypto.bbs.suite import ciphersuite
 from identity_core.crypto.bls12381 import ORDER, Curve, select
 from identity_core.domain.proofs.presentation import PresentationStatement, StatusPart
-from tests.attack.presentation_forge import CHEATS, PresentationForger, material
+from tests.attack.presentation_forge import CHEATS, PLACES, PresentationForger, material
 from tests.attack.test_presentation_soundness import (
     BALANCE,
     CREDENTIAL,
@@ -29,6 +29,7 @@ from tests.attack.test_presentation_soundness import (
     OTTO,
     OTTOS,
     cheater,
+    claimant,
     consented,
     forge,
     scene,
@@ -39,7 +40,7 @@ from tests.random_presentations import mutant, presentations
 
 ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "1"))
 MOST = 1_000_000
-FORGERIES = {"pyblst": 208, "arkworks": 26, "py_ecc": 1}
+FORGERIES = {"pyblst": 210, "arkworks": 28, "py_ecc": 1}
 MUTANTS = {"pyblst": 2_400, "arkworks": 356, "py_ecc": 9}
 HEADER_COUNT = CREDENTIAL.header.message_count
 SCALARS = (0, 1, 2, ORDER - 1, 1 << 16, 1 << 32, (1 << 32) - 1, 1 << 64, (1 << 64) - 1)
@@ -152,6 +153,16 @@ def unequal(random: Random, curve: Curve):
     return asked, forge(asked, vector=any_cheat(random, inverses=(hostile(random), hostile(random))))
 
 
+def member(random: Random, curve: Curve):
+    scores = random.sample([number for number in range(256) if number != HANA["score"]], random.randrange(2, 9))
+    countries = random.sample(["DE", "ES", "FR", "IT", "US", "CA", "KE"], random.randrange(2, 7))
+    asked = replace(
+        scene(random.choice((("score", "set_member", sorted(scores)), ("country", "set_member", sorted(countries))))),
+        curve=curve,
+    )
+    return asked, forge(asked, member=claimant(random.choice(list(PLACES))))
+
+
 def alternatives(random: Random, curve: Curve):
     asked = replace(
         scene(("score", "lte", 3), ("balance", "lt", 5), ("country", "eq", "DE"), either=((0, 1, 2),)), curve=curve
@@ -178,7 +189,8 @@ def statement(random: Random, curve: Curve):
 
 
 KINDS = (
-    days, handle, gap, message, interval, equality, secret, holders, agreement, pseudonym, unequal, alternatives, statement
+    days, handle, gap, message, interval, equality, secret, holders, agreement, pseudonym, unequal, member,
+    alternatives, statement
 )  # fmt: skip
 
 
