@@ -73,9 +73,9 @@ def is_ours(mac: RowMac, read: Row) -> bool:
 
 def version_of(read: Row) -> IndexedVersion:
     """The version; for rows that are ours."""
-    _, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
+    did, _, _, sequence, block_number, recorded_at, transaction_hash, state, document, changes, _, _, _ = read
     return IndexedVersion(
-        state_from_json(bytes(state), bytes(document)),
+        state_from_json(did, bytes(state), bytes(document)),
         Receipt(bytes(transaction_hash).hex(), block_number, sequence, moment(recorded_at)),
         tuple(orjson.loads(bytes(changes))),
     )

@@ -78,7 +78,7 @@ def test_every_entry_says_its_keys_and_the_next_until_the_end() -> None:
     assert verify(b"\n".join(life.entries)).deactivated
     assert list(fold(METHOD.apply, life.entries)) == life.states
     for state in life.states:
-        assert history.state_from_json(history.state_to_json(state), state.document.octets) == state
+        assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.octets) == state
 
 
 def test_a_log_of_before_stays_as_it_is_and_begins_with_a_change_of_its_controller() -> None:

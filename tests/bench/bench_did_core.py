@@ -87,7 +87,7 @@ def main() -> None:
     state = states[0]
     metadata, document = history.state_to_json(state), state.document.octets
     report("state to bytes", median(lambda _: (history.state_to_json(state), state.document.octets)))
-    report("state from bytes", median(lambda _: history.state_from_json(metadata, document)))
+    report("state from bytes", median(lambda _: history.state_from_json(state.did.text, metadata, document)))
 
     body = json.dumps({"method": "ids", "keys": [{"type": "Ed25519", "purpose": ["authentication"]}] * 14}).encode()
     report(f"strict JSON, {len(body)} bytes", median(lambda _: strict_json.loads(body)))

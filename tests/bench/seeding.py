@@ -101,7 +101,7 @@ async def _store(ledger: SqlLedger, store: Store, lines: list[Line]) -> None:
     )
     await store.documents.record(
         [
-            IndexedVersion(state_from_json(line.metadata, line.document), receipt, line.changes)
+            IndexedVersion(state_from_json(line.did, line.metadata, line.document), receipt, line.changes)
             for line, receipt in zip(lines, receipts, strict=True)
         ],
         owner=OWNER,

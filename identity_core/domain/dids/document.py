@@ -62,7 +62,8 @@ class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
 
     ``octets`` are the document as JSON, members in the order in which people read them: what is stored and what is answered. They are
-    made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them.
+    made of the fields, but where they are there already: ``written`` by a store of ours, or found as somebody else wrote them. A document
+    that is ``load``ed is read when one of its fields is asked for, because most answers need its octets alone.
     """
 
     did: str
@@ -75,6 +76,14 @@ class DidDocument:
 
     def __post_init__(self, written: bytes | None) -> None:
         object.__setattr__(self, "octets", orjson.dumps(_members(self)) if written is None else written)
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for a slot that is empty: the fields of a document that was loaded."""
+        if name not in _LOADED:
+            raise AttributeError(name)
+        for field_name, value in _fields(orjson.loads(self.octets)).items():
+            object.__setattr__(self, field_name, value)
+        return object.__getattribute__(self, name)
 
     def method(self, key_id: str) -> VerificationMethod | None:
         """The verification method with this absolute id."""
@@ -134,7 +143,9 @@ class DidDocument:
     @classmethod
     def load(cls, octets: bytes) -> DidDocument:
         """The document of which these are the ``octets``. For those from a store of ours: nothing is checked again."""
-        return _build(orjson.loads(octets), octets)
+        document = object.__new__(cls)
+        object.__setattr__(document, "octets", octets)
+        return document
 
 
 def _members(document: DidDocument) -> dict[str, Any]:
@@ -231,7 +242,7 @@ def _read(value: JsonValue) -> DidDocument:
     if type(members.get("id")) is not str:
         raise InvalidDocument("The document has no id.")
     try:
-        return _build(members)
+        return DidDocument(**_fields(members))
     except ValueError as error:
         raise InvalidDocument("revoked is not a time.") from error
 
@@ -251,11 +262,14 @@ def _list(value: JsonValue) -> list[JsonValue]:
     return value
 
 
-def _build(members: dict[str, Any], octets: bytes | None = None) -> DidDocument:
+_LOADED: Final = frozenset({"did", "methods", "relationships", "services", "also_known_as"})
+
+
+def _fields(members: dict[str, Any]) -> dict[str, Any]:
     read_time: Callable[[str], datetime] = times.parse
-    return DidDocument(
-        did=members["id"],
-        methods=tuple(
+    return {
+        "did": members["id"],
+        "methods": tuple(
             VerificationMethod(
                 method["id"],
                 method["type"],
@@ -264,11 +278,10 @@ def _build(members: dict[str, Any], octets: bytes | None = None) -> DidDocument:
             )
             for method in members.get("verificationMethod", ())
         ),
-        relationships=tuple((name, tuple(members[name])) for name in keys.RELATIONSHIPS if name in members),
-        services=tuple(
+        "relationships": tuple((name, tuple(members[name])) for name in keys.RELATIONSHIPS if name in members),
+        "services": tuple(
             ServiceEntry(service["id"], service["type"], service["serviceEndpoint"])
             for service in members.get("service", ())
         ),
-        also_known_as=tuple(members.get("alsoKnownAs", ())),
-        written=octets,
-    )
+        "also_known_as": tuple(members.get("alsoKnownAs", ())),
+    }

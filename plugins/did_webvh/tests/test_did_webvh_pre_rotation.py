@@ -236,4 +236,7 @@ def test_a_service_that_knows_an_unrelated_change_still_repeats_its_keys() -> No
     at = life.later()
     life.change(Update((AddService(NewService("A", "https://a.example/")),), life.authorize(at)), at)
     assert life.state.next_key_hashes == life.states[0].next_key_hashes
-    assert history.state_from_json(history.state_to_json(life.state), life.state.document.octets) == life.state
+    assert (
+        history.state_from_json(life.state.did.text, history.state_to_json(life.state), life.state.document.octets)
+        == life.state
+    )

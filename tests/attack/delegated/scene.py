@@ -140,7 +140,6 @@ class People:
             "holderDid": holder.did,
             "schemaId": self.schema_id,
             "attributes": VALUES | values,
-            "suite": suite,
         }
         return str(self.operate("POST", "/credentials", claims)["id"])
 

@@ -228,7 +228,9 @@ def test_a_state_without_its_past_says_so() -> None:
     robbed = Robbed()
     change, at = robbed.recovery(2)
     entry = robbed.entry(change, at)
-    bare = history.state_from_json(history.state_to_json(robbed.state), robbed.state.document.octets)
+    bare = history.state_from_json(
+        robbed.state.did.text, history.state_to_json(robbed.state), robbed.state.document.octets
+    )
     assert bare == robbed.state
     with pytest.raises(history.HistoryNeeded):
         METHOD.apply(bare, entry)

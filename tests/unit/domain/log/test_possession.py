@@ -65,7 +65,7 @@ def test_the_proof_stands_beside_the_signature_and_not_in_the_document() -> None
     assert "ossession" not in json.dumps(item["state"])
     assert item["parameters"]["change"]["possession"] is True
     assert state.proven_keys == (key,)
-    assert history.state_from_json(history.state_to_json(state), state.document.octets) == state
+    assert history.state_from_json(state.did.text, history.state_to_json(state), state.document.octets) == state
 
 
 def test_a_stranger_verifies_the_log() -> None:
@@ -161,7 +161,10 @@ def test_a_log_of_before_is_good_and_its_keys_are_not_proven() -> None:
     assert life.state.proven_keys is None
     stored = json.loads(history.state_to_json(life.state))
     del stored["proven"]
-    assert history.state_from_json(json.dumps(stored).encode(), life.state.document.octets) == life.state
+    assert (
+        history.state_from_json(life.state.did.text, json.dumps(stored).encode(), life.state.document.octets)
+        == life.state
+    )
 
 
 def test_the_next_entry_ends_the_old_form() -> None:
