@@ -140,6 +140,9 @@ class Rooms:
         moment = None if version_time is None else printed_exactly(version_time)
         return await self._resolve(did, ResolveDidQuery(version_id=version_id, version_time=moment))
 
+    async def resolve_query(self, did: Did, query: ResolveDidQuery) -> Resolution:
+        return await self._resolve(did, query)
+
     async def history(self, did: Did, *, after: int | None, limit: int, descending: bool) -> HistoryPage:
         query = ListDidHistoryQuery(limit=limit, order="desc" if descending else "asc")
         return await self._history(did, query, after=after)

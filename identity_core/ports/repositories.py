@@ -39,8 +39,9 @@ class DocumentIndex(Protocol):
         """The version with this number, or None."""
         ...
 
-    async def version_at(self, did: str, second: datetime) -> IndexedVersion | None:
-        """The highest version whose printed second is not later than ``second`` (whole seconds)."""
+    async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
+        """The number of the last version up to ``newest`` whose printed second is not later than ``second`` (whole seconds), or 0. It is
+        searched for, by halves, in rows whose tags are not looked at: whoever uses it reads that version and the next."""
         ...
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:

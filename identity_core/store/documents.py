@@ -28,7 +28,16 @@ CHANGED = "a row of the index is not the one that was written"
 
 _HEAD = f"{SELECT} WHERE did = :did ORDER BY version_id DESC LIMIT 1"
 _VERSION = f"{SELECT} WHERE did = :did AND version_id = :version_id"
-_AT = f"{SELECT} WHERE did = :did AND printed_second <= :second ORDER BY printed_second DESC, version_id DESC LIMIT 1"
+# Version ``low`` is not later than the second, and ``high`` is; a row that was taken away ends the search.
+_AT = """
+WITH RECURSIVE search (low, high) AS (
+SELECT CAST(0 AS bigint), CAST(:newest AS bigint) + 1
+UNION ALL
+SELECT CASE WHEN printed_second <= :second THEN version_id ELSE low END,
+CASE WHEN printed_second <= :second THEN high ELSE version_id END
+FROM search JOIN did_versions ON did = :did AND version_id = (low + high) / 2 WHERE high - low > 1)
+SELECT max(low) FROM search
+"""
 _ASCENDING = f"{SELECT} WHERE did = :did AND version_id > :after ORDER BY version_id LIMIT :limit"
 _DESCENDING = f"{SELECT} WHERE did = :did AND version_id < :after ORDER BY version_id DESC LIMIT :limit"
 _EVENTS = f"{SELECT} WHERE sequence > :after ORDER BY sequence LIMIT :limit"
@@ -74,8 +83,9 @@ class Documents:
     async def version(self, did: str, version_id: int) -> IndexedVersion | None:
         return await self._one(_VERSION, {"did": did, "version_id": version_id})
 
-    async def version_at(self, did: str, second: datetime) -> IndexedVersion | None:
-        return await self._one(_AT, {"did": did, "second": micros(second) // 1_000_000})
+    async def version_at(self, did: str, second: datetime, *, newest: int) -> int:
+        parameters = {"did": did, "second": micros(second) // 1_000_000, "newest": newest}
+        return int((await self._read(_AT, parameters))[0][0])
 
     async def versions(self, did: str, *, after: int, limit: int, descending: bool) -> Sequence[IndexedVersion]:
         if descending:

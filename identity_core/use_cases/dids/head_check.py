@@ -61,6 +61,11 @@ class HeadCheck:
     generations: Generations = field(default_factory=KnownGenerations)
     """What fills it."""
     _checked: BoundedCache[str, Checked] = field(default_factory=lambda: BoundedCache(HEADS_KEPT), init=False)
+    _newest_of: NewestEntries | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Asked once, because it costs as much as a look-up in the index.
+        self._newest_of = self.ledger if isinstance(self.ledger, NewestEntries) else None
 
     async def head(self, did: Did, *, decides: bool) -> IndexedVersion | None:
         """The newest version on ledger and index, or None for a DID that neither has.
@@ -177,8 +182,8 @@ class HeadCheck:
         return versions
 
     async def _newest(self, did: str) -> LedgerEntry | None:
-        if isinstance(self.ledger, NewestEntries):
-            return await self.ledger.newest(did)
+        if self._newest_of is not None:
+            return await self._newest_of.newest(did)
         entries = await self.ledger.entries(did)
         return entries[-1] if entries else None
 

@@ -79,12 +79,14 @@ class DidReader:
         state = method.expand(did)
         return None if state is None else IndexedVersion(state, None)
 
-    async def version(self, did: Did, version_id: int) -> IndexedVersion:
-        """A version that the recorded one follows. Raises ``DidQuarantined`` when it is not there."""
-        found = await self.index.version(str(did), version_id)
-        if found is None:
-            raise self.check.incomplete(did, version_id)
-        return found
+    async def followed(self, did: Did, version_id: int) -> tuple[IndexedVersion, IndexedVersion]:
+        """A version that was replaced, and the next one. Raises ``DidQuarantined`` when one of them is not there."""
+        found = await self.index.versions(str(did), after=version_id - 1, limit=2, descending=False)
+        numbers = [version.state.version_id for version in found]
+        for number in (version_id, version_id + 1):
+            if number not in numbers:
+                raise self.check.incomplete(did, number)
+        return found[0], found[1]
 
     async def standing(self, did: Did, *, decides: bool = False) -> CurrentVersion:
         """What is recorded and what is due. Raises ``DidNotFound``, ``DidQuarantined``."""

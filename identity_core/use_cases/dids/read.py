@@ -48,6 +48,10 @@ class Resolution:
     awaits: bool = False
 
 
+Followed = tuple[IndexedVersion, IndexedVersion | None]
+"""A version and the one after it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ResolveDid:
     """Looks one version up. Raises ``DidNotFound`` for an unknown DID or version, ``DidDeactivated`` for an unknown version of a
@@ -74,10 +78,7 @@ class ResolveDid:
                 raise
             standing = CurrentVersion(found, ())
         head = standing.head
-        version = await self._wanted(did, standing, version_id, version_time)
-        following = None
-        if version.state.version_id < head.state.version_id:
-            following = await self._by_id(did, standing, version.state.version_id + 1)
+        version, following = await self._wanted(did, standing, version_id, version_time)
         cosigned = None
         if self.cosigned is not None and version.receipt is not None:
             cosigned = await self.cosigned(version.receipt.sequence - 1)
@@ -94,7 +95,7 @@ class ResolveDid:
 
     async def _wanted(
         self, did: Did, standing: CurrentVersion, version_id: int | None, version_time: datetime | None
-    ) -> IndexedVersion:
+    ) -> Followed:
         try:
             if version_id is not None:
                 return await self._by_id(did, standing, version_id)
@@ -105,38 +106,39 @@ class ResolveDid:
             # A deactivated DID is gone, whatever version was asked for (openapi/DECISIONS.md §2.8).
             await self.reader.active(did)
             raise
-        return standing.head
+        return standing.head, None
 
-    async def _by_id(self, did: Did, standing: CurrentVersion, version_id: int) -> IndexedVersion:
-        for version in (standing.recorded, *standing.due):
+    async def _by_id(self, did: Did, standing: CurrentVersion, version_id: int) -> Followed:
+        newest = (standing.recorded, *standing.due)
+        for version, following in zip(newest, (*standing.due, None), strict=True):
             if version.state.version_id == version_id:
-                return version
+                return version, following
         if 0 < version_id < standing.recorded.state.version_id:
-            return await self.reader.version(did, version_id)
+            return await self.reader.followed(did, version_id)
         raise DidNotFound(
             "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
         )
 
-    async def _by_time(self, did: Did, standing: CurrentVersion, time: datetime) -> IndexedVersion:
+    async def _by_time(self, did: Did, standing: CurrentVersion, time: datetime) -> Followed:
         second = time.astimezone(UTC).replace(microsecond=0)
         for version in (*reversed(standing.due), standing.recorded):
             if version.state.updated_at.replace(microsecond=0) <= second:
-                return version
-        found = await self.reader.index.version_at(str(did), second)
-        if found is None:
-            first = await self._by_id(did, standing, 1)
+                return await self._by_id(did, standing, version.state.version_id)
+        written = standing.recorded.state.version_id
+        number = 0 if written == 1 else await self.reader.index.version_at(str(did), second, newest=written - 1)
+        if number == 0:
+            first, _ = await self._by_id(did, standing, 1)
             if first.state.updated_at.replace(microsecond=0) <= second:
                 raise self.reader.check.incomplete(did, 1)
             raise DidNotFound(
                 "The DID did not exist at this time.", details={"did": str(did), "versionTime": printed(second)}
             )
-        if found.state.version_id >= standing.recorded.state.version_id:
-            return found
-        # The next one is later, or the row that the time selects was taken away (and if the next is gone, that is said too).
-        following = await self._by_id(did, standing, found.state.version_id + 1)
-        if following.state.updated_at.replace(microsecond=0) <= second:
-            raise self.reader.check.incomplete(did, found.state.version_id + 1)
-        return found
+        found, following = await self.reader.followed(did, number)
+        # They are what the time lies between, or a row on the way to them was changed or taken away.
+        for version, is_later in ((found, False), (following, True)):
+            if (version.state.updated_at.replace(microsecond=0) > second) is not is_later:
+                raise self.reader.check.incomplete(did, version.state.version_id)
+        return found, following
 
 
 @dataclass(frozen=True, slots=True)

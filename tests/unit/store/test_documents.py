@@ -112,11 +112,11 @@ def test_version_at_compares_printed_seconds(store: Store) -> None:
         await store.documents.record([version("a", n + 1, n + 1, at=time) for n, time in enumerate(at)])
         second = START.replace(microsecond=0)
 
-        async def found(offset: int) -> int | None:
-            hit = await store.documents.version_at("did:ids:a", second + timedelta(seconds=offset))
-            return None if hit is None else hit.state.version_id
+        async def found(offset: int, newest: int = 4) -> int:
+            return await store.documents.version_at("did:ids:a", second + timedelta(seconds=offset), newest=newest)
 
-        assert [await found(offset) for offset in (-1, 0, 1, 2, 9, 10, 99)] == [None, 2, 3, 3, 3, 4, 4]
+        assert [await found(offset) for offset in (-1, 0, 1, 2, 9, 10, 99)] == [0, 2, 3, 3, 3, 4, 4]
+        assert [await found(99, newest) for newest in range(4)] == [0, 1, 2, 3]
 
     run(scenario())
 

@@ -436,9 +436,10 @@ async def written_elsewhere(rooms: Rooms, folder: Path, count: int) -> Any:
 async def test_a_did_that_another_process_writes_to_all_the_while_is_not_withheld(rooms: Rooms) -> None:
     with TemporaryDirectory() as folder:
         did = await written_elsewhere(rooms, Path(folder), 8)
-    rooms.check.ledger = Growing(rooms.ledger, 1)
+    growing: Any = Growing(rooms.ledger, 1)
+    check = HeadCheck(rooms.methods, growing, rooms.store.documents, rooms.store.quarantine)
     for decides, newest in ((True, 5), (False, 8)):
-        head = await rooms.check.head(did, decides=decides)
+        head = await check.head(did, decides=decides)
         assert head is not None
         assert head.state.version_id == newest
     assert await rooms.store.quarantine.count() == 0

@@ -1,0 +1,161 @@
+"""What a cold process answers from the octets of the index, against what the fold of the ledger's entries gives, octet by octet."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from identity_core.api import caching, dids
+from identity_core.codec.structs import encode
+from identity_core.codec.times import printed_exactly
+from identity_core.domain.dids import document, state
+from identity_core.errors import DidNotFound
+from identity_core.ports.repositories import IndexedVersion
+from identity_core.use_cases.dids.read import Resolution
+from identity_core.wire import ResolveDidQuery
+from tests.rooms import Rooms
+from tests.stored import new_stored_database, postgres_server
+from tests.unit.use_cases.test_versions_in_time import Play
+
+__all__ = ["new_stored_database", "postgres_server"]
+
+MEDIA = (caching.LD_JSON, caching.BARE, caching.W3C)
+
+
+async def lives(rooms: Rooms, drawing: random.Random, count: int) -> list[Play]:
+    """DIDs that lived through steps that were drawn; some have a key in grace, or one whose grace ended unwritten."""
+    played = []
+    for _ in range(count):
+        play = Play(rooms)
+        await play.begin()
+        for _ in range(drawing.randrange(7)):
+            rooms.clock.move(seconds=drawing.choice((0.0, 0.25, 1.0, 90.0)))
+            step = drawing.choice(("rotate", "add_service", "add_service", "recover"))
+            if step == "rotate":
+                await play.rotate(drawing.choice((0, 60, 7200)))
+            elif step == "recover":
+                await play.recover(drawing.choice((True, False)))
+            else:
+                await play.add_service()
+        rooms.clock.move(seconds=drawing.choice((0.0, 61.0)))
+        played.append(play)
+    return played
+
+
+async def folded(rooms: Rooms, play: Play) -> list[IndexedVersion]:
+    """All versions from the entries alone, their documents written from their fields, and those that exist by definition."""
+    written = [
+        replace(version, state=replace(version.state, document=replace(version.state.document)))
+        for version in await rooms.check.folded(play.did)
+    ]
+    return [*written, *rooms.reader.due(written[-1], rooms.clock.now())]
+
+
+def answer(versions: list[IndexedVersion], number: int, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
+    """The expected octets of a version."""
+    head = versions[-1]
+    resolution = Resolution(
+        version=versions[number - 1],
+        deactivated=False,
+        deactivated_at=None,
+        head_version_id=len(versions),
+        following=versions[number] if number < len(versions) else None,
+        stale_at=state.due(head.state),
+    )
+    return octets(resolution, media, query, now)
+
+
+def octets(resolution: Resolution, media: str, query: ResolveDidQuery, now: datetime) -> bytes:
+    answer = caching.resolution(resolution, media, 0, query, now).answer
+    assert isinstance(answer.body, bytes)
+    return answer.body + repr(answer.headers).encode()
+
+
+def selected(versions: list[IndexedVersion], second: datetime) -> int:
+    """The number of the version that a walk over all of them finds in force, or 0."""
+    found = 0
+    for version in versions:
+        if version.state.updated_at.replace(microsecond=0) <= second:
+            found = version.state.version_id
+    return found
+
+
+async def check(cold: Rooms, rooms: Rooms, play: Play) -> None:
+    now, versions = rooms.clock.now(), await folded(rooms, play)
+    queries = [(len(versions), ResolveDidQuery(version_id=None, version_time=None))]
+    queries += [(n, ResolveDidQuery(version_id=n, version_time=None)) for n in range(1, len(versions) + 1)]
+    times = [version.state.updated_at + timedelta(seconds=by) for version in versions for by in (-1, 0, 0.5, 1)]
+    for time in times:
+        query = ResolveDidQuery(version_id=None, version_time=printed_exactly(time))
+        queries.append((selected(versions, time.replace(microsecond=0)), query))
+    for number, query in queries:
+        if number == 0:
+            with pytest.raises(DidNotFound):
+                await cold.resolve_query(play.did, query)
+            continue
+        found = await cold.resolve_query(play.did, query)
+        for media in MEDIA:
+            assert octets(found, media, query, now) == answer(versions, number, media, query, now)
+    for order in ("asc", "desc"):
+        page = await cold.history(play.did, after=None, limit=200, descending=order == "desc")
+        items = versions if order == "asc" else versions[::-1]
+        expected = replace(page, items=tuple(items), total=len(versions), after=None)
+        assert encode(dids.history_page(play.did, page, include_document=True).body) == encode(
+            dids.history_page(play.did, expected, include_document=True).body
+        )
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_answers_are_those_that_the_entries_give(tmp_path: Path, dialect: str, request: pytest.FixtureRequest) -> None:
+    url = None if dialect == "sqlite" else request.getfixturevalue("new_stored_database")()
+
+    async def story() -> None:
+        rooms = Rooms(tmp_path, url=url)
+        played = await lives(rooms, random.Random(18), 12)
+        cold = Rooms(tmp_path, ledger=rooms.ledger, url=url)
+        cold.clock.time = rooms.clock.time
+        for play in played:
+            await check(cold, rooms, play)
+        await cold.store.close()
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        play = Play(rooms)
+        await play.begin()
+        rooms.clock.move(seconds=5)
+        await play.add_service()
+        cold = Rooms(tmp_path, ledger=rooms.ledger)
+        cold.clock.time = rooms.clock.time
+
+        def read(members: object) -> None:
+            raise AssertionError(f"{members} was read")
+
+        monkeypatch.setattr(document, "_fields", read)
+        now = rooms.clock.now()
+        for query in (
+            ResolveDidQuery(version_id=None, version_time=None),
+            ResolveDidQuery(version_id=1, version_time=None),
+            ResolveDidQuery(version_id=None, version_time=printed_exactly(now - timedelta(seconds=1))),
+        ):
+            found = await cold.resolve_query(play.did, query)
+            for media in MEDIA:
+                assert b"publicKeyMultibase" in octets(found, media, query, now)
+        page = await cold.history(play.did, after=None, limit=9, descending=False)
+        assert len(page.items) == 2
+        dids.history_page(play.did, page, include_document=True)
+        with pytest.raises(AssertionError, match="was read"):
+            _ = page.items[0].state.document.methods
+        await cold.store.close()
+        await rooms.close()
+
+    asyncio.run(story())
