@@ -19,6 +19,7 @@ from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.clock import Clock
 from identity_core.ports.repositories import DocumentIndex
 from identity_core.use_cases.dids.read import Resolution
+from identity_core.values import value_class
 from identity_core.wire import (
     DeactivatedDidResolution,
     DereferencingMetadata,
@@ -57,7 +58,7 @@ MAX_IF_NONE_MATCH: Final = 2_048
 _ETAG_VERSION: Final = re.compile(r'(?:W/)?"([1-9][0-9]{0,15})(?:\.[a-z+-]+)?(?:-gzip)?"', re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CachedAnswer:
     """An encoded resolution of the version in force, its 304 twin, and when it goes stale by itself."""
 

@@ -30,6 +30,7 @@ from identity_core.use_cases.api_keys.authenticate import AuthenticateApiKey
 from identity_core.use_cases.auth.challenge import AuthenticateDid
 from identity_core.use_cases.auth.tokens import AuthenticateBearer
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.values import value_class
 
 API_KEY: Final = "ApiKey"
 BEARER: Final = "Bearer"
@@ -48,7 +49,7 @@ DOCUMENT_SCHEMES: Final = {
 _OTHER_KIND: Final = "The operation takes another kind of credential; WWW-Authenticate says which."
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HeaderCredential:
     """A scheme of ``SCHEMES`` and its value."""
 

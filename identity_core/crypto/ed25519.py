@@ -6,10 +6,12 @@ key is registered, so each key that is ever verified with has passed both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nacl import bindings
 from nacl.exceptions import BadSignatureError
+
+from identity_core.values import value_class
 
 
 class Ed25519SignatureInvalid(Exception):
@@ -20,7 +22,7 @@ class InvalidEd25519Key(ValueError):
     """The bytes are no public key that is safe to use."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Ed25519KeyPair:
     """A key pair: ``seed`` is the 32-byte secret, ``public`` the 32-byte public key that follows from it."""
 

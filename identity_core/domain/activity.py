@@ -19,9 +19,10 @@ from typing import Final
 from identity_core.domain.callers import Caller
 from identity_core.domain.proofs.verification import ProofVerification
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RequestContext:
     """Who asked, through which operation and request, and what the caller noted about a change. Where there was no request, its id is
     ``-``."""
@@ -42,7 +43,7 @@ DONE: Final = "done"
 REFUSED: Final = "refused"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Parties:
     """Whom an event of the timeline concerns and what it is about; DIDs and identifiers as text."""
 
@@ -54,7 +55,7 @@ class Parties:
     proof_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Event:
     """What happened. ``kind`` is its name in the timeline, such as ``delegation.created``, where it has ``parties`` to see it; ``target``
     the DID or the identifier that the audit log names; ``outcome`` is ``done``, ``refused`` or ``replayed``, ``code`` that of the refusal.
@@ -86,7 +87,7 @@ class ChainedLine:
     link: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ChainHead:
     """The number and the link of the last line; 0 and ``GENESIS`` for an empty log."""
 
@@ -124,7 +125,7 @@ def check_reached(head: ChainHead, known: ChainHead | None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class KeyedHead:
     """The head that the log keeps of itself. ``keyed_from`` is the number of the first line that was written since there are tags: what
     stands before it was found there then."""

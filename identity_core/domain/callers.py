@@ -24,6 +24,7 @@ from identity_core.codec.multibase import base64url_encode
 from identity_core.domain.dids.changes import Authorization
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Forbidden, InvalidRequest
+from identity_core.values import value_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class ApiKey:
             raise Forbidden("The API key may not act for this DID.", details={"did": str(did)})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Caller:
     """The authenticated caller of one request. Exactly one of ``api_key``, ``subject`` and ``did`` is set, or ``name``, of what
     acts without a request: the service itself; an operator's command has none.

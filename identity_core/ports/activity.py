@@ -17,9 +17,10 @@ from typing import Protocol
 
 from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.ports.repositories import AuditRow
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TimelineEntry:
     """One event. ``kind`` is a dotted name such as ``delegation.created`` or ``proof.refused``; ``outcome`` is ``done`` or
     ``refused``, with the ``code`` of the refusal; ``actor`` is ``Caller.identity``; DIDs and identifiers as text."""

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, runtime_checkable
 
+from identity_core.values import value_class
 
-@dataclass(frozen=True, slots=True)
+
+@value_class
 class Receipt:
     """Where an entry was recorded.
 
@@ -26,7 +28,7 @@ class Receipt:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LedgerEntry:
     """One line of the ledger: the ``version`` of ``did`` (1..n without gaps), its bytes and its receipt."""
 
@@ -36,7 +38,7 @@ class LedgerEntry:
     receipt: Receipt
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LedgerHead:
     """The newest block; all zero when the ledger is empty."""
 

@@ -22,6 +22,7 @@ from identity_core.domain.ledger.anchoring import Anchor
 from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue
 from identity_core.ports.activity import ActivityRow
+from identity_core.values import value_class
 
 
 class Proofs(Protocol):
@@ -40,7 +41,7 @@ class Proofs(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Invocation:
     """An IBCT in one request. Digests are SHA-256: of nonce, id, and the JCS of the whole body. Nothing of it may be forgotten
     before ``delete_after``."""
@@ -52,7 +53,7 @@ class Invocation:
     delete_after: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Disclosure:
     """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
     different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None."""
@@ -63,7 +64,7 @@ class Disclosure:
     since: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Consumption:
     """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``questions`` are those that no pin
     fixed, each once: a value that the holder fixed limits nothing more."""
@@ -73,7 +74,7 @@ class Consumption:
     questions: tuple[Disclosure, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Lease:
     """The right to make the proof of an invocation, for about a minute; ``token`` tells it from the one that took over."""
 
@@ -87,7 +88,7 @@ Holds = Callable[[bytes], bool]
 I/O, and may be called again when the database runs the transaction again."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class RefusedInvocation:
     """A refusal that spent the IBCT: the code, message and details of the first answer."""
 

@@ -11,9 +11,10 @@ from identity_core.domain.activity import ChainedLine, KeyedHead
 from identity_core.domain.dids.state import DidState
 from identity_core.errors import JsonValue
 from identity_core.ports.ledger import Receipt
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IndexedVersion:
     """One version of a DID as the index knows it. ``receipt`` is None for did:key-like states that were expanded and
     never recorded. ``changes`` are public strings such as ``keyAdded #z6Mk…``."""
@@ -203,7 +204,7 @@ class IdempotencyKeys(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class AuditRow:
     """One line of the audit log. No secrets; ``caller`` is an identity such as ``key:ab12…`` with its fingerprint."""
 

@@ -1,4 +1,5 @@
-"""Values do not change: every dataclass of the rules, the cryptography, the limits and the prover is frozen and has slots."""
+"""Values do not change: every dataclass of the rules, the cryptography, the limits and the prover is frozen and has slots. Those that
+requests make are frozen for mypy alone (``identity_core.values``)."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import pkgutil
 from dataclasses import is_dataclass
 
 import pytest
+
+from identity_core.domain.dids.did import Did
 
 PACKAGES = ("identity_core.domain", "identity_core.crypto", "identity_core.throttle", "identity_prover_bbs")
 # The next version while it is made; what comes out of it is frozen.
@@ -41,5 +44,12 @@ def test_a_class_that_declares_fields_is_a_dataclass_or_a_named_tuple() -> None:
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{value.__module__}.{value.__qualname__}")
 def test_it_is_frozen_and_has_slots(value: type) -> None:
-    assert value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    is_value_class = "@value_class\n" in inspect.getsource(value)
+    assert value.__dataclass_params__.frozen is not is_value_class  # type: ignore[attr-defined]
+    assert value.__hash__ is not None
     assert "__slots__" in vars(value)
+
+
+def test_two_with_equal_fields_are_one_in_a_set() -> None:
+    one, same = Did("did:ids:a", "ids", "a"), Did("did:ids:a", "ids", "a")
+    assert {one, same} == {one}

@@ -20,6 +20,7 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 OFFSET = 1 << 63
 """A signed value v is signed as the scalar v + 2^63, which lies in [0, 2^64)."""
@@ -74,7 +75,7 @@ DOMAINS: Mapping[AttributeType, tuple[int, int]] = {
 """First and last value of each ordered type, in its own unit: 1, 10^-scale, days and microseconds since 1970-01-01 UTC."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class TypedValue:
     """A value in its one canonical form. ``number`` is its signed integer, None for types without an order."""
 

@@ -26,6 +26,7 @@ from identity_core.domain.credentials.bound_credential import Particulars
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.dids.did import Did
 from identity_core.errors import Conflict, CredentialExpired, CredentialRevoked, InvalidCredential, JsonValue
+from identity_core.values import value_class
 
 
 class CredentialStatus(StrEnum):
@@ -54,7 +55,7 @@ class Binding:
     secret: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Credential:
     """One credential. ``issuer_public_key`` are the 96 octets of the key that ``verification_method`` named when the
     credential came in; ``status_index`` counts through all status lists of the issuer (``domain/credentials/status_list.py``);

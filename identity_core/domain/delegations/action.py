@@ -20,13 +20,13 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
 from identity_core.domain.proofs.predicate import MAX_PREDICATES, MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import JsonValue, ScopeMismatch
+from identity_core.values import value_class
 
 MAX_TEXT: Final = 1024
 ANY: Final = "*"
@@ -41,7 +41,7 @@ _SAFE: Final = (1 << 53) - 1
 _ANY_TYPE: Final = frozenset(kind.value for kind in PredicateType)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Action:
     """What one IBCT asks for. ``attribute`` is the name itself, decoded; ``type`` one of ``PREDICATE_NAMES``; ``pin`` None leaves the value
     to the agent."""
@@ -76,7 +76,7 @@ class Action:
             raise ScopeMismatch(details={"reason": "the action is pinned to another value"})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Grant:
     """What a delegation allows. None stands for ``*`` in ``attribute`` and ``type``, and for any value in ``pin``."""
 

@@ -7,7 +7,6 @@ everything below it, without a write.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -24,6 +23,7 @@ from identity_core.errors import (
     JsonValue,
     ScopeMismatch,
 )
+from identity_core.values import value_class
 
 MAX_CHAIN: Final = MAX_DEPTH + 1
 
@@ -37,7 +37,7 @@ _ORDER: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegationChain:
     """A delegation and those that it descends from, the leaf first. ``check_sound`` comes before everything else."""
 

@@ -21,6 +21,7 @@ from identity_core.domain.activity import Event, Parties
 from identity_core.domain.delegations.action import Action, Grant
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AutonomyTooLow, DelegationInvalid, DelegationNotNarrower, JsonValue
+from identity_core.values import value_class
 
 MAX_DEPTH: Final = 8
 MAX_GRANTS: Final = 64
@@ -50,7 +51,7 @@ FINAL: Final = frozenset({DelegationState.REVOKED, DelegationState.EXPIRED, Dele
 """The states out of which no delegation comes."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Delegation:
     """One record. None in a list or a limit means: any, without limit. ``grants`` holds the compiled ``predicates`` too.
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -28,6 +28,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.errors import DelegationInvalid, IbctExpired, IbctInvalid, InvalidDocument, JsonValue
+from identity_core.values import value_class
 
 TYPE: Final = "InvocationBoundCapabilityToken"
 SIGNED: Final = frozenset(
@@ -42,7 +43,7 @@ _SIGNATURE_OCTETS: Final = 64
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Capability:
     """A token whose form is good; whether it is genuine says ``check_signature``.
 

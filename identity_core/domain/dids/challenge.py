@@ -34,6 +34,7 @@ from typing import Final
 from identity_core.codec import jcs, multibase, times
 from identity_core.domain.dids.did import Did
 from identity_core.errors import AuthFailed, InvalidDid, JsonValue
+from identity_core.values import value_class
 
 LABEL: Final = "didauth:v1"
 UPDATE: Final = "update"
@@ -59,7 +60,7 @@ _ORIGIN: Final = re.compile(r"[!-~]{1,512}", re.ASCII)
 _EXPIRY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Challenge:
     """A parsed challenge. ``purpose`` and ``body_hash`` are None where the text is not bound to any."""
 
@@ -140,7 +141,7 @@ def hash_body(body: JsonValue) -> str:
     return multibase.base64url_encode(hashlib.sha256(jcs.canonicalize(body)).digest())
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignedHeader:
     """Who signed, the 64-byte signature, and the challenge where the header names it."""
 

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import JsonValue
+from identity_core.values import value_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class NewService:
     fragment: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Authorization:
     """Evidence that the controller wanted a change: the challenge text and the signature over its UTF-8 bytes.
 
@@ -49,7 +50,7 @@ class WitnessList:
         return {"threshold": self.threshold, "witnesses": [{"id": one} for one in self.ids]}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Create:
     """The first entry. ``keys`` are in document order, the primary key first; ``update_keys`` may sign entries. None of
     ``strict_evidence`` and ``recovery_window`` leaves it to the method's rules. ``witnesses`` is for methods whose logs are published."""
@@ -125,7 +126,7 @@ Operation = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Update:
     """Several operations in one atomic version."""
 

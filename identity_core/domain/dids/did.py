@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from identity_core.domain.echo import DID, TERM, URI, echoed
 from identity_core.errors import InvalidDid, InvalidDocument
+from identity_core.values import value_class
 
 MAX_LENGTH = 512
 
@@ -25,7 +25,7 @@ _ID_CHAR = r"(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})"
 _DID = re.compile(rf"did:([a-z0-9]+):((?:{_ID_CHAR}*:)*{_ID_CHAR}+)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Did:
     """A parsed DID. Having one is the evidence that the text is well-formed."""
 

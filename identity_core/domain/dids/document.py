@@ -7,7 +7,7 @@ embedded verification methods, several controllers, map endpoints; JSON-LD proce
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from identity_core.codec import times
 from identity_core.domain.dids import did as endpoint
 from identity_core.domain.dids import keys
 from identity_core.errors import InvalidDocument, JsonValue
+from identity_core.values import value_class
 
 MAX_KEYS: Final = 20
 MAX_SERVICES: Final = 20
@@ -33,7 +34,7 @@ _METHOD_MEMBERS: Final = frozenset({"id", "type", "controller", "publicKeyMultib
 _SERVICE_MEMBERS: Final = frozenset({"id", "type", "serviceEndpoint"})
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class VerificationMethod:
     """``id`` is absolute; ``revoked`` is the end of a grace period (CID: must not be used at or after)."""
 
@@ -43,7 +44,7 @@ class VerificationMethod:
     revoked: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ServiceEntry:
     """A service of the document: absolute ``id``, ``type``, one endpoint URI."""
 
@@ -57,7 +58,7 @@ class ServiceEntry:
         return self.id.partition("#")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidDocument:
     """A DID document. ``relationships`` maps a relationship to absolute key ids, in document order; empty ones are absent.
 

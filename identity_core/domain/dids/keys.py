@@ -17,6 +17,7 @@ from identity_core.codec import multikey
 from identity_core.crypto import ed25519, x25519
 from identity_core.domain.echo import PUBLIC_KEY, TERM, echoed
 from identity_core.errors import InvalidDocument
+from identity_core.values import value_class
 
 AUTHENTICATION: Final = "authentication"
 ASSERTION_METHOD: Final = "assertionMethod"
@@ -113,7 +114,7 @@ def check_purposes(name: str, purposes: Collection[str]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PublicKey:
     """A checked public key: its type, its multikey, its raw bytes."""
 
@@ -135,7 +136,7 @@ class PublicKey:
         return known
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Key:
     """A key that a DID is to have. ``type`` is a verification method type, ``public`` and ``secret`` are multikeys (CID 1.0 §2.2.2);
     ``purposes`` are verification relationships, or ``RECOVERY`` alone.

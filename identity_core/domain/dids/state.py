@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, VerificationMethod
 from identity_core.domain.dids.revision import Revision
 from identity_core.errors import IdentityError
+from identity_core.values import value_class
 
 CREATE: Final = "create"
 UPDATE: Final = "update"
@@ -50,7 +51,7 @@ class HistoryNeeded(LogInvalid):
     message = "The entry restores a version that only the whole log tells."
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PastVersion:
     """A version that a recovery may restore: until when it was in force, its document, and which of its BBS keys were proven."""
 
@@ -60,7 +61,7 @@ class PastVersion:
     proven_keys: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SpentChallenge:
     """A challenge that an entry carries, kept until its expiry so that the fold can refuse it a second time."""
 
@@ -68,7 +69,7 @@ class SpentChallenge:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DidState:
     """What the log of a DID says after ``version_id`` entries.
 

@@ -25,6 +25,7 @@ from identity_core.domain.credentials.attributes import (
 )
 from identity_core.domain.credentials.schema import Message, Schema
 from identity_core.errors import JsonValue, PredicateNotSatisfied, PredicateUnsupported
+from identity_core.values import value_class
 
 MAX_SET_SIZE = 4096
 """Elements of one set, and of all sets of a statement together."""
@@ -86,7 +87,7 @@ def supported_by(kind: AttributeType) -> frozenset[PredicateType]:
     return _SUPPORTED[kind]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Predicate:
     """One predicate in its canonical form; make it with ``Predicate.parse``.
 

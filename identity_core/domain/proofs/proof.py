@@ -18,6 +18,7 @@ from identity_core.codec.multibase import base64url_decode, base64url_encode
 from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.errors import InternalError, InvalidRequest, JsonValue, ProofInvalid
+from identity_core.values import value_class
 
 MIN_NONCE_OCTETS = 16
 MAX_NONCE_OCTETS = 256
@@ -38,7 +39,7 @@ class WitnessInvalid(InternalError):
     in, so this is a fault of ours and not of the caller."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class IssuerKey:
     """The key of an assertion method, resolved by the verifier: never taken from a proof. ``public_key`` has 96 octets."""
 
@@ -50,7 +51,7 @@ class IssuerKey:
             raise ValueError(f"a verification method is 1 to {MAX_METHOD} printable characters")
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Statement:
     """A credential of this schema, signed by this issuer, satisfies all predicates."""
 
@@ -87,7 +88,7 @@ def nonce_of(challenge: str) -> bytes:
     return nonce
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Context:
     """For whom and when a proof is made. Every field is said explicitly; None means that there is none.
 

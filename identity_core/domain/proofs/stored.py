@@ -23,13 +23,14 @@ from identity_core.domain.activity import Parties
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
 from identity_core.errors import InvalidRequest, JsonValue, ProofInvalid
+from identity_core.values import value_class
 
 MAX_SYNC_WAIT_MS = 30_000
 SALT_OCTETS: Final = 32
 """Of the salt that hides a proof in its anchor's commitment."""
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DelegatedProof:
     """The ``DelegatedProofResult``; its ``proofId`` is that of ``proof``."""
 
@@ -70,7 +71,7 @@ class ProofRevocation:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class StoredProof:
     """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
 

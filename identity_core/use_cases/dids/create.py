@@ -23,10 +23,11 @@ from identity_core.ports.custodian import Custodian
 from identity_core.ports.did_method import DidMethod, PublishingDidMethod
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.commit import DidWriter, keep_secrets
+from identity_core.values import value_class
 from identity_core.wire import AdditionalKey, CreateDidOptions, CreateDidRequest
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Created:
     """The first version, and the keys in the order of the document, the recovery key last; secrets only where they are returned."""
 

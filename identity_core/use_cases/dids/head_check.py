@@ -31,6 +31,7 @@ from identity_core.ports.did_method import DidMethod
 from identity_core.ports.ledger import LedgerBackend, LedgerEntry, NewestEntries
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion, Quarantine
 from identity_core.use_cases.dids.log_keys import Generations, KnownGenerations
+from identity_core.values import value_class
 
 HEADS_KEPT: Final = 4_096
 # An entry takes some 0.2 ms to fold, and others wait for the loop.
@@ -40,7 +41,7 @@ LOOKS: Final = 4
 NOT_KEPT: Final = "the index cannot be brought up to the ledger"
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Checked:
     """A head that was found to be the ledger's, and whether its log was folded or written here."""
 

@@ -33,9 +33,10 @@ from identity_core.ports.ledger import LedgerBackend, LedgerEntry
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.background import Repeating
 from identity_core.use_cases.dids.head_check import HeadCheck
+from identity_core.values import value_class
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class CurrentVersion:
     """The newest written version, and those after it that exist by definition, oldest first."""
 

@@ -26,6 +26,7 @@ from identity_core.ports.custodian import Custodian, KeyNotHeld
 from identity_core.ports.did_method import DidMethod, PreRotatingDidMethod, UnsignedEntry
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.use_cases.background import Repeating
+from identity_core.values import value_class
 
 LOG_KEY: Final = "log"
 SERVICE_KEY: Final = "service"
@@ -45,7 +46,7 @@ async def public_key(custodian: Custodian, name: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogKey:
     """A key that signs entries: its name in the custodian and its multikey."""
 
@@ -53,7 +54,7 @@ class LogKey:
     multikey: str
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class SignedEntry:
     """An entry and the 64-octet signature that it waited for."""
 

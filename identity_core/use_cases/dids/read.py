@@ -26,10 +26,11 @@ from identity_core.errors import DidDeactivated, DidNotFound, InvalidRequest, Le
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import DocumentIndex, IndexedVersion
 from identity_core.use_cases.dids.index import CurrentVersion, DidReader
+from identity_core.values import value_class
 from identity_core.wire import ListDidHistoryQuery, ListDidsQuery, ResolveDidQuery
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Resolution:
     """One version of a DID, and what its metadata needs.
 
@@ -153,7 +154,7 @@ class ListDids:
         return await self.index.owned(caller.identity, after=after, limit=query.limit + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class HistoryPage:
     """``after`` is the version id to continue behind, or None on the last page."""
 

@@ -53,6 +53,7 @@ from identity_core.use_cases.proofs.steps import (
     prove,
 )
 from identity_core.use_cases.record import Record, rows_of
+from identity_core.values import value_class
 from identity_core.wire import DelegatedProofRequest
 
 # Nothing was found out about the request: the same token serves when whatever failed works again.
@@ -88,7 +89,7 @@ class FairQueue:
             loop.call_soon(self._next, loop)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class Answered:
     """How the request ended; ``is_replay`` when an identical one had that outcome before."""
 

@@ -54,6 +54,7 @@ from identity_core.ports.prover import ProofWorkers
 from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.proofs.presenting import PresentBound
+from identity_core.values import value_class
 from identity_core.wire import AskedPredicate, DelegatedProofRequest, ZKPredicate
 
 PROVE_SCOPE: Final = "zkp:prove"
@@ -79,7 +80,7 @@ class ProofPolicy:
     places: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class PreparedProof:
     """Predicates of a usable credential, which has not been opened."""
 
@@ -96,7 +97,7 @@ class PreparedProof:
         return sum(found) == len(found)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class ProofAttempt:
     """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound; ``asked``
     are its predicates.

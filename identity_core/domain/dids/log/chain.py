@@ -27,6 +27,7 @@ from identity_core.domain.dids.log.entry import PLACEHOLDER, Entry, EntryBody
 from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid, authentication_keys
 from identity_core.errors import IdentityError, InvalidDid, InvalidDocument, JsonValue
+from identity_core.values import value_class
 
 MAX_ENTRY: Final = 16 * 1024
 _PROOF_ROOM: Final = 640
@@ -38,7 +39,7 @@ _POSSESSION: Final = "possession"
 _OURS: Final = birth.MEMBERS | {"proofBy", _POSSESSION}
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class DraftedEntry:
     """An entry that lacks its signature (the port's ``UnsignedEntry``)."""
 

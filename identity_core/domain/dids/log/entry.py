@@ -22,6 +22,7 @@ from identity_core.crypto import ed25519
 from identity_core.domain.dids import keys
 from identity_core.domain.dids.state import LogInvalid
 from identity_core.errors import InvalidDocument
+from identity_core.values import value_class
 
 MEMBERS: Final = frozenset({"versionId", "versionTime", "parameters", "state", "proof"})
 PLACEHOLDER: Final = "{SCID}"
@@ -65,7 +66,7 @@ def parse(octets: bytes) -> Entry:
     return _read(value)
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class EntryBody:
     """An entry without its proof, parameters and state already in canonical form.
 

@@ -9,7 +9,7 @@ our methods draft and read by these rules; ``webvh`` reads the logs of others by
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from identity_core.domain.dids import keys
@@ -18,13 +18,14 @@ from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.log.entry import HASH, multihash
 from identity_core.domain.dids.state import DidState, LogInvalid, digest
 from identity_core.errors import InvalidDocument
+from identity_core.values import value_class
 
 UPDATE_KEYS: Final = "updateKeys"
 NEXT_KEY_HASHES: Final = "nextKeyHashes"
 MAX_KEYS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
+@value_class
 class LogKeys:
     """What an entry says of the keys of its log: ``update_keys`` are Ed25519 multikeys, ``next_key_hashes`` the ``key_hash`` of those
     that the next entry may name."""

@@ -1,0 +1,35 @@
+"""What ``identity_core.values.value_class`` leaves to mypy, mypy does."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+api = pytest.importorskip("mypy.api")
+
+ROOT = Path(__file__).resolve().parents[2]
+ASSIGNS = """
+from dataclasses import replace
+from identity_core.values import value_class
+
+@value_class
+class Place:
+    name: str
+
+place = replace(Place("here"), name="there")
+reveal_type(place)
+place.name = "nowhere"
+"""
+
+
+def test_mypy_lets_no_one_assign_a_field(tmp_path: Path) -> None:
+    if (ROOT / ".mypy_cache").exists():
+        shutil.copytree(ROOT / ".mypy_cache", tmp_path / "cache")
+    (tmp_path / "assigns.py").write_text(ASSIGNS)
+    arguments = [str(tmp_path / "assigns.py"), "--cache-dir", str(tmp_path / "cache"), "--config-file", ""]
+    found, _, status = api.run(arguments)
+    assert status == 1
+    assert 'Revealed type is "assigns.Place"' in found
+    assert 'assigns.py:11: error: Property "name" defined in "Place" is read-only' in found
