@@ -24,6 +24,7 @@ from identity_core.bootstrap.examiner import Finding
 from identity_core.bootstrap.fsck import examine
 from identity_core.bootstrap.look import looking_plugins, looking_store
 from identity_core.bootstrap.ports import SystemClock, checkpoint_file_of
+from identity_core.bootstrap.steps import bring_up, pending_steps
 from identity_core.bootstrap.storage import checkpoint_keys, told_at_start
 from identity_core.database import Transaction, look_at
 from identity_core.database.files import locked_folder, new_draft, settle
@@ -75,8 +76,8 @@ async def create_backup(
     ``DatabaseUnavailable``, ``OSError``."""
     _require_absent(target)
     with staged(settings.data_dir, STAGING) as staging:
-        _copy_installation(settings.data_dir, staging)
-        copy = settings_over(settings, staging)
+        copy_installation(settings.data_dir, staging)
+        copy = await _of_this_version(settings_over(settings, staging))
         findings = await examine_copy(copy, deep=False)
         end = await end_of(copy)
         manifest = BackupManifest(
@@ -111,7 +112,7 @@ async def unpack(
     settings: Settings, key: OperatorKey, source: Path, staging: Path, *, advance: Advance
 ) -> tuple[BackupManifest, CheckpointKeys]:
     """The files of a backup in ``staging``, which is empty: those that its manifest tells of, of the installation that the settings
-    describe; and the keys of its log. Raises ``StartError``, ``OSError``."""
+    describe, with the tables of this version; and the keys of its log. Raises ``StartError``, ``OSError``."""
     with refused(source), source.open("rb") as file:
         manifest = read_archive(file, key, staging, advance=advance)
     made = {"ledger.backend": manifest.ledger, "custodian.backend": manifest.custodian}
@@ -120,6 +121,8 @@ async def unpack(
         if now[name] != value:
             raise StartError(f"the backup was made with {name} = {value}", name, f'set {name} to "{value}"')
     copy = settings_over(settings, staging)
+    if await pending_steps(copy):
+        await bring_up(copy)
     end = await end_of(copy)
     if (end.key, end.remembered) != (manifest.key, manifest.remembered):
         raise StartError(
@@ -149,13 +152,25 @@ def staged(parent: Path, prefix: str) -> Iterator[Path]:
             shutil.rmtree(staging, ignore_errors=True)
 
 
+async def _of_this_version(copy: Settings) -> Settings:
+    """``copy``, or where its tables are of an older version a second one in it, with those of this: what is sealed stays as it was."""
+    if not await pending_steps(copy):
+        return copy
+    newer = copy.data_dir / "of-this-version"
+    shutil.copytree(copy.data_dir, newer)
+    upgraded = settings_over(copy, newer)
+    await bring_up(upgraded)
+    return upgraded
+
+
 def _require_absent(target: Path) -> None:
     if target.exists():
         fix = "name another: backups are not written over"
         raise StartError("there is a file of that name already", str(target), fix)
 
 
-def _copy_installation(data_dir: Path, staging: Path) -> None:
+def copy_installation(data_dir: Path, staging: Path) -> None:
+    """What a backup holds, as it was at one moment, in ``staging``. Raises ``StartError``, ``DatabaseUnavailable``, ``OSError``."""
     databases = [path for path in sorted(data_dir.glob("*.sqlite")) if path.name not in NOT_KEPT]
     if not databases:
         raise StartError(
@@ -196,12 +211,17 @@ def _schema_of(folder: Path) -> dict[str, int]:
 
 
 def _last_steps(reading: Transaction) -> dict[str, int]:
-    names = [name for (name,) in reading.execute(_MIGRATIONS).fetchall()]
+    columns = reading.execute(_MIGRATIONS).fetchall()
     # The names are those that the database gave.
-    return {name: reading.execute(f'SELECT max(number) FROM "{name}"').fetchone()[0] or 0 for name in names}  # noqa: S608
+    last = 'SELECT max(CAST("{1}" AS INTEGER)) FROM "{0}"'
+    return {name: reading.execute(last.format(name, column)).fetchone()[0] or 0 for name, column in columns}
 
 
-_MIGRATIONS: Final = r"SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%\_migrations' ESCAPE '\'"
+# The first column is the number of the step, and in a table of Alembic's its revision.
+_MIGRATIONS: Final = r"""
+SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+WHERE tables.type = 'table' AND tables.name LIKE '%\_migrations' ESCAPE '\' AND columns.cid = 0
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ GROUPS = {
     "records": "Export and erase what is kept about a DID.",
     "ledger": "Verify, audit, export and witness the transparency log.",
     "backup": "Back up an installation while it runs; check a backup; put one back.",
+    "upgrade": "Bring the databases to the installed version, with a backup at hand.",
     "fsck": "Check what is stored: chains, ledger, index, tiles, outbox, audit log.",
     "probe": "Create, prove and verify at a running service; for cron.",
     "doctor": "Look at this installation and say what is wrong.",

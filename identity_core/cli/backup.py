@@ -49,7 +49,8 @@ def command() -> None:
     """Back up an installation while it runs; check a backup; put one back."""
 
 
-def _key(settings: Settings, key_file: Path | None, passphrase_file: Path | None, backup: Path) -> OperatorKey:
+def operator_key(settings: Settings, key_file: Path | None, passphrase_file: Path | None, backup: Path) -> OperatorKey:
+    """The key of ``backup``, by the options ``key_options``; anything else ends the command."""
     from identity_core.backup.seal import OperatorKey
 
     place = key_file or passphrase_file
@@ -80,7 +81,7 @@ def create(settings: Settings, file: Path, key_file: Path | None, passphrase_fil
     if settings.database_url is not None:
         say_how(settings)
     refuse_absent(settings, "name the one of the service with --data-dir")
-    key = _key(settings, key_file, passphrase_file, file)
+    key = operator_key(settings, key_file, passphrase_file, file)
     from identity_core.bootstrap.backup import create_backup
 
     octets = sum(path.stat().st_size for path in settings.data_dir.glob("*.sqlite"))
@@ -121,7 +122,7 @@ def verify(
         return
     if checkpoints:
         misused("--checkpoint is for a restored server", "`identity backup restore` takes it for a sealed file")
-    key = _key(settings, key_file, passphrase_file, file)
+    key = operator_key(settings, key_file, passphrase_file, file)
     from identity_core.bootstrap.backup import verify_backup
 
     with progress(range(file.stat().st_size), "backup") as bar:
@@ -160,7 +161,7 @@ def restore(
     if settings.database_url is not None:
         what = "a database server is restored by its own tools"
         fail(what, shown_database(settings), "then look at it with `identity doctor`, and with `identity fsck --deep`")
-    key = _key(settings, key_file, passphrase_file, file)
+    key = operator_key(settings, key_file, passphrase_file, file)
     from identity_core.bootstrap.restore import Known, restore_backup
 
     noted = [(place, _checkpoint(place)) for place in checkpoints]

@@ -224,7 +224,7 @@ def _compared(settings: Settings) -> Diagnosis:
         return wrong(f"what is stored cannot be compared: {error}", BEFORE)
     if found.pending:
         says = f"of an older version: {'; '.join(found.pending)}"
-        return warn(says, "make a backup; the next start brings it up to date")
+        return warn(says, "make a backup, then `identity upgrade apply`; the next start does it as well")
     kept = "none is remembered" if found.remembered is None else f"{found.remembered} are remembered"
     if found.entries is None:
         return ok(f"the ledger {settings.ledger.backend} is compared by a start and not by this; {kept}")

@@ -1,0 +1,111 @@
+"""``identity upgrade``: the databases of an installation brought to the tables of the version that is installed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import click
+
+from identity_core import __version__
+from identity_core.cli.backup import key_options, operator_key
+from identity_core.cli.options import FILE_THERE, Number, of_installation, refuse_absent, shown_database
+from identity_core.cli.output import Command, misused, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.codec.times import printed
+from identity_core.settings import Settings
+
+NAME_IT = "name the one of the service with --data-dir"
+
+
+@click.group(name="upgrade", cls=OpenGroup)
+def command() -> None:
+    """Bring an installation's databases to the installed version.
+
+    Steps only add, so that the version before goes on beside them: bring the databases up, then restart one replica after the other.
+    """
+
+
+@command.command(name="check", cls=Command)
+@of_installation
+def check(settings: Settings) -> None:
+    """Say which steps of migrations are missing. Nothing is changed.
+
+    Exit code 0 whether or not there are any; 1 where a newer version has written the databases.
+
+    \b
+    Example:
+      identity upgrade check --config /etc/identity/identity.toml
+    """
+    refuse_absent(settings, NAME_IT)
+    from identity_core.bootstrap.steps import pending_steps
+
+    pending = asyncio.run(pending_steps(settings))
+    show({"version": __version__, "database": shown_database(settings), "pending": pending}, text=_pending)
+
+
+def _pending(body: dict[str, Any]) -> str:
+    if not body["pending"]:
+        return f"{body['database']}: up to date with version {body['version']}"
+    return "\n".join([f"{body['database']}: of an older version than {body['version']}", *body["pending"]])
+
+
+@command.command(name="apply", cls=Command)
+@click.option("--backup", type=FILE_THERE, help="A backup of this installation, made by `identity backup create`.")
+@key_options
+@click.option("--within-hours", type=Number(min=0.01), default=24.0, help="How old it may be.  [default: 24]")
+@click.option("--yes", is_flag=True, help="Go on without a backup; there is no way back.")
+@of_installation
+def apply(
+    settings: Settings,
+    backup: Path | None,
+    key_file: Path | None,
+    passphrase_file: Path | None,
+    within_hours: float,
+    yes: bool,
+) -> None:
+    """Make the missing steps. The service may run meanwhile.
+
+    The backup is opened as `identity backup verify` does, and on SQLite the steps are made on a copy first. A run that was killed is
+    run again. A PostgreSQL server is backed up by its own tools: take --yes when you have done that.
+
+    \b
+    Examples:
+      identity upgrade apply --backup /backups/identity.backup --key-file /safe/backup.key
+      identity upgrade apply --yes --database-url postgresql://…
+    """
+    refuse_absent(settings, NAME_IT)
+    if backup is not None and settings.database_url is not None:
+        misused(
+            "a server has no sealed backup", "back it up by its own tools, see `identity backup create`; then --yes"
+        )
+    if (backup is None) != yes:
+        misused(
+            "an upgrade wants a backup, or your word that none is wanted", "give --backup FILE, or --yes, and not both"
+        )
+    from identity_core.bootstrap.steps import pending_steps
+    from identity_core.bootstrap.upgrade import BackupAtHand, upgrade
+
+    pending = asyncio.run(pending_steps(settings))
+    manifest = None
+    if pending:
+        at_hand = None
+        if backup is not None:
+            key = operator_key(settings, key_file, passphrase_file, backup)
+            at_hand = BackupAtHand(backup, key, timedelta(hours=within_hours))
+        manifest = asyncio.run(upgrade(settings, pending, at_hand))
+    body = {
+        "version": __version__,
+        "database": shown_database(settings),
+        "applied": pending,
+        "backupOf": None if manifest is None else printed(manifest.created_at),
+    }
+    show(body, text=_applied)
+
+
+def _applied(body: dict[str, Any]) -> str:
+    if not body["applied"]:
+        return f"{body['database']}: up to date with version {body['version']}; nothing was to be done"
+    return f"{body['database']}: brought to version {body['version']}; restart the service"
