@@ -57,6 +57,13 @@ ROOT_ALIASES: Mapping[str, Sequence[str]] = {
 }
 
 
+# What a listener for operators serves: the operations of these tags and these besides, and of ``WITH_BOTH`` so that it can be asked for its
+# own health.
+APART_TAGS: Final = frozenset({"api_keys", "audit"})
+APART: Final = frozenset({"getMetrics"})
+WITH_BOTH: Final = frozenset({"getHealth", "getReadiness", "getVersion"})
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wiring:
     """What the dispatch needs from outside.
@@ -66,7 +73,8 @@ class Wiring:
     path at the root → operationIds. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the
     same for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
-    public. ``verify`` checks every answer against the document: for tests and staging.
+    public. ``apart``, if not None, is the port of a listener of its own for the operations of ``APART``: they are routed there and nowhere
+    else. ``verify`` checks every answer against the document: for tests and staging.
     """
 
     gate: Admission
@@ -80,6 +88,7 @@ class Wiring:
     max_body: int = 256 * 1024
     body_seconds: float = 10.0
     origins: Origins = field(default_factory=lambda: Origins(()))
+    apart: int | None = None
     verify: bool = False
 
 
@@ -90,6 +99,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         self.app = app
         self._wiring = wiring
         self._routes: Routes[Run] = Routes()
+        self._apart: Routes[Run] = Routes()
         # What is read without a credential, also by pages of other origins.
         self._shared: set[Run] = set()
         for path, page in wiring.pages.items():
@@ -105,7 +115,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
         """Compiles the operations of one loaded document."""
         raw = specification.raw
         schemas = Schemas(raw)
-        compiled: dict[str, tuple[str, Run]] = {}
+        compiled: dict[str, tuple[str, Run, Sequence[str]]] = {}
         for path, method, declared in contract.operations(raw):
             operation = specification.operation_cls.from_spec(
                 specification, path=path, method=method, resolver=resolver
@@ -115,13 +125,23 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 run = verified(run, Promises(raw, facts(raw, path, method, declared, self._wiring), declared, schemas))
             if method == "get" and not declared.get("security", raw.get("security", [])):
                 self._shared.add(run)
-            self._routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
-            compiled[declared["operationId"]] = method.upper(), run
+            for routes in self._routes_of(declared["operationId"], declared["tags"]):
+                routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
+            compiled[declared["operationId"]] = method.upper(), run, declared["tags"]
         for path, operation_ids in self._wiring.aliases.items():
             for operation_id in operation_ids:
                 if operation_id not in compiled:
                     raise contract.ContractError(f"the alias {path} stands for {operation_id}, which is no operation")
-                self._routes.add(path, dict([compiled[operation_id]]))
+                method, run, tags = compiled[operation_id]
+                for routes in self._routes_of(operation_id, tags):
+                    routes.add(path, {method: run})
+
+    def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
+        if self._wiring.apart is None:
+            return [self._routes]
+        if operation_id in WITH_BOTH:
+            return [self._routes, self._apart]
+        return [self._apart if operation_id in APART or APART_TAGS & {*tags} else self._routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""
@@ -129,7 +149,9 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             await self.app(scope, receive, send)
             return
         request: Request = scope["identity.request"]
-        targets, request.path = self._routes.find(request.raw_path)
+        # The port is the one of our socket that took the connection; nothing that a client sends says it.
+        is_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
+        targets, request.path = (self._apart if is_apart else self._routes).find(request.raw_path)
         method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:

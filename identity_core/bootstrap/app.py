@@ -254,6 +254,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         max_body=settings.server.max_body_bytes,
         body_seconds=settings.server.body_timeout_seconds,
         origins=Origins(settings.server.cors_origins),
+        apart=settings.server.admin_port,
     )
     try:
         return build_app(

@@ -129,7 +129,9 @@ async def _redis_fault(url: str) -> str | None:
 
 def _server(settings: Settings) -> Iterator[Diagnosis]:
     server = settings.server
-    if server.public_url is None and server.host not in LOOPBACK:
+    if server.unix_socket is not None and server.public_url is None:
+        yield wrong("a Unix socket says nothing of the origin that callers see", "set server.public_url to it")
+    elif server.public_url is None and server.host not in LOOPBACK:
         remedy = "set server.public_url to the origin that callers see"
         yield warn(f"listens at {server.host} without a public_url", remedy)
     else:

@@ -166,7 +166,7 @@ def serve(logs: Sequence[str], name: str, folder: Path, ml_dsa: bool, host: str,
 
     POST /add-checkpoint takes submissions; GET /<SHA-256 of the origin>/checkpoint shows the last checkpoint that was cosigned.
     """
-    from identity_core.cli.serve import listen
+    from identity_core.cli.listening import listen
     from identity_core.settings.server import Server
 
     watched = [verifier_key(text) for text in logs]

@@ -5,20 +5,27 @@ from __future__ import annotations
 import logging
 import logging.config
 import os
-import socket
 import stat
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from identity_core.cli.options import config_option, configured, data_dir_option, database_url_option, shown_database
+from identity_core.cli.listening import Listening, admin_listening, listening_at
+from identity_core.cli.options import (
+    FILE,
+    config_option,
+    configured,
+    data_dir_option,
+    database_url_option,
+    shown_database,
+)
 from identity_core.cli.output import Command, fail, show
 from identity_core.settings import Settings, require_extras
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # What listens everywhere, and where it can be reached from this machine.
-EVERY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
+EVERY_ADDRESS: dict[str | None, str] = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104
 
 log = logging.getLogger("identity")
 
@@ -27,6 +34,12 @@ log = logging.getLogger("identity")
 @config_option
 @click.option("--host", help="Address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.  [default: 8080]")
+@click.option(
+    "--uds",
+    "unix_socket",
+    type=FILE,
+    help="A Unix socket to listen on instead; server.public_url says where callers come in.",
+)
 @data_dir_option
 @database_url_option
 @click.option("--workers", type=int, help="Server processes.  [default: 1]")
@@ -41,37 +54,33 @@ def command(config: Path | None, data_dir: Path | None, database_url: str | None
     from identity_core.cli.log_lines import logging_config
 
     logging.config.dictConfig(logging_config(settings.log))
-    with listen(settings.server.host, settings.server.port) as listening:
-        settings = _settled(settings, listening.getsockname()[1])
+    with listening_at(settings.server) as listening, admin_listening(settings.server) as admin:
+        if admin is not None and admin.port == listening.port:
+            what = "both listeners have one port, by which requests are told apart"
+            fail(what, admin.place, "choose another server.admin_port", status=2)
+        settings = _settled(settings, listening, admin)
         _open_folder(settings.data_dir)
         # Imported after all that can go wrong at once.
         from identity_core.cli.serving import serve
 
-        status = serve(settings, listening, lambda first_key: _announce(settings, first_key))
+        sockets = [one.socket for one in (listening, admin) if one is not None]
+        status = serve(settings, sockets, lambda first_key: _announce(settings, listening, first_key))
     raise SystemExit(status)
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """The bound socket: bound here, so that a taken port is one clear line and port 0 is known before anything starts."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((host, port))
-    except OSError as error:
-        listening.close()
-        fail(f"cannot listen: {error.strerror}", f"{host}:{port}", "choose another --port or --host")
-    return listening
-
-
-def _settled(settings: Settings, port: int) -> Settings:
-    """With the port that was taken, the origin that callers see, and a folder that stays the same in every process."""
-    server = settings.server
-    shown = f"[{server.host}]" if ":" in server.host else server.host
-    origin = server.public_url or f"http://{EVERY_ADDRESS.get(server.host, shown)}:{port}"
-    if server.public_url is None and server.host not in LOOPBACK:
+def _settled(settings: Settings, listening: Listening, admin: Listening | None) -> Settings:
+    """With the ports that were taken, the origin that callers see, and a folder that stays the same in every process."""
+    server, host = settings.server, listening.host
+    if host is None and server.public_url is None:
+        what = "a Unix socket says nothing of the origin that callers see"
+        fail(what, listening.place, "set server.public_url, such as https://id.example.org", status=2)
+    shown = f"[{host}]" if host is not None and ":" in host else host
+    origin = server.public_url or f"http://{EVERY_ADDRESS.get(host, shown)}:{listening.port}"
+    if server.public_url is None and host not in LOOPBACK:
         log.warning("server.public_url is not set: challenges and tokens name %s", origin)
-    return replace(settings, data_dir=settings.data_dir.resolve(), server=replace(server, port=port, public_url=origin))
+    admin_port = None if admin is None else admin.port
+    server = replace(server, port=listening.port or server.port, admin_port=admin_port, public_url=origin)
+    return replace(settings, data_dir=settings.data_dir.resolve(), server=server)
 
 
 def _open_folder(folder: Path) -> None:
@@ -86,15 +95,22 @@ def _open_folder(folder: Path) -> None:
         log.warning("others may look into %s; set its mode to 0700", folder)
 
 
-def _announce(settings: Settings, first_key: str | None) -> None:
-    origin, host, port = settings.server.public_url, settings.server.host, settings.server.port
-    everywhere = f"\nOn every address of this machine, port {port}" if host in EVERY_ADDRESS else ""
+def _announce(settings: Settings, listening: Listening, first_key: str | None) -> None:
+    origin = settings.server.public_url
+    everywhere = f"\nOn every address of this machine, port {listening.port}" if listening.host in EVERY_ADDRESS else ""
+    if listening.host is None:
+        everywhere = f"\nOn {listening.place}"
+    administration = None
+    if settings.server.admin_port is not None:
+        administration = f"{settings.server.admin_host}:{settings.server.admin_port}"
+        everywhere += f"\nMetrics and administration on {administration}"
     body = {
         "url": origin,
-        "listensOn": f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        "listensOn": listening.place,
         "document": f"{origin}/docs",
         "dataDir": str(settings.data_dir),
         "database": "sqlite" if settings.database_url is None else "postgresql",
+        "administrationOn": administration,
         "workers": settings.server.workers,
         "process": os.getpid(),
         "firstApiKey": first_key,

@@ -21,7 +21,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -60,14 +60,15 @@ OBJECTS_BETWEEN_COLLECTIONS = 10_000
 log = logging.getLogger("identity")
 
 
-def serve(settings: Settings, listening: socket.socket, announce: Announce) -> int:
-    """Serves until a signal comes. Returns the exit code. Raises ``StartError`` and whatever else opening raises."""
+def serve(settings: Settings, listening: Sequence[socket.socket], announce: Announce) -> int:
+    """Serves on all of ``listening`` until a signal comes. Returns the exit code. Raises ``StartError`` and what else opening raises."""
     settings = _within_files(settings)
-    # Accepted sockets inherit these.
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_OCTETS)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_OCTETS)
-    # From here on connections wait in the backlog instead of being refused.
-    listening.listen(BACKLOG)
+    for one in listening:
+        # Accepted sockets inherit these.
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVED_OCTETS)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_OCTETS)
+        # From here on connections wait in the backlog instead of being refused.
+        one.listen(BACKLOG)
     if settings.server.workers > 1:
         return _serve_with_workers(settings, listening, announce)
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
@@ -92,21 +93,21 @@ def _within_files(settings: Settings) -> Settings:
     return replace(settings, server=replace(settings.server, max_connections=fewer))
 
 
-async def _serve_here(settings: Settings, listening: socket.socket, announce: Announce) -> None:
+async def _serve_here(settings: Settings, listening: Sequence[socket.socket], announce: Announce) -> None:
     async with bootstrap.open_installation(settings) as installation:
         # The installation is open already, so the server has no lifespan to run.
         server = uvicorn.Server(_server_config(installation.app, settings, lifespan="off"))
         announce(await installation.first_key())
         with _signals_handled_once(), _log_read_again(settings):
-            await server.serve(sockets=[listening])
+            await server.serve(sockets=[*listening])
     log.info("stopped")
 
 
-def _serve_with_workers(settings: Settings, listening: socket.socket, announce: Announce) -> int:
+def _serve_with_workers(settings: Settings, listening: Sequence[socket.socket], announce: Announce) -> int:
     announce(asyncio.run(_checked(settings)))
     _share_metrics(settings.data_dir)
     config = _server_config(partial(worker_application, settings), settings, lifespan="on", factory=True)
-    return Workers(config, [listening], settings).serve()
+    return Workers(config, [*listening], settings).serve()
 
 
 async def _checked(settings: Settings) -> str | None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from identity_core.settings.fields import setting
+
+UNIX: Final = "unix"
+"""In ``trusted_proxies``: the peer on the other side of a Unix socket."""
 
 
 def _origin(text: str) -> None:
@@ -23,7 +29,13 @@ def _readers(text: str) -> None:
 def _network(text: str) -> None:
     from ipaddress import ip_network
 
-    ip_network(text)
+    if text != UNIX:
+        ip_network(text)
+
+
+def _mode(text: str) -> None:
+    if re.fullmatch("0?[0-7]{3}", text) is None:
+        raise ValueError('it is not a mode in octal such as "0660"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,18 @@ class Server:
 
     host: str = setting("127.0.0.1", "The address to listen on.")
     port: int = setting(8080, "The port to listen on; 0 takes a free one.", least=0, most=65535)
+    unix_socket: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+        None, "A Unix socket to listen on instead of a port.", example='"/run/identity/identity.sock"'
+    )
+    unix_socket_mode: str = setting("0660", "Its mode in octal: who may connect.", check=_mode)
+    admin_host: str = setting("127.0.0.1", "The address of the listener for metrics and administration.")
+    admin_port: int | None = setting(
+        None,
+        "Its port; 0 takes a free one. Metrics, API keys and audit log are then served there, and nowhere else. Default: with the rest.",
+        least=0,
+        most=65535,
+        example="9090",
+    )
     workers: int = setting(1, "Server processes.", least=1, most=256)
     public_url: str | None = setting(
         None,
@@ -40,7 +64,10 @@ class Server:
         example='"https://id.example.org"',
     )
     trusted_proxies: tuple[str, ...] = setting(
-        (), "Networks whose X-Forwarded-For is believed.", check=_network, example='["10.0.0.0/8"]'
+        (),
+        "Networks whose X-Forwarded-For is believed; unix is whoever may connect to the Unix socket.",
+        check=_network,
+        example='["10.0.0.0/8"]',
     )
     cors_origins: tuple[str, ...] = setting(
         ("*",),

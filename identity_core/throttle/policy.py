@@ -15,14 +15,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from math import ceil
+from typing import Literal
 
 from identity_core.domain.callers import ApiKey
 from identity_core.domain.dids.did import Did
 from identity_core.errors import RateLimited
+from identity_core.settings.server import UNIX
 from identity_core.throttle.token_bucket import Decision, TokenBucketSupport
 
 Headers = list[tuple[str, str]]
-Network = IPv4Network | IPv6Network
+Network = IPv4Network | IPv6Network | Literal["unix"]
+"""Whose ``X-Forwarded-For`` is believed: an IP network, or ``unix`` for the peer on a Unix socket, which has no address."""
 
 # One bucket for all callers whose address is unknown, as on a Unix socket without a proxy.
 _NO_ADDRESS = "unknown"
@@ -122,7 +125,8 @@ def bucket_address(address: str | None) -> str:
 
 def parse_proxies(entries: Sequence[str]) -> tuple[Network, ...]:
     """The addresses and networks of the proxies that the operator trusts. Raises ``ValueError`` naming the bad one."""
-    return tuple(ip_network(entry.strip(), strict=False) for entry in entries)
+    words = (entry.strip() for entry in entries)
+    return tuple(UNIX if word == UNIX else ip_network(word, strict=False) for word in words)
 
 
 def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequence[Network]) -> str | None:
@@ -145,9 +149,11 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Sequenc
 
 
 def is_trusted(address: str | None, trusted: Sequence[Network]) -> bool:
-    """Whether ``address`` is one of a trusted proxy."""
+    """Whether ``address`` is one of a trusted proxy; a peer without any is on a Unix socket."""
+    if not address:
+        return UNIX in trusted
     parsed = _parse_address(address)
-    return parsed is not None and any(parsed in network for network in trusted)
+    return parsed is not None and any(parsed in network for network in trusted if network != UNIX)
 
 
 def _parse_address(address: str | None) -> IPv4Address | IPv6Address | None:

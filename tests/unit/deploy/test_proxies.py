@@ -9,7 +9,8 @@ import os
 import shutil
 import ssl
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,8 +24,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from identity_core.client import Signer, hash_body
+from tests import servers
 from tests.fault import service_process
-from tests.fault.service_process import API_KEY, Running, eventually, kept_port
+from tests.fault.service_process import API_KEY, eventually, kept_port
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 
@@ -84,23 +86,50 @@ class Site:
 
 
 @contextmanager
-def proxied(kind: str, folder: Path) -> Iterator[httpx.Client]:
+def proxied(kind: str, folder: Path, *, is_unix: bool = False) -> Iterator[httpx.Client]:
     if shutil.which(kind) is None:
         give_up = pytest.fail if os.environ.get("CI") else pytest.skip
         give_up(f"{kind} is not installed")
-    with kept_port() as port, kept_port() as inner:
+    with kept_port() as port:
         environment = {
             "IDENTITY_SERVER_PUBLIC_URL": f"https://127.0.0.1:{port}",
             "IDENTITY_SERVER_TRUSTED_PROXIES": "127.0.0.1/32",
             "IDENTITY_THROTTLE_CHALLENGE_PER_SECOND": "0.001",
             "IDENTITY_THROTTLE_CHALLENGE_BURST": "3",
         }
-        with service_process.service(folder / "data", "--port", str(inner), environment=environment) as running:
-            yield from _before(kind, folder, port, running)
+        if is_unix:
+            environment |= {"IDENTITY_SERVER_TRUSTED_PROXIES": "unix", "IDENTITY_SERVER_ADMIN_PORT": "0"}
+            with on_unix_socket(folder, environment) as place:
+                yield from _before(kind, folder, port, place)
+            return
+        with (
+            kept_port() as inner,
+            service_process.service(folder / "data", "--port", str(inner), environment=environment) as running,
+        ):
+            yield from _before(kind, folder, port, running.wire.url.removeprefix("http://"))
 
 
-def _before(kind: str, folder: Path, port: int, running: Running) -> Iterator[httpx.Client]:
-    site = Site(folder, port, running.wire.url.removeprefix("http://"))
+@contextmanager
+def on_unix_socket(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """A service that listens on no port; nginx gets an answer when there is one."""
+    path = folder / "identity.sock"
+    words = [sys.executable, "-m", "identity_core", "serve", "--uds", str(path), "--data-dir", str(folder / "data")]
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
+    inherited |= {"API_KEY": API_KEY} | servers.PATIENT | environment
+    with (folder / "service.log").open("w") as log:
+        process = servers.popen(words, env=inherited, stdout=log, stderr=log)
+    try:
+        yield f"unix:{path}"
+        process.terminate()
+        assert process.wait(60) == 0, (folder / "service.log").read_text()
+        assert not path.exists()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _before(kind: str, folder: Path, port: int, upstream: str) -> Iterator[httpx.Client]:
+    site = Site(folder, port, upstream)
     site.certify()
     command = site.nginx() if kind == "nginx" else site.caddy()
     with (folder / "proxy.log").open("w") as log:
@@ -127,9 +156,9 @@ def answers(client: httpx.Client) -> bool:
         return False
 
 
-@pytest.mark.parametrize("kind", ["nginx", "caddy"])
-def test_a_service_behind_a_proxy(kind: str, tmp_path: Path) -> None:
-    with proxied(kind, tmp_path) as client:
+@pytest.mark.parametrize(("kind", "is_unix"), [("nginx", False), ("nginx", True), ("caddy", False)])
+def test_a_service_behind_a_proxy(kind: str, is_unix: bool, tmp_path: Path) -> None:
+    with proxied(kind, tmp_path, is_unix=is_unix) as client:
         key = {"X-API-Key": API_KEY}
         made = client.post("/api/v1/dids", json={"method": "ids"}, headers=key)
         assert made.status_code == 201, made.text

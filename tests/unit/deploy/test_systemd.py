@@ -37,6 +37,13 @@ def test_it_is_a_unit(tmp_path: Path) -> None:
     assert analyzed("verify", copy) == ""
 
 
+def test_its_socket_is_a_unit(tmp_path: Path) -> None:
+    (tmp_path / "identity.service").write_text(UNIT.read_text().replace(PROGRAM, sys.executable))
+    copy = tmp_path / "identity.socket"
+    shutil.copyfile(UNIT.with_suffix(".socket"), copy)
+    assert analyzed("verify", copy) == ""
+
+
 def test_it_exposes_little() -> None:
     analyzed("security", "--offline=true", f"--threshold={MOST_EXPOSED}", UNIT)
 
