@@ -21,8 +21,8 @@ __all__ = ["EvmSettings", "identity_provide_ledger_backend"]
 def build(settings: EvmSettings, context: BuildContext) -> EvmLedger:
     """Opens the index, looks at the chain, and reads what the index does not have yet.
 
-    Raises ``NotConfigured`` without a node, a contract and a key, ``PluginError`` for another chain or another contract. A
-    node that is away is none of these: what is indexed can be read without it.
+    Raises ``NotConfigured`` without a node, a contract and a key, ``PluginError`` for another chain or another contract, and
+    for a node that is away before the chain was ever read. Later it may be away: what is indexed can be read without it.
     """
     settings.configured()
     for library in ("eth_account", "coincurve"):
@@ -31,11 +31,12 @@ def build(settings: EvmSettings, context: BuildContext) -> EvmLedger:
     from identity_ledger_evm.ledger import EvmLedger
     from identity_ledger_evm.right_chain import WrongChain
     from identity_ledger_evm.sender import KeyUnusable
+    from identity_ledger_evm.worker import NeverRead
 
     try:
         ledger = EvmLedger.open(settings, context)
         ledger.prepare()
-    except (KeyUnusable, WrongChain) as error:
+    except (KeyUnusable, NeverRead, WrongChain) as error:
         raise PluginError(str(error)) from error
     return ledger
 

@@ -52,7 +52,7 @@ WHERE sequence = :sequence
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Everything up to block ``number`` (whose hash was ``hash``; empty before the first) is in the index: the first
+    """Everything up to block ``number`` (whose hash was ``hash``; empty before the chain is read) is in the index: the first
     ``sequence`` entries."""
 
     number: int
@@ -83,6 +83,11 @@ def cursor(transaction: Transaction) -> Cursor:
     """Where the index ends."""
     number, block_hash, sequence = transaction.execute(_CURSOR).fetchone()
     return Cursor(number, bytes(block_hash), sequence)
+
+
+def was_read(transaction: Transaction) -> bool:
+    """Whether the chain was ever read into it; else it is empty whatever the contract has."""
+    return bool(cursor(transaction).hash)
 
 
 def advance(transaction: Transaction, entries: Sequence[Indexed], to: Cursor) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from identity_core.database import Database, DatabaseError, Job, migrate, open_database
+from identity_core.database import Database, DatabaseError, Job, Transaction, migrate, open_database
 from identity_core.errors import JsonValue, LedgerUnavailable, Overloaded, VersionConflict
 from identity_core.plugin import BuildContext
 from identity_core.ports.ledger import AnchorTransaction, LedgerEntry, LedgerHead, LogSize, Receipt
@@ -112,19 +112,19 @@ class EvmLedger:
 
     async def entries(self, did: str, *, after: int = 0, limit: int | None = None) -> Sequence[LedgerEntry]:
         self._run()
-        return await self._read(lambda transaction: index.of_did(transaction, did, after, limit))
+        return await self._indexed(lambda transaction: index.of_did(transaction, did, after, limit))
 
     async def log_size(self, did: str) -> LogSize:
         self._run()
-        return await self._read(lambda transaction: index.size_of(transaction, did))
+        return await self._indexed(lambda transaction: index.size_of(transaction, did))
 
     async def entries_after(self, sequence: int, limit: int) -> Sequence[LedgerEntry]:
         self._run()
-        return await self._read(lambda transaction: index.after(transaction, sequence, limit))
+        return await self._indexed(lambda transaction: index.after(transaction, sequence, limit))
 
     async def head(self) -> LedgerHead:
         self._run()
-        return await self._read(index.head)
+        return await self._indexed(index.head)
 
     async def submit_anchor(self, root: bytes, size: int) -> AnchorTransaction:
         return await self._submit("anchor", root, size)
@@ -163,6 +163,16 @@ class EvmLedger:
         if self._closed:
             raise LedgerUnavailable("The ledger is closed.")
         self._worker.run()
+
+    async def _indexed(self, job: Job[T]) -> T:
+        """As ``_read``, of an index that the chain was read into."""
+
+        def read(transaction: Transaction) -> T:
+            if not index.was_read(transaction):
+                raise LedgerUnavailable("The chain was not read yet.")
+            return job(transaction)
+
+        return await self._read(read)
 
     async def _read(self, job: Job[T]) -> T:
         try:

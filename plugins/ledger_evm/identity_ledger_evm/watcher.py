@@ -124,6 +124,11 @@ class Watcher:
         """Reads the contract's events up to block ``final``; whether there were any blocks to read."""
         at = await self._database.read(index.cursor)
         moved = False
+        first = max(at.number, 0)
+        if not at.hash and final <= first:
+            # A contract without confirmed entries is told from a chain that was never read: by the block before it, or the chain's first.
+            await self._read_blocks(Cursor(first - 1, b"", 0), first, is_newest=False)
+            return True
         while at.number < final:
             last = min(final, at.number + self._station.settings.log_blocks)
             at = await self._read_blocks(at, last, is_newest=last == final)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 
 from identity_core.database import DatabaseError
-from identity_ledger_evm import lease
+from identity_ledger_evm import index, lease
 from identity_ledger_evm.chain import Chain
 from identity_ledger_evm.dispatcher import Dispatcher
 from identity_ledger_evm.lease import LeaseLost
@@ -27,6 +27,10 @@ QUICK_SECONDS = 0.005
 # Without work of our own: how often to look whether the chain took something back, or another writer added something.
 IDLE_SECONDS = 2.0
 ALARM_SECONDS = 60.0
+
+
+class NeverRead(Exception):
+    """Nothing is known of the chain: an empty ledger would be told in the place of one that may have entries."""
 
 
 class Worker:
@@ -68,16 +72,35 @@ class Worker:
 
     async def prepare(self) -> None:
         """What has to be done before the ledger can be read: is it the chain that was meant, and what does it have that
-        the index has not? Raises ``WrongChain``; a node that is away is for later."""
+        the index has not? Raises ``WrongChain``; ``NeverRead`` where a node is away and nothing of the chain is here. Where something is, a
+        node that is away is for later."""
         async with Node(self._rpc_url, self._station.settings.rpc_seconds) as node:
             chain = Chain(node, self._station.contract)
             watcher = Watcher(self._station, chain, self._logger)
-            try:
-                await verify(self._station, chain)
-                if await self._station.take_lease():
-                    await watcher.follow(await chain.head())
-            except (NodeError, LeaseLost) as error:
-                self._logger.warning("the index of the chain is as old as the last run: %s", error)
+            while True:
+                if await self._read_up_to_now(chain, watcher):
+                    return
+                # Another process reads the chain for the first time.
+                await asyncio.sleep(QUICK_SECONDS)
+
+    async def _read_up_to_now(self, chain: Chain, watcher: Watcher) -> bool:
+        """Whether the index was read, now or before."""
+        was_read = await self._station.database.read(index.was_read)
+        try:
+            await verify(self._station, chain)
+            if await self._station.take_lease():
+                await watcher.follow(await chain.head())
+                return True
+        except LeaseLost as error:
+            self._logger.warning("the index of the chain is as old as the last run: %s", error)
+        except NodeError as error:
+            if not was_read:
+                await self.stop()
+                raise NeverRead(
+                    f"the chain was not read yet, and its node does not tell what it has: {error}"
+                ) from error
+            self._logger.warning("the index of the chain is as old as the last run: %s", error)
+        return was_read
 
     async def _work(self) -> None:
         async with Node(self._rpc_url, self._station.settings.rpc_seconds) as node:

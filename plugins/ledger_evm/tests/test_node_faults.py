@@ -16,6 +16,7 @@ import pytest
 from identity_ledger_evm import appends
 from identity_ledger_evm.dispatcher import LASTING_SECONDS
 from identity_ledger_evm.work import has_work
+from identity_ledger_evm.worker import NeverRead
 
 from identity_core.conformance.ledger import check_lines, whole
 from identity_core.errors import LedgerUnavailable, VersionConflict
@@ -150,11 +151,17 @@ def test_a_node_cannot_hide_or_change_entries(site: Any, liar: Liar, lie: Tamper
         writer = site.open("writer")
         for n in range(3):
             await asyncio.gather(*(writer.append(f"did:x:{d}", b"%d" % n, expected_version=n) for d in range(3)))
+        with liar.telling(lie), pytest.raises(NeverRead):
+            site.open("reader")
+        old = site.open("old")
+        known = await whole(old)
+        await old.close()
+        await writer.append("did:x:0", b"3", expected_version=3)
         with liar.telling(lie), caplog.at_level(logging.WARNING):
-            reader = site.open("reader")
-            assert await whole(reader) == [], "what cannot be proven complete is not believed"
+            old = site.open("old")
+            assert await whole(old) == known, "what cannot be proven complete is not believed"
         assert any("the index of the chain" in record.message for record in caplog.records)
-        await reader.close()
+        await old.close()
         again = site.open("reader")
         assert await whole(again) == await whole(writer)
         await again.close()

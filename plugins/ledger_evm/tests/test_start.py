@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,15 @@ import identity_ledger_evm
 import pytest
 from eth_account import Account
 from identity_ledger_evm.deployment import deploy, status
+from identity_ledger_evm.ledger import EvmLedger
 from identity_ledger_evm.settings import EvmSettings
+from identity_ledger_evm.worker import NeverRead
 
 from identity_core.errors import LedgerUnavailable
 from identity_core.plugin import NotConfigured, PluginError
 from identity_core.ports.ledger import AnchoringLedger
+from identity_core.store import Store
+from identity_core.use_cases.ledger.project import ProjectLedger
 
 KEY = "0x" + "17" * 32
 CONTRACT = "0x" + "ab" * 20
@@ -113,6 +118,43 @@ def test_a_keystore_file_signs(site: Any, tmp_path: Path) -> None:
         await ledger.close()
 
     asyncio.run(scenario())
+
+
+def test_a_chain_that_was_never_read_is_not_told_as_empty(site: Any) -> None:
+    """A new index over a contract that has entries, and a node that is away: nothing is signed over no entries, and no DID is not found."""
+    away = "http://127.0.0.1:1"
+
+    async def scenario() -> None:
+        before = site.open("before")
+        await before.append("did:x:1", b"1", expected_version=0)
+        await before.close()
+        unread = EvmLedger.open(replace(site.settings, rpc_url=away), site.context("fresh"))
+        project = ProjectLedger(unread, Store.open(site.folder / "fresh", None).transparency)
+        for read in (unread.head(), unread.entries("did:x:1"), unread.log_size("did:x:1"), project()):
+            with pytest.raises(LedgerUnavailable, match="not read yet"):
+                await read
+        with pytest.raises(NeverRead):
+            unread.prepare()
+        await unread.close()
+        # What was read before is there without the node.
+        again = site.open("before", rpc_url=away)
+        assert (await again.head()).sequence == 1
+        await again.close()
+
+    asyncio.run(scenario())
+    with pytest.raises(PluginError, match="the chain was not read yet, and its node does not tell what it has"):
+        identity_ledger_evm.build(replace(site.settings, rpc_url=away), site.context("fresh"))
+    # A second process waits for the one that reads it.
+    with ThreadPoolExecutor() as threads:
+        for ledger in [one.result() for one in [threads.submit(site.open, "fresh") for _ in range(2)]]:
+            assert asyncio.run(ledger.head()).sequence == 1
+
+
+def test_a_contract_without_confirmed_entries_is_an_empty_ledger(still_chain: Any) -> None:
+    site = still_chain(confirmations=30)
+    for changes in ({}, {"from_block": 0}):
+        ledger = site.open(f"index-{len(changes)}", **changes)
+        assert asyncio.run(ledger.head()).sequence == 0
 
 
 def test_the_status_tells_what_the_chain_has(site: Any) -> None:
