@@ -26,6 +26,14 @@ def _both(action: str | None = None, **change: Any) -> Flaw:
     return ask_both
 
 
+def _joint(**change: Any) -> Flaw:
+    def ask_jointly(proving: Proving) -> None:
+        proving.question = {"credentials": [{"credentialId": proving.credential_id, "predicates": [BOTH[0]]}]}
+        proving.body |= change
+
+    return ask_jointly
+
+
 def _times(issued: timedelta, expires: timedelta) -> Flaw:
     def set_times(proving: Proving) -> None:
         now = datetime.now(UTC)
@@ -51,6 +59,11 @@ FLAWS: dict[str, Flaw] = {
     "a value of 1.5": lambda proving: proving.predicate.update(value=1.5),
     "predicate and predicates": lambda proving: proving.body.update(predicates=BOTH),
     "no predicates": lambda proving: setattr(proving, "predicates", []),
+    "credentials and a credential": _joint(credentialId="urn:uuid:1"),
+    "the same credential twice": _joint(credentials=[{"credentialId": "urn:uuid:1"}] * 2),
+    "a pseudonym of one credential": lambda proving: proving.body.update(pseudonym="https://shop.example"),
+    "a group of one": _joint(either=[[0]]),
+    "an alternative that is not there": _joint(either=[[0, 15]]),
     "the one predicate as neq": lambda proving: proving.predicate.update(type="neq"),
     "seventeen predicates": _both(predicates=[BOTH[0]] * 17),
     "two predicates and one action": _both("zkp.prove.age.gte"),

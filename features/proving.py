@@ -43,9 +43,11 @@ class Proving:
     token: dict[str, str] = field(default_factory=dict)
     predicate: dict[str, Any] = field(default_factory=lambda: {"attributeName": "age", "type": "gte", "value": 18})
     predicates: list[dict[str, Any]] | None = None
+    question: dict[str, Any] | None = None
     body: dict[str, Any] = field(default_factory=dict)
     credential_id: str = ""
     delegation_id: str = ""
+    schema_ids: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
         """Everything that the story takes for granted, done by an operator."""
@@ -69,15 +71,16 @@ class Proving:
     def aki(self, person: Person) -> None:
         self.world.people["Aki"] = person
 
-    def issue(self, holder: Person) -> str:
+    def issue(self, holder: Person, **values: Any) -> str:
         ivo = self.world.people.get("Ivo") or self.world.new_person("Ivo", ISSUER)
         schema = {"id": f"{SCHEMA}/{uuid.uuid4()}", "attributes": ATTRIBUTES}
+        self.schema_ids.append(schema["id"])
         self._operate("createCredentialSchema", "CreateCredentialSchemaRequest", schema)
         wish = {
             "issuerDid": ivo.did,
             "holderDid": holder.did,
             "schemaId": schema["id"],
-            "attributes": VALUES,
+            "attributes": VALUES | values,
         }
         return str(self._operate("issueCredential", "IssueCredentialRequest", wish | self.issued).id)
 
@@ -95,6 +98,8 @@ class Proving:
         """A token of Hana's for the predicates, with what the story changed in it."""
         asked = self.predicates or [self.predicate]
         action = " ".join(ibct.action_text(one["attributeName"], one["type"]) for one in asked)
+        if self.question is not None:
+            action = ibct.question_action(self.question)
         wish = ibct.IbctTemplate(self.aki.did, action, self.delegation_id, timedelta(hours=1))
         id, nonce = f"urn:uuid:{uuid.uuid4()}", os.urandom(16).hex()
         unsigned = ibct.build(self.hana.did, wish, now=datetime.now(UTC), id=id, nonce=nonce) | self.token
@@ -102,16 +107,9 @@ class Proving:
 
     def request(self) -> dict[str, Any]:
         asked = {"predicate": self.predicate} if self.predicates is None else {"predicates": self.predicates}
-        return (
-            asked
-            | {
-                "holderDid": self.hana.did,
-                "agentDid": self.aki.did,
-                "credentialId": self.credential_id,
-                "ibct": self.signed_token(),
-            }
-            | self.body
-        )
+        asked["credentialId"] = self.credential_id
+        parties = {"holderDid": self.hana.did, "agentDid": self.aki.did, "ibct": self.signed_token()}
+        return (self.question or asked) | parties | self.body
 
     def ask(self, request: dict[str, Any] | None = None, *, by: str = "Aki") -> Any:
         """Sends the request through the generated client, signed by the caller."""

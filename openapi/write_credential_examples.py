@@ -91,6 +91,7 @@ VALUES: Final[dict[str, JsonValue]] = {
     "member": True,
     "enrolledAt": None,
 }
+HANDLE: Final = 2_718_281_828
 
 
 class CredentialTelling:
@@ -200,27 +201,32 @@ class CredentialTelling:
 
     def bound(self) -> ShownCredential:
         """The same under suite 2, for a secret that the custodian keeps for Hana."""
+        return self.held("urn:uuid:5e0a9a3c-7a53-4c79-8c0d-2f4f8f0d4c11", HANDLE)[0]
+
+    def held(self, credential_id: str, handle: int) -> tuple[ShownCredential, HolderSecret, int]:
+        """A credential of suite 2, Hana's secret, and the blind of this credential, which her keeper has."""
         issued, definition, random = self.issued(), self.schema.definition, dice("hana's keeper")
         reference = StatusListReference(status_gaps.list_id(self.story.did, GAP_PERIOD), GAP_PERIOD)
         header = BoundHeader(definition.schema, self.method, reference, SecretKeeper.CUSTODIAN, digest(definition))
         suite, public = ciphersuite(select()), PublicKey.parse("Bls12381G2Key2020", self.key.public).raw
         request = IssueRequest(self.method, header.octets, self.holder, random(32))
-        commitment, _ = commit(suite, HolderSecret.derived(suite, random(48)), request, random)
+        secret = HolderSecret.derived(suite, random(48))
+        commitment, blind = commit(suite, secret, request, random if handle == HANDLE else dice(credential_id))
         credential = dataclasses.replace(
             issued.credential,
-            id="urn:uuid:5e0a9a3c-7a53-4c79-8c0d-2f4f8f0d4c11",
+            id=credential_id,
             valid_from=_days(0),
             valid_until=_days(365),
             status_index=12_345,
-            binding=Binding(header.octets, commitment[:48], 2_718_281_828, self.holder),
+            binding=Binding(header.octets, commitment[:48], handle, self.holder),
         )
-        particulars = Particulars(credential.id, self.holder, _days(0), _days(365), 2_718_281_828)
+        particulars = Particulars(credential.id, self.holder, _days(0), _days(365), handle)
         known = mixed_messages_to_scalars(header.known_messages(VALUES, particulars))
         signature = blind_sign(suite, self.key.secret_raw, public, header.octets, known, commitment, request)
         witness = Witness(signature_to_octets(suite, signature), VALUES)
         work, *arguments = signature_check(credential, witness)
         work(*arguments)
-        return ShownCredential(credential, witness, True)
+        return ShownCredential(credential, witness, True), secret, blind
 
     def gaps(self) -> tuple[Manifest, list[bytes]]:
         """The list of the story's first day, in which one handle is revoked."""

@@ -24,6 +24,8 @@ from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.proof import Context, IssuerKey, Statement, Witness, ZkProof, capability_digest
 from identity_core.domain.proofs.stored import DelegatedProof
+from openapi.joint_proof_examples import CHALLENGE as JOINT_CHALLENGE
+from openapi.joint_proof_examples import QUESTION, JointTelling
 from openapi.story import START, Json, Story, dice
 from openapi.write_credential_examples import CredentialTelling
 from openapi.write_examples import write
@@ -57,6 +59,8 @@ class ProofTelling:
         anchored = self.request(token, anchor=True, syncWaitMs=2000, challenge=CHALLENGE, domain=SHOP)
         pending = Anchor(AnchorStatus.PENDING, None, None, None)
         proof = self.proof(token)
+        joint, jointly = JointTelling(), self.token(ibct.question_action(QUESTION))
+        shown = joint.proof(jointly)
         several = ibct.proof_request(
             self.token(f"{OVER_18} zkp.prove.country.eq"), self.credential.id, values=[18, "CZ"]
         )
@@ -67,10 +71,14 @@ class ProofTelling:
                     "severalPredicates": several,
                     "valueOfThePin": pinned,
                     "forAShopAndAnchored": anchored,
+                    "twoCredentialsTogether": ibct.question_request(
+                        jointly, QUESTION, challenge=JOINT_CHALLENGE, domain=SHOP
+                    ),
                 },
                 "201": {
                     "anchored": plain(result(DelegatedProof(DELEGATION, proof, pending))),
                     "notAnchored": plain(result(DelegatedProof(DELEGATION, proof, None))),
+                    "ofTwoCredentials": plain(result(DelegatedProof(DELEGATION, shown, None))),
                 },
             }
         }

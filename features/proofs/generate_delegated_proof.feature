@@ -78,6 +78,26 @@ Feature: Aki has something proved about Hana
     When Aki asks whether she is not from France
     Then the answer is 422 PREDICATE_UNSUPPORTED
 
+  Scenario: Two credentials are shown together
+    Given Hana has two credentials that are bound to her, and lets Aki show them together
+    When Aki asks for one proof of both, from one country, under a pseudonym
+    Then the answer is 201
+    And the answer holds a proof of the whole question that anybody can verify
+    And nobody takes it for a proof of one credential
+
+  @403:SCOPE_MISMATCH
+  Scenario: Every predicate is not every credential
+    Given Hana has two credentials that are bound to her
+    When Aki asks for one proof of both, from one country, under a pseudonym
+    Then the answer is 403 SCOPE_MISMATCH
+
+  @422:PREDICATE_NOT_SATISFIED
+  Scenario: Two credentials that do not agree
+    Given Hana has two credentials that are bound to her, and lets Aki show them together
+    When Aki asks for one proof that her ages are the same
+    Then the answer is 422 PREDICATE_NOT_SATISFIED
+    And the refusal does not tell her age
+
   @403:DISCLOSURE_LIMIT
   Scenario: Each of several predicates is a question
     Given Hana lets Aki prove one question
@@ -125,6 +145,11 @@ Feature: Aki has something proved about Hana
       | no predicates                   |
       | seventeen predicates            |
       | the one predicate as neq        |
+      | credentials and a credential    |
+      | the same credential twice       |
+      | a pseudonym of one credential   |
+      | a group of one                  |
+      | an alternative that is not there |
       | a value of 1.5                  |
       | no value                        |
       | a wait of -1 ms                 |

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from pytest_bdd import given, parsers, then, when
 
@@ -49,6 +50,21 @@ def lets_ask_neq(world: World) -> None:
 def is_not_bound(world: World) -> None:
     world.notes["proving"] = Proving(world, issued={"suite": 1})
     story(world)
+
+
+@given("Hana has two credentials that are bound to her")
+def has_two(world: World) -> None:
+    world.notes["proving"] = Proving(world, issued={"suite": 2})
+    proving = story(world)
+    world.notes["second"] = proving.issue(proving.hana, age=21)
+
+
+@given("Hana has two credentials that are bound to her, and lets Aki show them together")
+def shows_two(world: World) -> None:
+    has_two(world)
+    proving = story(world)
+    proving.delegated = {"actions": ["zkp.prove.*.*", "zkp.prove.*.same", "zkp.credential", "zkp.pseudonym"]}
+    proving.delegation_id = proving.delegate()
 
 
 @given(parsers.parse("Ivo has made the {purpose:w} of her credential known"))
@@ -121,6 +137,25 @@ def asks_what_is_not(world: World) -> None:
     proving = story(world)
     proving.predicates = [{"attributeName": "country", "type": "neq", "value": "FR"}]
     proving.ask()
+
+
+def _together(world: World, name: str, **more: Any) -> None:
+    proving = story(world)
+    ids = (proving.credential_id, world.notes["second"])
+    parts = [{"credentialId": one, "predicates": [BOTH[0]]} for one in ids]
+    same = [[{"credential": number, "attributeName": name} for number in range(2)]]
+    proving.question = {"credentials": parts, "same": same, **more}
+    proving.ask()
+
+
+@when("Aki asks for one proof of both, from one country, under a pseudonym")
+def asks_together(world: World) -> None:
+    _together(world, "country", pseudonym="https://shop.example")
+
+
+@when("Aki asks for one proof that her ages are the same")
+def asks_the_same(world: World) -> None:
+    _together(world, "age")
 
 
 @when(parsers.parse("{name:w} asks with {flaw}"))
@@ -220,6 +255,33 @@ def verifiable_as_asked(world: World) -> None:
     proof, asked = body_of(world.answer)["proof"], story(world).predicates
     verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", {**proof, "predicates": asked}))
     assert verdict.parsed.verified is True, verdict.content
+
+
+@then("the answer holds a proof of the whole question that anybody can verify")
+def verifiable_together(world: World) -> None:
+    proof, proving = body_of(world.answer)["proof"], story(world)
+    issuer = world.people["Ivo"].did
+    expected = [
+        {"issuerDid": issuer, "schemaId": schema_id, "predicates": [BOTH[0]]} for schema_id in proving.schema_ids
+    ]
+    asked = {**proof, **proving.question, "credentials": expected}
+    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", asked))
+    found = body_of(verdict)
+    assert found["verified"] is True, verdict.content
+    assert len(found["question"]["pseudonymValue"]) == 64
+    kept = body_of(world.call("getProof", headers=world.key_header(), proof_id=proof["proofId"]))
+    assert kept["question"]["same"] == found["question"]["same"] == proving.question["same"]
+    assert [one["credentialId"] for one in kept["question"]["credentials"]] == [
+        proving.credential_id,
+        world.notes["second"],
+    ]
+
+
+@then("nobody takes it for a proof of one credential")
+def not_of_one(world: World) -> None:
+    proof = next(body_of(one)["proof"] for one in world.answers if b"publicSignals" in one.content)
+    verdict = world.call("verifyProof", body=world.model("VerifyProofRequest", {**proof, "predicates": [BOTH[0]]}))
+    assert body_of(verdict)["errors"] == ["PROOF_INVALID"]
 
 
 @then("it says itself that she agreed, and that the credential is valid and not revoked")

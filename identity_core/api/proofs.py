@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from identity_core import wire
 from identity_core.api.anchors import anchor, anchor_details
 from identity_core.api.idempotency import REPLAYED
 from identity_core.api.request import NO_STORE, Answer, Request
+from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import UNSET, UnsetType
 from identity_core.codec.times import printed
+from identity_core.domain.proofs.presented import PresentedPresentation
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.stored import DelegatedProof, StoredProof
-from identity_core.domain.proofs.verification import ProofVerification, issuer_of
+from identity_core.domain.proofs.question import Asked, Question
+from identity_core.domain.proofs.stored import DelegatedProof, KeptQuestion, StoredProof
+from identity_core.domain.proofs.verification import AnyPresented, ProofVerification, issuer_of
 from identity_core.errors import InvalidRequest, JsonValue
 from identity_core.ports.proofs import RefusedInvocation
 from identity_core.use_cases.proofs.generate import GenerateDelegatedProof
@@ -93,8 +97,7 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
     """What was found, check by check, and what the proof says of itself."""
     presented = verdict.presented
     predicates = () if presented is None else presented.predicates
-    shown = tuple(_predicate(one.json) for one in predicates)
-    only = shown[0] if len(shown) == 1 else None
+    shown = _shown(predicates)
     return wire.VerificationResult(
         verified=verdict.verified,
         checks=tuple(wire.ProofCheck(check=check.name, ok=check.ok, code=check.code) for check in verdict.checks),
@@ -102,14 +105,69 @@ def verification(verdict: ProofVerification, anchor: wire.Anchor | None) -> wire
         warnings=verdict.warnings,
         unchecked=verdict.unchecked,
         proof_id=None if presented is None else presented.context.proof_id,
-        predicate=None
-        if only is None
-        else wire.OnlyPredicate(attribute_name=only.attribute_name, type=only.type, value=only.value),
+        predicate=_only(shown[0]) if len(shown) == 1 else None,
         predicates=shown,
+        question=_question_said(presented),
         issuer_did=None if presented is None else issuer_of(presented),
         schema_id=None if presented is None else presented.schema.id,
         anchor=anchor,
     )
+
+
+def _only(shown: wire.ShownPredicate) -> wire.OnlyPredicate:
+    return wire.OnlyPredicate(attribute_name=shown.attribute_name, type=shown.type, value=shown.value)
+
+
+def _question_said(presented: AnyPresented | None) -> wire.ShownQuestion | None:
+    if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
+        return None
+    question, pseudonym = presented.question, presented.pseudonym
+    credentials = tuple(
+        wire.ShownCredential(
+            issuer_did=one.header.issuer, schema_id=one.header.schema.id, predicates=_shown(one.predicates)
+        )
+        for one in question.credentials
+    )
+    value = None if pseudonym is None else base64url_encode(pseudonym)
+    return _question(question, credentials, pseudonym_value=value)
+
+
+def _question_kept(kept: KeptQuestion | None) -> wire.ShownQuestion | None:
+    if kept is None:
+        return None
+    credentials = tuple(
+        wire.ShownCredential(
+            credential_id=one.credential_id,
+            issuer_did=one.issuer,
+            schema_id=one.schema_id,
+            predicates=tuple(map(_predicate, one.predicates)),
+        )
+        for one in kept.credentials
+    )
+    return _question(kept, credentials, pseudonym_value=UNSET)
+
+
+def _question(
+    question: Question | KeptQuestion,
+    credentials: tuple[wire.ShownCredential, ...],
+    *,
+    pseudonym_value: str | UnsetType | None,
+) -> wire.ShownQuestion:
+    same = tuple(
+        tuple(wire.AttributeReference(credential=part, attribute_name=name) for part, name in together)
+        for together in question.same
+    )
+    return wire.ShownQuestion(
+        credentials=credentials,
+        same=same,
+        either=question.either,
+        pseudonym=question.pseudonym,
+        pseudonym_value=pseudonym_value,
+    )
+
+
+def _shown(predicates: Iterable[Asked]) -> tuple[wire.ShownPredicate, ...]:
+    return tuple(_predicate(one.json) for one in predicates)
 
 
 def _predicate(said: Mapping[str, JsonValue]) -> wire.ShownPredicate:
@@ -127,8 +185,9 @@ def record(stored: StoredProof) -> wire.ProofRecord:
         credential_id=stored.credential_id,
         issuer_did=stored.issuer,
         schema_id=stored.schema_id,
-        predicate=_predicate(stored.predicate),
+        predicate=None if stored.question is not None else _only(_predicate(stored.predicate)),
         predicates=tuple(map(_predicate, stored.predicates)),
+        question=_question_kept(stored.question),
         proof=zk_proof(stored.proof),
         challenge=stored.challenge,
         domain=stored.domain,

@@ -9,9 +9,17 @@ from typing import Any, cast
 import click
 import orjson
 
-from identity_core.cli.options import input_argument, load_json, name_of, predicate_value, several
+from identity_core.cli.options import (
+    input_argument,
+    load_json,
+    name_of,
+    predicate_value,
+    read_json,
+    several,
+)
 from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.cli.proof_question import question_option
 from identity_core.cli.remote import RemoteCaller, add_command, did_option, keys_option, named
 from identity_core.cli.wallet import Wallet
 
@@ -38,7 +46,6 @@ def command() -> None:
 @click.option(
     "--predicate",
     "predicates",
-    required=True,
     multiple=True,
     nargs=2,
     metavar="ATTRIBUTE TYPE",
@@ -51,6 +58,7 @@ def command() -> None:
     metavar="VALUE",
     help="The only value that may be asked for, one for each predicate; without it the agent chooses.",
 )
+@question_option
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0.1, max=129_600),
@@ -65,10 +73,13 @@ def issue(
     delegation: str,
     predicates: tuple[tuple[str, str], ...],
     pins: tuple[str, ...],
+    question: Any,
     minutes: float,
     count: int,
 ) -> None:
     """Print signed tokens, one a line. Anyone who gets one can use it only as the agent, once.
+
+    With --question the token is for exactly that question about several credentials, every value in it pinned.
 
     A VALUE is JSON (18, true, ["JP","DE"]); anything else is taken as a string (2008-01-01, 10.50, JP).
     """
@@ -77,12 +88,16 @@ def issue(
 
     holder = Wallet.open(wallet)
     try:
+        if (question is None) == (not predicates) or (question is not None and pins):
+            raise ValueError("give --predicate, with --pin or without, or --question alone")
         if len(pins) not in (0, len(predicates)):
             raise ValueError("--pin is given once for each --predicate, or never")
         values = [*map(predicate_value, pins)] or [None] * len(predicates)
         action = " ".join(
             ibct.action_text(*predicate, pin=value) for predicate, value in zip(predicates, values, strict=True)
         )
+        if question is not None:
+            action = ibct.question_action(read_json(question))
         wish = ibct.IbctTemplate(agent, action, delegation, timedelta(minutes=minutes))
         tokens = [ibct.issue(holder.signer(), wish) for _ in range(count)]
     except InvalidDid:

@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from identity_core.cli.anchor import with_anchoring
-from identity_core.cli.options import MAX_FILE_OCTETS, input_argument, name_of, of_installation, predicate_value, shown
-from identity_core.cli.output import fail, failing, show
+from identity_core.cli.options import (
+    MAX_FILE_OCTETS,
+    input_argument,
+    name_of,
+    of_installation,
+    predicate_value,
+    read_json,
+)
+from identity_core.cli.output import fail, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.proof_create import create
+from identity_core.cli.proof_question import proven, question_option
 from identity_core.cli.proof_verify import verify
 from identity_core.cli.remote import RemoteCaller, add_command, named, with_caller
 from identity_core.cli.secret_input import secret_option
@@ -35,7 +43,8 @@ command.add_command(create)
 
 @command.command()
 @click.option("--ibct", "token", type=click.File("rb"), required=True, help="The holder's token, - for standard input.")
-@click.option("--credential", required=True, metavar="ID", help="The credential to prove with.")
+@click.option("--credential", metavar="ID", help="The credential to prove with.")
+@question_option
 @click.option(
     "--value",
     "values",
@@ -51,24 +60,32 @@ command.add_command(create)
 def request(
     caller: RemoteCaller,
     token: Any,
-    credential: str,
+    credential: str | None,
+    question: Any,
     values: tuple[str, ...],
     anchor: bool,
     sync_wait_ms: int,
     bearer: str | None,
     **verifier: str | None,
 ) -> None:
-    """Ask for a proof and print it. Who is proved about, by whom, and which predicate, the token says.
+    """Ask for a proof and print it. Who is proved about, by whom, and which predicate, the token says; of several credentials, or under a
+    pseudonym, the question that the token was made for.
 
     Sending the same again gets the same proof; a token serves no other request.
     """
     from identity_core.client import ibct
 
+    if (credential is None) == (question is None) or (question is not None and values):
+        misused("what is asked?", "give --credential, with --value or without, or --question alone")
     more = named(caller, values=[*map(predicate_value, values)] or None, **verifier)
     if anchor:
         more |= {"anchor": True, "syncWaitMs": sync_wait_ms}
     try:
-        body = ibct.proof_request(strict_json.loads(token.read()), credential, **more)
+        signed = strict_json.loads(token.read())
+        if question is not None:
+            body = ibct.question_request(signed, read_json(question), **more)
+        else:
+            body = ibct.proof_request(signed, credential or "", **more)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = error if isinstance(error, ValueError) else "it has not the members of a token"
         fail(f"this is no token: {reason}", name_of(token), "`identity ibct issue` makes tokens")
@@ -114,11 +131,11 @@ def _records(file: Any) -> list[StoredProof]:
 
 
 def _text(body: dict[str, Any]) -> str:
-    predicate, anchor = body["predicate"], body["anchor"]
+    anchor = body["anchor"]
     state = f"revoked {body['revokedAt']} by {body['revokedBy']}" if body["revokedAt"] else "in force"
     lines = [
         f"proof      {body['proofId']}, {state}",
-        f"proves     {predicate['attributeName']} {predicate['type']} {shown(predicate['value'])}",
+        *proven(body),
         f"holder     {body['holderDid']}",
         f"agent      {body['agentDid']}",
         f"issuer     {body['issuerDid']}",

@@ -17,16 +17,18 @@ from identity_core.cli.options import (
     name_of,
     of_installation,
     predicate_value,
+    read_json,
     refuse_absent,
     several,
-    shown,
 )
 from identity_core.cli.output import Command, fail, fail_start, show
 from identity_core.cli.proof_anchor import LedgerUnreachable, check_anchor
+from identity_core.cli.proof_question import proven, question_option
 from identity_core.cli.public_keys import KeyFinder, Unchecked, given, in_document, in_log, resolved_at
 from identity_core.codec import multibase, strict_json
+from identity_core.domain.proofs.expected import ExpectedQuestion
 from identity_core.domain.proofs.presented import PresentedPresentation
-from identity_core.domain.proofs.verification import Expectation
+from identity_core.domain.proofs.verification import AnyPresented, Expectation
 from identity_core.errors import JsonValue, ProofInvalid
 from identity_core.ports.prover import PresentingProver, Prover
 from identity_core.settings import Settings, StartError
@@ -66,6 +68,7 @@ def verify_octets(
     return {
         "verified": True,
         "predicates": [predicate.json for predicate in presented.predicates],
+        "question": _said(presented),
         "verificationMethod": presented.verification_method,
         "schemaId": presented.schema.id,
         "context": presented.context.json,
@@ -74,6 +77,31 @@ def verify_octets(
             name for name in verified.unchecked if not (name == "revocation" and anchor and anchor["onLedger"])
         ],
         "anchor": anchor,
+    }
+
+
+def _said(presented: AnyPresented) -> dict[str, JsonValue] | None:
+    """What is proven of several credentials, or of alternatives, equal attributes or a pseudonym."""
+    if not isinstance(presented, PresentedPresentation) or presented.is_of_one_credential:
+        return None
+    question, pseudonym = presented.question, presented.pseudonym
+    credentials: list[JsonValue] = [
+        {
+            "issuerDid": one.header.issuer,
+            "schemaId": one.header.schema.id,
+            "predicates": [each.json for each in one.predicates],
+        }
+        for one in question.credentials
+    ]
+    same: list[JsonValue] = [
+        [{"credential": part, "attributeName": name} for part, name in together] for together in question.same
+    ]
+    return {
+        "credentials": credentials,
+        "same": same,
+        "either": [[*group] for group in question.either],
+        "pseudonym": question.pseudonym,
+        "pseudonymValue": None if pseudonym is None else multibase.base64url_encode(pseudonym),
     }
 
 
@@ -121,6 +149,7 @@ def installed_prover(settings: Settings) -> Prover:
     "--issuer", "verification_method", metavar="DID_URL", help="The verification method that the proof must name."
 )
 @several("--predicate", "ATTRIBUTE TYPE VALUE", "What you asked.", into="predicates")
+@question_option
 @click.option("--audience", help="Whom the proof must be for: the domain of the request.")
 @click.option("--challenge", metavar="TEXT", help="The challenge that you gave.")
 @click.option("--nonce", metavar="BASE64URL", help="The same as octets.")
@@ -206,11 +235,14 @@ def _expectation(
     max_age: int | None,
     status_max_age: int | None,
     schema: Any,
+    question: Any,
     requires: tuple[str, ...],
     **expected: Any,
 ) -> Expectation:
     if challenge is not None and nonce is not None:
         raise ValueError("--challenge and --nonce say the same thing: give one")
+    if question is not None and (predicates or schema is not None or expected["verification_method"] is not None):
+        raise ValueError("--question says it of each credential: leave --predicate, --schema and --issuer out")
     octets = None if challenge is None else challenge.encode()
     return Expectation(
         header_digest=None if schema is None else hashlib.sha256(read_schema(schema).schema.header).digest(),
@@ -219,6 +251,7 @@ def _expectation(
         max_age=None if max_age is None else timedelta(seconds=max_age),
         status_max_age=None if status_max_age is None else timedelta(seconds=status_max_age),
         requires=frozenset(requires),
+        question=None if question is None else ExpectedQuestion.from_json(read_json(question)),
         **expected,
     )
 
@@ -230,7 +263,7 @@ def _predicate(asked: tuple[str, str, str]) -> Mapping[str, JsonValue]:
 
 def _text(body: Mapping[str, Any]) -> str:
     lines = ["valid"]
-    lines += [f"proves     {one['attributeName']} {one['type']} {shown(one['value'])}" for one in body["predicates"]]
+    lines += proven(body)
     lines += [f"issuer     {body['verificationMethod']}", f"schema     {body['schemaId']}"]
     lines += [f"audience   {body['context']['audience']}", f"proof id   {body['context']['proofId']}"]
     if body["anchor"] is not None:

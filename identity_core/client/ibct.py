@@ -18,7 +18,14 @@ from identity_core.client.did_auth import Signer
 from identity_core.codec import multibase, multikey
 from identity_core.codec.times import parse, printed
 from identity_core.crypto import ed25519
-from identity_core.domain.delegations.action import Action, check_type, pin_of
+from identity_core.domain.delegations.action import (
+    CREDENTIAL,
+    PSEUDONYM,
+    SAME,
+    Action,
+    check_type,
+    pin_of,
+)
 from identity_core.domain.delegations.ibct import PROOF_VALUE, SIGNED, TYPE, Capability, signing_input_of
 from identity_core.domain.dids.did import Did
 from identity_core.domain.proofs.predicate import NOT_EQUAL
@@ -40,6 +47,22 @@ class IbctTemplate:
 def action_text(attribute: str, type_: str, *, pin: JsonValue = None) -> str:
     """The action of a predicate; ``pin`` fixes its value, None leaves it to the agent. Raises ``ValueError``."""
     return str(Action(attribute, check_type(type_), None if pin is None else pin_of(pin)))
+
+
+def question_action(question: Mapping[str, Any]) -> str:
+    """The action of a token for the members ``credentials``, ``same`` and ``pseudonym`` of a request, every value pinned: the holder
+    signs this question alone. Raises ``ValueError``; ``KeyError`` and ``TypeError`` for what has not the shape of a question."""
+    actions: list[Action] = []
+    for number, part in enumerate(question["credentials"]):
+        actions.append(Action("", CREDENTIAL, pin_of(part["credentialId"])))
+        for one in part.get("predicates", ()):
+            actions.append(Action(one["attributeName"], check_type(one["type"]), pin_of(one["value"])))
+        for place, together in enumerate(question.get("same", ())):
+            names = [one["attributeName"] for one in together if one["credential"] == number]
+            actions += [Action(name, SAME, pin_of(place)) for name in names]
+    if question.get("pseudonym") is not None:
+        actions.append(Action("", PSEUDONYM, pin_of(question["pseudonym"])))
+    return " ".join(map(str, actions))
 
 
 def build(holder: str, wish: IbctTemplate, *, now: datetime, id: str, nonce: str) -> dict[str, str]:
@@ -106,6 +129,13 @@ def proof_request(token: Mapping[str, str], credential_id: str, **more: JsonValu
         **({"predicate": predicates[0]} if is_plain else {"predicates": predicates}),
         "ibct": dict(token),
     } | more
+
+
+def question_request(token: Mapping[str, str], question: Mapping[str, Any], **more: JsonValue) -> dict[str, Any]:
+    """The body of generateDelegatedProof for a token of ``question_action`` and its question, with ``either`` too. ``more`` as for
+    ``proof_request``, without values."""
+    asked = {name: question[name] for name in ("credentials", "same", "either", "pseudonym") if name in question}
+    return {"holderDid": token["invoker"], "agentDid": token["target"], "ibct": dict(token)} | asked | more
 
 
 def verify(token: Mapping[str, str], public_keys: Iterable[bytes], now: datetime) -> Capability:

@@ -58,6 +58,7 @@ class Disclosure:
     """A predicate that the agent chose itself. ``digest`` is the SHA-256 of the JCS of the canonical predicate. At most ``most``
     different ones may be asked about this attribute of a credential by all agents: after ``since``, or ever where that is None."""
 
+    credential_id: str
     attribute: str
     digest: bytes
     most: int
@@ -66,11 +67,11 @@ class Disclosure:
 
 @value_class
 class Consumption:
-    """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``questions`` are those that no pin
-    fixed, each once: a value that the holder fixed limits nothing more."""
+    """What is counted and read anew. ``delegations`` are the ids of the chain, leaf first; ``credential_ids`` those of the credentials,
+    in the order of the request; ``questions`` are those that no pin fixed, each once: a value that the holder fixed limits nothing more."""
 
     delegations: tuple[str, ...]
-    credential_id: str
+    credential_ids: tuple[str, ...]
     questions: tuple[Disclosure, ...]
 
 
@@ -83,8 +84,8 @@ class Lease:
     token: bytes
 
 
-Holds = Callable[[bytes], bool]
-"""Opens the sealed values of the credential and says whether all predicates hold. It takes the same time for both answers, does no
+Holds = Callable[[Sequence[bytes]], bool]
+"""Opens the sealed values of each credential and says whether all predicates hold. It takes the same time for both answers, does no
 I/O, and may be called again when the database runs the transaction again."""
 
 

@@ -90,7 +90,7 @@ class StoredInvocations(Repository):
             (question, standing(transaction, lease.invocation, spending, question)) for question in spending.questions
         ]
         chain = asked[0][1] if asked else standing(transaction, lease.invocation, spending)
-        refusal = revoked(chain)
+        refusal = revoked(transaction, spending, chain)
         if refusal is None and not taken:
             # The request that had the lease was counted, and only a predicate that holds gives a lease.
             return lease
@@ -151,7 +151,7 @@ class StoredInvocations(Repository):
         """Returns the refusal instead of raising it, because what is written beside it must stay."""
         self._take_turn(transaction)
         invocation = lease.invocation
-        refusal = revoked(standing(transaction, invocation, lease.spending))
+        refusal = revoked(transaction, lease.spending, standing(transaction, invocation, lease.spending))
         if refusal is not None:
             _end_refused(transaction, invocation, lease.token, RefusedInvocation.of(refusal))
             return refusal

@@ -54,7 +54,7 @@ _SHOWN: Final[Mapping[RecordKind, tuple[str, tuple[str, ...]]]] = {
     ),
     "proofs": (
         "id delegation_id holder agent credential_id issuer schema_id predicate proof created_at expires_at caller challenge domain "
-        "revoked_at revoked_by revocation_reason anchor_status",
+        "revoked_at revoked_by revocation_reason anchor_status question",
         ("holder", "agent"),
     ),
     "timeline": (

@@ -66,6 +66,7 @@ INSERT INTO disclosures (credential_id, attribute, digest, at) VALUES (:credenti
 ON CONFLICT (credential_id, attribute, digest) DO UPDATE SET at = excluded.at
 """
 _SEALED = "SELECT sealed FROM credentials WHERE id = :id"
+_STATUS = "SELECT status FROM credentials WHERE id = :id"
 
 
 class Standing(NamedTuple):
@@ -93,7 +94,7 @@ def standing(
         "invoker": invocation.invoker,
         "id_digest": invocation.id_digest,
         "nonce_digest": invocation.nonce_digest,
-        "credential_id": spending.credential_id,
+        "credential_id": spending.credential_ids[0] if question is None else question.credential_id,
         "attribute": "" if question is None else question.attribute,
         "digest": b"" if question is None else question.digest,
         "since": 0 if question is None or question.since is None else micros(question.since),
@@ -102,8 +103,9 @@ def standing(
     return [] if None in rows else [Standing(*row) for row in rows]
 
 
-def revoked(chain: Sequence[Standing]) -> IdentityError | None:
-    """The refusal that an invocation gets because something was revoked since it was looked at, or None."""
+def revoked(transaction: Transaction, spending: Consumption, chain: Sequence[Standing]) -> IdentityError | None:
+    """The refusal that an invocation gets because something was revoked since it was looked at, or None. ``chain`` is as ``standing`` has
+    it."""
     if not chain:
         return DelegationInvalid()
     if any(record.revoked_at is not None for record in chain):
@@ -111,9 +113,14 @@ def revoked(chain: Sequence[Standing]) -> IdentityError | None:
     leaf = chain[0]
     if leaf.ibct_revocations:
         return IbctRevoked()
-    if leaf.status is None:
+    ids = spending.credential_ids
+    # Of a single credential the status was read already.
+    rows = [transaction.execute(_STATUS, {"id": one}).fetchone() for one in ids] if len(ids) > 1 else [(leaf.status,)]
+    statuses = [None if row is None else row[0] for row in rows]
+    if None in statuses:
         return CredentialNotFound()
-    return None if leaf.status == ACTIVE else CredentialRevoked(details={"status": leaf.status})
+    ended = next((status for status in statuses if status != ACTIVE), None)
+    return None if ended is None else CredentialRevoked(details={"status": ended})
 
 
 def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequence[Standing]]]) -> IdentityError | None:
@@ -127,7 +134,7 @@ def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequenc
         return DelegationNotActive(details={"status": "suspended"})
     if reasons:
         return DelegationSuspended(details={"reason": reasons[0]})
-    new = Counter[int | str]()
+    new = Counter[int | tuple[str, str]]()
     for question, records in asked:
         for number, record in enumerate(records):
             most = record.max_thresholds
@@ -136,19 +143,20 @@ def limited(chain: Sequence[Standing], asked: Sequence[tuple[Disclosure, Sequenc
                 return DisclosureLimit(details={"of": "delegation", "maxThresholds": most, "remedies": [*REMEDIES]})
         # All agents together: anyone who splits a search over many delegations meets the same limit.
         leaf, most = records[0], question.most
-        new[question.attribute] += not leaf.same_disclosures
-        if not leaf.same_disclosures and leaf.disclosures + new[question.attribute] > most:
+        about = (question.credential_id, question.attribute)
+        new[about] += not leaf.same_disclosures
+        if not leaf.same_disclosures and leaf.disclosures + new[about] > most:
             return DisclosureLimit(details={"of": "credential", "maxThresholds": most, "remedies": [*REMEDIES]})
     return None
 
 
-def sealed_values(transaction: Transaction, spending: Consumption) -> bytes:
-    """The box that a credential's values are in. ``revoked`` has seen that the credential is there."""
-    (box,) = transaction.execute(_SEALED, {"id": spending.credential_id}).fetchone()
-    if not box:
+def sealed_values(transaction: Transaction, spending: Consumption) -> list[bytes]:
+    """The box that each credential's values are in. ``revoked`` has seen that the credentials are there."""
+    boxes = [transaction.execute(_SEALED, {"id": one}).fetchone()[0] for one in spending.credential_ids]
+    if not all(boxes):
         # Erased a moment ago.
         raise CredentialNotFound
-    return bytes(box)
+    return [bytes(box) for box in boxes]
 
 
 def count(transaction: Transaction, spending: Consumption, now: int, *, satisfied: bool) -> dict[str, JsonValue]:
@@ -162,7 +170,7 @@ def count(transaction: Transaction, spending: Consumption, now: int, *, satisfie
             transaction.execute(_ADD_THRESHOLD, {"id": delegation_id, "digest": question.digest})
             counters = counters or {"refusals": refusals, "maxRefusals": max_refusals}
     for question in spending.questions:
-        row = {"credential_id": spending.credential_id, "attribute": question.attribute, "digest": question.digest}
+        row = {"credential_id": question.credential_id, "attribute": question.attribute, "digest": question.digest}
         if question.since is not None:
             transaction.execute(_FORGET_DISCLOSURES, row | {"since": micros(question.since)})
         transaction.execute(_ADD_DISCLOSURE, row | {"at": now})

@@ -9,14 +9,22 @@ import yaml
 
 from identity_core.client import ibct
 from identity_core.codec import multikey
+from identity_core.codec.multibase import base64url_encode
+from identity_core.codec.structs import convert
+from identity_core.crypto.bls12381 import select
 from identity_core.domain.delegations.ibct import Capability
 from identity_core.domain.dids import state as history
-from identity_core.domain.proofs.proof import capability_digest
+from identity_core.domain.proofs.proof import ReceivedProof, capability_digest
+from identity_core.errors import ProofInvalid
+from identity_core.use_cases.proofs.check import VerifiedProof, check_presentation
+from identity_core.use_cases.proofs.verify import expectation_of
+from identity_core.wire import VerifyProofRequest
 from openapi.did_examples import Telling
 from openapi.story import START
 from openapi.write_examples import EXAMPLES
 
 bbs = pytest.importorskip("identity_prover_bbs")
+MEMBERS = ("proof", "publicSignals", "predicateType", "proofId")
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +48,6 @@ def test_the_token_is_one_of_hanas_key(written: Any) -> None:
 
 
 def test_the_proof_is_bound_to_the_token_of_the_request(written: Any) -> None:
-    from identity_core.crypto.bls12381 import select
-
     shown = written["generateDelegatedProof"]
     request = shown["request"]["forAShopAndAnchored"]
     presented = bbs.BbsProver(select(), bytes).read(shown["201"]["anchored"]["proof"]["proof"])
@@ -68,3 +74,29 @@ def test_what_is_verified_is_what_was_proven(written: Any) -> None:
     assert {name: record[name] for name in parties} == {name: request[name] for name in parties}
     assert proven["publicSignals"][1].startswith(asked["issuerDid"] + "#")
     assert proven["publicSignals"][2] == asked["schemaId"]
+
+
+def test_the_proof_of_two_credentials_says_what_its_verifier_asked() -> None:
+    """Under the key that the issuer's verification method is named after."""
+    checks = yaml.safe_load((EXAMPLES / "proof_checks.yaml").read_text(encoding="utf-8"))
+    asked = checks["verifyProof"]["request"]["ofTwoCredentialsTogether"]
+    method = asked["publicSignals"][1]
+    keys = {method: multikey.decode_public(method.partition("#")[2])[1]}
+    prover = bbs.BbsProver(select(), bytes)
+
+    def verified(**change: Any) -> VerifiedProof:
+        request = convert(asked | change, VerifyProofRequest)
+        received = ReceivedProof.parse({name: (asked | change)[name] for name in MEMBERS})
+        return check_presentation(received, prover, keys=keys, expectation=expectation_of(request), now=START)
+
+    assert verified().unchecked == ("verificationMethod", "header", "proofId", "capability", "maxAge", "revocation")
+    answer = checks["verifyProof"]["200"]["ofTwoCredentialsTogether"]["question"]
+    assert answer["pseudonymValue"] == base64url_encode(verified().presented.pseudonym)
+    for change in ({"same": []}, {"either": []}, {"pseudonym": "https://shop.example"}, {"challenge": "0" * 16}):
+        with pytest.raises(ProofInvalid):
+            verified(**change)
+    proof = asked["proof"]
+    for place in range(0, len(proof), len(proof) // 8):
+        other = proof[:place] + ("A" if proof[place] != "A" else "B") + proof[place + 1 :]
+        with pytest.raises(ProofInvalid):
+            verified(proof=other)

@@ -2,17 +2,19 @@
 
 ::
 
-    action = "zkp.prove." attribute "." type [ "." pin ]
+    action = "zkp.prove." attribute "." type [ "." pin ] | "zkp.credential" [ "." pin ] | "zkp.pseudonym" [ "." pin ]
     grant  = the same, with "*" allowed as the whole attribute or the whole type
     pin    = decimal without leading zeros, 0 .. 10^19 - 1 | "h" 22 base64url characters
-    ibct   = action *15( " " action ), one for each of several predicates, in their order
+    ibct   = action *63( " " action ), one for each of several predicates, in their order
 
 An attribute is written in ``A-Za-z0-9_-/``, every other octet of its UTF-8 as ``%XX`` in upper case: one name, one form. A
 pin fixes the value: a non-negative integer is its own pin, everything else the first 16 octets of SHA-256 of its JCS. Matching
 is by whole segments, never by prefix. Left out on purpose: negation, ranges and paths.
 
-``*`` as a type stands for the six types of the specification. ``neq`` came later, and is granted by its name alone: what a holder once
-allowed never grows.
+``*`` as a type stands for the six types of the specification. What came later is granted by its name alone, so that what a holder once
+allowed never grows: ``neq``; ``same``, that the attribute is the same as others, pinned to the number of their class in the request;
+``zkp.credential``, that a credential is shown together with others, pinned to its id; and ``zkp.pseudonym``, pinned to the verifier's
+context.
 """
 
 from __future__ import annotations
@@ -24,13 +26,20 @@ from functools import lru_cache
 from typing import Final
 
 from identity_core.codec import jcs, multibase
-from identity_core.domain.proofs.predicate import MAX_PREDICATES, MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
+from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import JsonValue, ScopeMismatch
 from identity_core.values import value_class
 
 MAX_TEXT: Final = 1024
+MAX_ACTIONS: Final = 64
 ANY: Final = "*"
+SAME: Final = "same"
+CREDENTIAL: Final = "credential"
+PSEUDONYM: Final = "pseudonym"
 _PREFIX: Final = "zkp.prove."
+_ATTRIBUTE_TYPES: Final = (*PREDICATE_NAMES, SAME)
+_WHOLE: Final = (CREDENTIAL, PSEUDONYM)
+"""Actions that are about no attribute."""
 _SEGMENT: Final = re.compile(r"(?:[A-Za-z0-9_/-]|%[0-9A-F]{2})+", re.ASCII)
 _PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-/")
 _LITERAL: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -43,8 +52,8 @@ _ANY_TYPE: Final = frozenset(kind.value for kind in PredicateType)
 
 @value_class
 class Action:
-    """What one IBCT asks for. ``attribute`` is the name itself, decoded; ``type`` one of ``PREDICATE_NAMES``; ``pin`` None leaves the value
-    to the agent."""
+    """What one IBCT asks for. ``attribute`` is the name itself, decoded; empty for a credential and a pseudonym; ``pin`` None leaves
+    the value to the agent."""
 
     attribute: str
     type: str
@@ -61,8 +70,8 @@ class Action:
     @classmethod
     def parse_all(cls, text: str) -> tuple[Action, ...]:
         """The actions of an IBCT: one for each predicate, in their order, with a space between. Raises ``ValueError``."""
-        if text.count(" ") >= MAX_PREDICATES:
-            raise ValueError(f"an IBCT names at most {MAX_PREDICATES} actions")
+        if text.count(" ") >= MAX_ACTIONS:
+            raise ValueError(f"an IBCT names at most {MAX_ACTIONS} actions")
         return tuple(map(cls.parse, text.split(" ")))
 
     def __str__(self) -> str:
@@ -162,6 +171,11 @@ def _hashed(octets: bytes) -> str:
 # The few grants of a delegation are read at each of its uses.
 @lru_cache(maxsize=1024)
 def _segments(text: str) -> tuple[str | None, str | None, str | None]:
+    for kind in _WHOLE:
+        if text == f"zkp.{kind}":
+            return "", kind, None
+        if text.startswith(f"zkp.{kind}."):
+            return "", kind, _read_pin(text.removeprefix(f"zkp.{kind}."))
     if not text.startswith(_PREFIX) or len(text) > MAX_TEXT:
         raise ValueError(f"it does not begin with {_PREFIX} or is longer than {MAX_TEXT} characters")
     attribute, *rest = text.removeprefix(_PREFIX).split(".")
@@ -192,9 +206,9 @@ def _read_type(segment: str) -> str | None:
 
 
 def check_type(name: str) -> str:
-    """``name`` where it is one of ``PREDICATE_NAMES``. Raises ``ValueError``."""
-    if name not in PREDICATE_NAMES:
-        raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
+    """``name`` where it is the type of an action about an attribute. Raises ``ValueError``."""
+    if name not in _ATTRIBUTE_TYPES:
+        raise ValueError(f"the type is none of {', '.join(_ATTRIBUTE_TYPES)}")
     return name
 
 
@@ -205,6 +219,8 @@ def _read_pin(segment: str) -> str:
 
 
 def _text(attribute: str | None, kind: str | None, pin: str | None) -> str:
+    if kind in _WHOLE:
+        return ".".join(["zkp", kind, *([] if pin is None else [pin])])
     segments = [ANY if attribute is None else _written(attribute), ANY if kind is None else kind]
     return _PREFIX + ".".join(segments if pin is None else [*segments, pin])
 

@@ -104,11 +104,14 @@ class DelegationChain:
         if any(now < record.not_before for record in self.records):
             raise DelegationNotActive(details={"status": DelegationState.SCHEDULED.value})
 
-    def check_covers(self, action: Action, value: JsonValue, credential_id: str) -> None:
-        """Raises ``ScopeMismatch`` unless every record covers the action for this value and allows the credential. The credential's
-        schema is for ``check_schema``, because a credential that does not exist has none."""
+    def check_covers(self, action: Action, value: JsonValue) -> None:
+        """Raises ``ScopeMismatch`` unless every record covers the action for this value."""
         if not all(record.covers(action, value) for record in self.records):
             raise ScopeMismatch(details={"reason": "no grant of the delegation covers the action"})
+
+    def check_credential(self, credential_id: str) -> None:
+        """Raises ``ScopeMismatch`` unless every record allows the credential. Its schema is for ``check_schema``, because a credential that
+        does not exist has none."""
         if not all(_allows(record.credential_ids, credential_id) for record in self.records):
             raise ScopeMismatch(details={"reason": "the delegation does not allow this credential"})
 

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from identity_core.domain.credentials.attributes import NULL_OCTETS, NULL_SCALAR
-from identity_core.domain.credentials.bound_credential import ATTRIBUTES_SLOT, BoundHeader
+from identity_core.domain.credentials.bound_credential import ATTRIBUTES_SLOT, NO_LAST_DAY, BoundHeader
 from identity_core.domain.credentials.schema import Message
+from identity_core.domain.credentials.status_gaps import BITS
 from identity_core.domain.proofs.predicate import Equals, Goal, InRange, MemberOf, Predicate, normalise
 from identity_core.domain.proofs.question import AskedCredential, NotEqual, Question, refused
+
+MAX_ELEMENTS: Final = 384
+MAX_ROWS: Final = 32
 
 
 class Slot(NamedTuple):
@@ -89,6 +93,28 @@ def normal_form(question: Question) -> NormalForm:
         if not_null.isdisjoint(group):
             inequalities.append(Inequality(group[0], _null(question.credentials[group[0].part].header, group[0].slot)))
     return NormalForm(tuple(goals), tuple(sorted(alternatives, key=_group)), tuple(inequalities), classes)
+
+
+def check_size(question: Question) -> None:
+    """Raises ``PredicateUnsupported`` as ``normal_form`` does, and for a question that needs more elements or rows than a vector has
+    (PROTOCOL-2.md §6), whatever the day is."""
+    form = normal_form(question)
+    intervals = [goal for _, goal in form.goals if isinstance(goal, InRange)]
+    sides = [goal for _, _, goal in form.alternatives]
+    digits = [_digits(goal.high - goal.low) for goal in (*intervals, *sides) if isinstance(goal, InRange)]
+    each = 2 * _digits(NO_LAST_DAY) * question.validity + 2 * _digits((1 << BITS) - 1) * question.status
+    selectors = len(sides) - len(question.either)
+    elements = sum(digits) + len(question.credentials) * each + selectors + len(form.inequalities)
+    if elements > MAX_ELEMENTS or len(sides) + len(form.inequalities) > MAX_ROWS:
+        raise refused(f"the question needs {elements} elements; ask less at once")
+
+
+def _digits(width: int) -> int:
+    """How many digits 0 … width takes. PROTOCOL.md, equation (4.1)."""
+    count = 0
+    while width >= 3:
+        width, count = width - 3 * ((width + 1) // 4), count + 1
+    return count + (width > 0)
 
 
 def _group(alternative: Alternative) -> int:

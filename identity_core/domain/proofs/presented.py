@@ -23,12 +23,14 @@ from identity_core.domain.proofs.question import SUITE_2, Asked, Question
 @dataclass(frozen=True, slots=True)
 class PresentedPresentation:
     """What a presentation says about itself, without the keys: a claim until ``PresentingProver.verify_presentation`` has accepted it under
-    keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential."""
+    keys that the verifier got elsewhere. The members that a proof of suite 1 has too are those of the first credential. ``pseudonym`` are
+    the 48 octets of the holder's for the question's context."""
 
     question: Question
     day: int | None
     epochs: tuple[StatusEpoch, ...]
     bound: PresentationContext
+    pseudonym: bytes | None = None
 
     @property
     def verification_method(self) -> str:
@@ -42,8 +44,8 @@ class PresentedPresentation:
 
     @property
     def predicates(self) -> tuple[Asked, ...]:
-        """What is asked of the credential."""
-        return self.question.credentials[0].predicates
+        """What is asked of the credential; none where only the whole question says what is proven."""
+        return self.question.credentials[0].predicates if self.is_of_one_credential else ()
 
     @property
     def context(self) -> Context:

@@ -22,6 +22,7 @@ from identity_core.codec import times
 from identity_core.domain.activity import Parties
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ReceivedProof, ZkProof
+from identity_core.domain.proofs.question import AttributeOf
 from identity_core.errors import InvalidRequest, JsonValue, ProofInvalid
 from identity_core.values import value_class
 
@@ -72,13 +73,35 @@ class ProofRevocation:
 
 
 @value_class
+class KeptCredential:
+    """One of several that a proof is about; ``predicates`` are canonical ``ZKPredicate``, or ``neq``."""
+
+    credential_id: str
+    issuer: str
+    schema_id: str
+    predicates: tuple[Mapping[str, JsonValue], ...]
+
+
+@value_class
+class KeptQuestion:
+    """What was asked of several credentials together; the rest is as ``Question`` has it."""
+
+    credentials: tuple[KeptCredential, ...]
+    same: tuple[tuple[AttributeOf, ...], ...]
+    either: tuple[tuple[int, ...], ...]
+    pseudonym: str | None
+
+
+@value_class
 class StoredProof:
     """A proof and what it is about. DIDs and identifiers are text, because they are compared and shown, never resolved anew.
 
-    ``predicate`` is the canonical ``ZKPredicate``, of several the first; ``salt`` (32 octets) hides the proof in its anchor's
-    commitment and is shown to those alone who may see the proof; ``caller`` is ``Caller.identity``; ``challenge`` and ``domain`` are
-    the verifier's, None where the request had none (the proof is then bound to ``nonce``, the IBCT's). ``anchor`` is None for a proof
-    that was never to be anchored; ``anchor_details`` is the JSON of its ``AnchorPath``, None while it is in no batch.
+    ``predicate`` is the canonical ``ZKPredicate``, of several the first; ``question`` what was asked with ``credentials``, as
+    ``ProofRecord`` has it, where ``predicate`` is empty and ``credential_id``, ``issuer`` and ``schema_id`` are those of the first;
+    ``salt`` (32 octets) hides the proof in its anchor's commitment and is shown to those alone who may see the proof; ``caller`` is
+    ``Caller.identity``; ``challenge`` and ``domain`` are the verifier's, None where the request had none (the proof is then bound to
+    ``nonce``, the IBCT's). ``anchor`` is None for a proof that was never to be anchored; ``anchor_details`` is the JSON of its
+    ``AnchorPath``, None while it is in no batch.
     """
 
     proof: ZkProof
@@ -100,6 +123,14 @@ class StoredProof:
     revocation: ProofRevocation | None = None
     anchor: Anchor | None = None
     anchor_details: bytes | None = None
+    question: KeptQuestion | None = None
+
+    @property
+    def credential_ids(self) -> tuple[str, ...]:
+        """All credentials that it is about."""
+        if self.question is None:
+            return (self.credential_id,)
+        return tuple(one.credential_id for one in self.question.credentials)
 
     @property
     def id(self) -> str:
@@ -108,7 +139,10 @@ class StoredProof:
 
     @property
     def predicates(self) -> tuple[Mapping[str, JsonValue], ...]:
-        """All canonical predicates in the order of the request: several stand in the public signals, by name, type and JCS of the value."""
+        """All canonical predicates in the order of the request: several stand in the public signals, by name, type and JCS of the value.
+        None where ``question`` says what is shown."""
+        if self.question is not None:
+            return ()
         if "," not in self.proof.predicate_type or self.caller == IMPORTED:
             # The signals of another service's proof may be of any form.
             return (self.predicate,)

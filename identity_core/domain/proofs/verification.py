@@ -17,8 +17,8 @@ from itertools import filterfalse
 from typing import Final, TypeAlias
 
 from identity_core.codec import jcs
-from identity_core.domain.credentials.schema import Schema
 from identity_core.domain.ledger.anchoring import Anchor
+from identity_core.domain.proofs.expected import ExpectedQuestion, Parts, canonical
 from identity_core.domain.proofs.issuer_key import controller_of
 from identity_core.domain.proofs.presentation import Acceptance
 from identity_core.domain.proofs.presented import PresentedPresentation
@@ -28,8 +28,7 @@ from identity_core.domain.proofs.proof import (
     Context,
     PresentedProof,
 )
-from identity_core.domain.proofs.question import parse_asked
-from identity_core.errors import InvalidDid, JsonValue, PredicateUnsupported, ProofInvalid
+from identity_core.errors import InvalidDid, JsonValue, ProofInvalid
 
 
 class CheckCode(StrEnum):
@@ -109,7 +108,8 @@ class Expectation:
     """What the verifier asked for. None: it has no expectation there, and is told so. ``predicates`` are JSON ``ZKPredicate``;
     ``header_digest`` is the SHA-256 of the schema's header; ``issuer`` the DID of the verification method; ``max_age`` how long ago the
     proof may have been made, by its own word; ``status_max_age`` how long ago the epoch of its status list may have ended. ``requires``
-    names what of ``NEVER_PROVEN`` the proof must itself say."""
+    names what of ``NEVER_PROVEN`` the proof must itself say. ``question`` stands instead of predicates, issuer and schema, for a proof
+    about several credentials, or of alternatives, equal attributes or a pseudonym."""
 
     verification_method: str | None = None
     header_digest: bytes | None = None
@@ -123,6 +123,7 @@ class Expectation:
     max_age: timedelta | None = None
     status_max_age: timedelta | None = None
     requires: frozenset[str] = frozenset()
+    question: ExpectedQuestion | None = None
 
     def acceptance(self, now: datetime) -> Acceptance:
         """How a proof of suite 2 is taken at ``now`` (aware UTC), as far as its mathematics say: an older list is for ``checks``."""
@@ -155,7 +156,7 @@ class Expectation:
         try:
             parts = self._parts(presented)
         except ProofInvalid:
-            parts = replace(self, predicates=None)._parts(presented) | {"predicates": (True, False)}
+            parts = replace(self, predicates=None, question=None)._parts(presented) | {"predicates": (True, False)}
         for part, (name, code) in _CHECKS.items():
             expected, found = parts[part]
             if expected is not None:
@@ -173,20 +174,20 @@ class Expectation:
     def unchecked(self) -> tuple[str, ...]:
         """The names of what the verify operations have no check for, where a proof for somebody else passes; and of what none says."""
         asked = {
-            "predicate": self.predicates,
+            "predicate": self.question if self.predicates is None else self.predicates,
             "challenge": self.nonce,
             "domain": self.audience,
-            "issuerDid": self.issuer,
-            "schemaId": self.schema_id,
+            "issuerDid": self.question if self.issuer is None else self.issuer,
+            "schemaId": self.question if self.schema_id is None else self.schema_id,
             "maxAge": self.max_age,
         }
         unasked = (name for name, value in asked.items() if value is None)
         return (*unasked, *filterfalse(self.requires.__contains__, NEVER_PROVEN))
 
-    def _parts(self, presented: AnyPresented) -> dict[str, tuple[object, object]]:
+    def _parts(self, presented: AnyPresented) -> Parts:
         """What is expected and what the proof says, by name. Raises ``ProofInvalid`` for a predicate that no such proof can have."""
         schema, context = presented.schema, presented.context
-        predicates = None if self.predicates is None else [_canonical(schema, asked) for asked in self.predicates]
+        predicates = None if self.predicates is None else [canonical(schema, asked) for asked in self.predicates]
         return {
             "verificationMethod": (self.verification_method, presented.verification_method),
             "header": (self.header_digest, hashlib.sha256(schema.header).digest()),
@@ -197,7 +198,17 @@ class Expectation:
             "capability": (self.capability, context.capability),
             "issuer": (self.issuer, issuer_of(presented)),
             "schema": (self.schema_id, schema.id),
-        }
+        } | self._question_parts(presented)
+
+    def _question_parts(self, presented: AnyPresented) -> Parts:
+        if self.question is None:
+            return {}
+        return self.question.parts(presented.question if isinstance(presented, PresentedPresentation) else None)
+
+    def takes(self, presented: PresentedPresentation) -> bool:
+        """Whether the verifier can know what the proof says: alternatives, or several credentials, are asked for, or they would pass for
+        something else."""
+        return self.question is not None or presented.is_of_one_credential
 
     def _status_fault(self, presented: AnyPresented, now: datetime) -> CheckCode | None:
         """Why the status list is not one that the verifier takes; None where nothing is expected of it, too."""
@@ -211,17 +222,6 @@ class Expectation:
 
     def _is_too_old(self, presented: AnyPresented, now: datetime) -> bool:
         return self.max_age is not None and now - presented.context.issued_at > self.max_age
-
-
-def _canonical(schema: Schema, asked: Mapping[str, JsonValue]) -> bytes:
-    """An expected predicate as this schema writes it: 1.5 at scale 2 is 1.50."""
-    if asked.keys() != {"attributeName", "type", "value"}:
-        raise ProofInvalid(details={"reason": "an expected predicate has attributeName, type and value"})
-    try:
-        predicate = parse_asked(schema, asked)
-    except PredicateUnsupported:
-        raise ProofInvalid(details={"reason": "the proof's schema has no such predicate as expected"}) from None
-    return jcs.canonicalize(predicate.json)
 
 
 def issuer_of(presented: AnyPresented) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.crypto.frames import scalar
 from identity_core.domain.credentials.bound_credential import BoundHeader, Particulars
 from identity_core.domain.credentials.status_gaps import StatusEpoch
@@ -44,10 +45,16 @@ class Asking(Struct, forbid_unknown_fields=True):
     context: dict[str, Any]
     agent_key: bytes | None
     terms: tuple[int, int, int] | None
+    pseudonym: bytes | None = None
 
     @classmethod
     def of(
-        cls, question: Question, day: int | None, epochs: tuple[StatusEpoch, ...], bound: PresentationContext
+        cls,
+        question: Question,
+        day: int | None,
+        epochs: tuple[StatusEpoch, ...],
+        bound: PresentationContext,
+        pseudonym: bytes | None = None,
     ) -> Asking:
         terms = bound.consent
         return cls(
@@ -58,6 +65,7 @@ class Asking(Struct, forbid_unknown_fields=True):
             bound.context.json,
             bound.agent_key,
             None if terms is None else (int(terms.cover), terms.not_before, terms.not_after),
+            pseudonym,
         )
 
     def parse(self) -> PresentedPresentation:
@@ -72,7 +80,9 @@ class Asking(Struct, forbid_unknown_fields=True):
             terms = ConsentTerms(Cover(cover), not_before, not_after)
         bound = PresentationContext(Context.from_json(self.context), self.agent_key, terms)
         epochs = tuple(StatusEpoch.from_header(octets) for octets in self.epochs)
-        return PresentedPresentation(question, self.day, epochs, bound)
+        if self.pseudonym is not None and (len(self.pseudonym) != G1_OCTETS or question.pseudonym is None):
+            raise ValueError("the pseudonym is none of the question's")
+        return PresentedPresentation(question, self.day, epochs, bound, self.pseudonym)
 
 
 class Stated(Struct):
@@ -197,7 +207,7 @@ class ReadPresentation(Struct, tag=True):
 
     def ask(self, prover: Prover) -> Asking:
         found = _presenting(prover).read_presentation(self.text)
-        return Asking.of(found.question, found.day, found.epochs, found.bound)
+        return Asking.of(found.question, found.day, found.epochs, found.bound, found.pseudonym)
 
     @staticmethod
     def read(octets: bytes) -> PresentedPresentation:

@@ -50,7 +50,8 @@ class DisclosureRow(StoreModel, table=True):
 
 
 class ProofRow(StoreModel, table=True):
-    """One proof; see ``ports/proofs.py``. ``predicate`` and ``proof`` are JSON; ``salt`` goes into its anchor's commitment."""
+    """One proof; see ``ports/proofs.py``. ``predicate``, ``proof`` and ``question`` are JSON; ``salt`` goes into its anchor's commitment.
+    ``question`` is what was asked of several credentials together, or NULL."""
 
     __tablename__ = "proofs"
     __table_args__ = (
@@ -92,6 +93,7 @@ class ProofRow(StoreModel, table=True):
     anchor_block: int | None = Field(default=None, sa_type=BigInteger)
     anchor_revoked_block: int | None = Field(default=None, sa_type=BigInteger)
     anchor_details: bytes | None = Field(default=None, sa_type=LargeBinary)
+    question: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 _OPEN = text("state IN ('sealed', 'submitted', 'mined')")

@@ -16,7 +16,7 @@ from identity_core.codec import times
 from identity_core.codec.structs import UNSET, UnsetType, given, plain
 from identity_core.domain.activity import RequestContext
 from identity_core.domain.callers import Caller
-from identity_core.domain.delegations.action import MAX_TEXT, Grant, check_type, pin_of
+from identity_core.domain.delegations.action import MAX_TEXT, Grant, pin_of
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import (
     DEFAULT_MAX_REFUSALS,
@@ -27,7 +27,7 @@ from identity_core.domain.delegations.delegation import (
 )
 from identity_core.domain.delegations.ibct import check_holder_proof
 from identity_core.domain.dids.did import Did
-from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PredicateType
+from identity_core.domain.proofs.predicate import MAX_SET_SIZE, PREDICATE_NAMES, PredicateType
 from identity_core.errors import Forbidden, InvalidRequest
 from identity_core.ports.clock import Clock
 from identity_core.use_cases.delegations.read import WRITE, DelegationAccess, ShownDelegation
@@ -196,7 +196,9 @@ def _grant(text: str, place: int) -> Grant:
 def _compiled(predicate: PinnedPredicate, place: int) -> list[Grant]:
     """One grant for each value."""
     try:
-        kind = check_type(predicate.type)
+        kind = predicate.type
+        if kind not in PREDICATE_NAMES:
+            raise ValueError(f"the type is none of {', '.join(PREDICATE_NAMES)}")
         takes_array = kind == PredicateType.SET_MEMBER
         room = MAX_TEXT - len(f"{Grant(predicate.attribute_name, kind, None)}.")
         grants = [Grant(predicate.attribute_name, kind, pin_of(value)) for value in predicate.values]

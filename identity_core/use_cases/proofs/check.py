@@ -91,8 +91,10 @@ def check_presentation(
     """As ``check``, for a proof of suite 2: ``keys`` are those of the issuer and of its status list, by their methods. Raises
     ``ProofInvalid``."""
     presented = prover.read_presentation(received.proof)
-    if not presented.is_of_one_credential:
-        raise ProofInvalid(details={"reason": "the proof is of several credentials, or of alternatives"})
+    if not expectation.takes(presented):
+        raise ProofInvalid(
+            details={"reason": "the proof is of several credentials, or of alternatives: say what is expected of it"}
+        )
     unchecked = expectation.compare(presented, now)
     if received.completed(own := _own_presentation(received.proof, presented)) != own:
         raise ProofInvalid(details={"reason": "a member beside the envelope says something else"})
@@ -173,7 +175,7 @@ class CheckProof:
     schemas: CredentialSchemas
 
     async def __call__(self, received: ReceivedProof, question: Expectation, now: datetime) -> ProofVerification:
-        presented = await self._read(received.proof)
+        presented = await self._read(received.proof, question)
         if presented is None:
             return ProofVerification((wrong("form", CheckCode.PROOF_INVALID),), None, question.unchecked)
         checks = [right("form"), *question.checks(presented, now), check_time(presented.context, now)]
@@ -195,17 +197,16 @@ class CheckProof:
 
     async def expired(self, received: ReceivedProof, question: Expectation) -> ProofVerification:
         """That the proof has expired, and nothing else about it but what it says of itself."""
-        presented = await self._read(received.proof)
+        presented = await self._read(received.proof, question)
         return ProofVerification((wrong("time", CheckCode.PROOF_EXPIRED),), presented, question.unchecked)
 
-    async def _read(self, text: str) -> AnyPresented | None:
+    async def _read(self, text: str, question: Expectation) -> AnyPresented | None:
         """What a proof of either suite says, or None for what is none."""
         with suppress(ProofInvalid):
             return await self.provers.read(text)
         with suppress(ProofInvalid):
             presented = await self.provers.read_presentation(text)
-            # What a verifier can expect here is said of one credential; alternatives would pass for what they are alternatives to.
-            return presented if presented.is_of_one_credential else None
+            return presented if question.takes(presented) else None
         return None
 
     async def _is_registered(self, presented: AnyPresented) -> bool | None:

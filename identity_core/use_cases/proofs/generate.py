@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -19,11 +19,13 @@ from typing import Final
 from identity_core.codec.structs import given
 from identity_core.domain.activity import DONE, REFUSED, Event, Parties, RequestContext
 from identity_core.domain.callers import Caller
+from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.delegation import AutonomyTable
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.presentation import last_expiry, proof_day
 from identity_core.domain.proofs.proof import Context, ZkProof, capability_digest
-from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, StoredProof
+from identity_core.domain.proofs.question import Question
+from identity_core.domain.proofs.stored import SALT_OCTETS, DelegatedProof, KeptCredential, KeptQuestion, StoredProof
 from identity_core.errors import (
     AnchoringDisabled,
     IdentityError,
@@ -41,6 +43,7 @@ from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Earlier, Invocations, Lease, Outcome, RefusedInvocation
 from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.prepare import found, prepare
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.use_cases.proofs.steps import (
     ProofAttempt,
@@ -49,7 +52,6 @@ from identity_core.use_cases.proofs.steps import (
     check_scope,
     consumption,
     find_delegation,
-    prepare,
     prove,
 )
 from identity_core.use_cases.record import Record, rows_of
@@ -156,11 +158,17 @@ class GenerateDelegatedProof:
 
     async def _prepared(self, attempt: ProofAttempt) -> ProofAttempt:
         """Steps 12 to 16."""
-        credential = await self.sealed_credentials.find(attempt.request.credential_id, attempt.holder)
-        attempt = check_scope(replace(attempt, credential=credential))
+        ids = [part.credential_id for part in attempt.asked.parts]
+        credentials = [await self.sealed_credentials.find(one, attempt.holder) for one in ids]
+        attempt = check_scope(replace(attempt, credentials=tuple(credentials)))
         level = attempt.chain.effective_autonomy
         self.autonomy.check_proof(level, pinned=all(attempt.pinned), anchor=attempt.anchor)
-        return await prepare(attempt, self.sealed_credentials, self.present.provers)
+        usable = found(credentials)
+        for credential in usable:
+            credential.check_usable(attempt.now)
+        asked, provers = attempt.asked, self.present.provers
+        prepared = await prepare(asked, attempt.claims, usable, self.sealed_credentials, provers)
+        return replace(attempt, prepared=prepared)
 
     async def _consumed(self, attempt: ProofAttempt, context: RequestContext) -> Outcome | Earlier:
         """Steps 17 to 19, and the receipt of the anchor."""
@@ -202,7 +210,7 @@ def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], by
     nonce = given(request.challenge, capability.nonce).encode()
     issued_at = now.replace(microsecond=0)
     expires_at = issued_at + policy.lifetime
-    if attempt.prepared.credential.binding is not None:
+    if attempt.prepared.question is not None:
         # What it says of the credential's validity is said of one day.
         expires_at = min(expires_at, last_expiry(proof_day(issued_at)))
     return Context(
@@ -219,15 +227,20 @@ def _context_of(attempt: ProofAttempt, now: datetime, random: Callable[[int], by
 def _event(attempt: ProofAttempt, outcome: str, code: str | None = None, proof: StoredProof | None = None) -> Event:
     """No value of a predicate, no attribute. The timeline is the holder's and the agent's: a refusal is told there only once the
     holder's signature was checked, so that no one writes into it who holds no token."""
-    request = attempt.request
-    holder, agent, credential_id = str(attempt.holder), str(attempt.agent), request.credential_id[:MAX_TARGET]
+    asked, holder, agent = attempt.asked, str(attempt.holder), str(attempt.agent)
+    credential_ids = [part.credential_id[:MAX_TARGET] for part in asked.parts]
+    credential_id = credential_ids[0]
     details: dict[str, JsonValue] = {
         "agent": agent,
         "credentialId": credential_id,
         "anchor": attempt.anchor,
     }
-    names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in attempt.asked]
+    names: list[JsonValue] = [{"attributeName": one.attribute_name, "type": one.type} for one in asked.predicates]
     details |= names[0] if len(names) == 1 and isinstance(names[0], dict) else {"predicates": names}
+    if asked.is_joint:
+        # What a pseudonym is for tells where its holder goes: that there is one is enough.
+        same = sorted({name for together in asked.same for _, name in together})
+        details |= {"credentialIds": [*credential_ids], "same": [*same], "pseudonym": asked.pseudonym is not None}
     if proof is not None:
         details |= {"proofId": proof.id, "delegationId": proof.delegation_id}
         return Event("proof.generated", holder, proof.parties, outcome, details=details)
@@ -243,7 +256,8 @@ def _to_keep(
     attempt: ProofAttempt, proof: ZkProof, *, created_at: datetime, expires_at: datetime, salt: bytes, caller: Caller
 ) -> StoredProof:
     """The proof with what it is about. ``salt`` has ``SALT_OCTETS``."""
-    request, capability, credential = attempt.request, attempt.capability, attempt.prepared.credential
+    request, capability, prepared = attempt.request, attempt.capability, attempt.prepared
+    credential = prepared.credentials[0]
     return StoredProof(
         proof=proof,
         delegation_id=attempt.chain.leaf.id,
@@ -252,7 +266,7 @@ def _to_keep(
         credential_id=credential.id,
         issuer=str(credential.issuer),
         schema_id=credential.schema.id,
-        predicate=attempt.prepared.predicates[0].json,
+        predicate={} if attempt.asked.is_joint else prepared.predicates[0][0].json,
         salt=salt,
         ibct_id=capability.id,
         nonce=capability.nonce,
@@ -262,4 +276,17 @@ def _to_keep(
         challenge=given(request.challenge, None),
         domain=given(request.domain, None),
         anchor=Anchor(AnchorStatus.PENDING, None, None, None) if attempt.anchor else None,
+        question=_kept(prepared.credentials, prepared.question) if attempt.asked.is_joint else None,
     )
+
+
+def _kept(credentials: Sequence[Credential], question: Question | None) -> KeptQuestion | None:
+    """What the record of a proof says of several credentials."""
+    if question is None:
+        return None
+    pairs = zip(credentials, question.credentials, strict=True)
+    kept = tuple(
+        KeptCredential(one.id, str(one.issuer), one.schema.id, tuple(each.json for each in asked.predicates))
+        for one, asked in pairs
+    )
+    return KeptQuestion(kept, question.same, question.either, question.pseudonym)

@@ -7,12 +7,13 @@ seen by those who prove from the next edition on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from identity_core.domain.credentials import status_gaps
-from identity_core.domain.credentials.bound_credential import BoundHeader, StatusListReference
+from identity_core.domain.credentials.bound_credential import StatusListReference
 from identity_core.domain.credentials.credential import Binding, Credential, particulars_of
 from identity_core.domain.credentials.gap_shards import Manifest, SignedGap
 from identity_core.domain.credentials.status_gaps import StatusListRefused
@@ -28,7 +29,7 @@ from identity_core.domain.proofs.presentation import (
 )
 from identity_core.domain.proofs.presented import presentation_signals
 from identity_core.domain.proofs.proof import Context, Witness, ZkProof
-from identity_core.domain.proofs.question import Asked, AskedCredential, Question
+from identity_core.domain.proofs.question import Question
 from identity_core.errors import IdentityError, PluginUnavailable
 from identity_core.ports.custodian import Custodian, HolderCustodian
 from identity_core.ports.prover import ProofWorkers
@@ -52,34 +53,38 @@ class PresentBound:
     issuer_keys: IssuerKeys
 
     async def __call__(
-        self,
-        credential: Credential,
-        binding: Binding,
-        predicates: tuple[Asked, ...],
-        witness: Witness,
-        context: Context,
+        self, credentials: Sequence[Credential], question: Question, witnesses: Sequence[Witness], context: Context
     ) -> ZkProof:
-        header = BoundHeader.from_octets(binding.header)
-        question = Question((AskedCredential(header, predicates),), status=header.status is not None)
+        """The credentials are those of the question, all bound to one secret."""
+        bindings = [credential.binding for credential in credentials if credential.binding is not None]
         now = context.issued_at
         terms = ConsentTerms.around(now, CONSENT_LIFETIME)
         bound = PresentationContext(context, None, terms)
-        status, gaps = await self._status(credential, binding, header.status, now)
-        statement = PresentationStatement(question, (credential.issuer_public_key,), proof_day(now), status)
+        parts = zip(credentials, bindings, question.credentials, strict=True)
+        status = [
+            await self._status(one, binding, asked.header.status, now)
+            for one, binding, asked in parts
+            if question.status and asked.header.status is not None
+        ]
+        keys = tuple(credential.issuer_public_key for credential in credentials)
+        statement = PresentationStatement(question, keys, proof_day(now), tuple(part for part, _ in status))
         if not isinstance(self.custodian, HolderCustodian):
             raise PluginUnavailable("The custodian that keeps the holder's secret is not there.")
+        ids = [credential.id for credential in credentials]
         message = terms.message(question, context, None)
-        agreed = await self.custodian.consent(binding.secret, (credential.id,), message, None)
-        held = BoundWitness(witness.signature, witness.attributes, particulars_of(credential, binding))
-        text = await self.provers.present(statement, PresentationWitness((held,), gaps, agreed), bound=bound)
-        kinds = ",".join(predicate.type for predicate in predicates)
+        agreed = await self.custodian.consent(bindings[0].secret, ids, message, question.pseudonym)
+        held = tuple(
+            BoundWitness(witness.signature, witness.attributes, particulars_of(credential, binding))
+            for credential, binding, witness in zip(credentials, bindings, witnesses, strict=True)
+        )
+        gaps = tuple(gap for _, gap in status)
+        text = await self.provers.present(statement, PresentationWitness(held, gaps, agreed), bound=bound)
+        kinds = ",".join(predicate.type for asked in question.credentials for predicate in asked.predicates)
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
     async def _status(
-        self, credential: Credential, binding: Binding, reference: StatusListReference | None, now: datetime
-    ) -> tuple[tuple[StatusPart, ...], tuple[GapWitness, ...]]:
-        if reference is None:
-            return (), ()
+        self, credential: Credential, binding: Binding, reference: StatusListReference, now: datetime
+    ) -> tuple[StatusPart, GapWitness]:
         found = await self._gap(reference, binding.handle, now)
         method = found.epoch.method
         key = credential.issuer_public_key if method == credential.verification_method else None
@@ -87,7 +92,7 @@ class PresentBound:
             key = (await self.issuer_keys(method, now)).raw
         if key is None:
             raise PluginUnavailable("The key of the issuer's status list does not resolve.")
-        return (StatusPart(found.epoch, key),), (GapWitness(*found.gap, found.signature),)
+        return StatusPart(found.epoch, key), GapWitness(*found.gap, found.signature)
 
     async def _gap(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap:
         """The signed gap of the present epoch that the handle lies in."""

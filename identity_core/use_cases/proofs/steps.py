@@ -1,7 +1,7 @@
 """The checks of generateDelegatedProof, and the proof itself: each a function that takes an attempt and gives it further on.
 
 Identity before content, and the signature before any look-up that could tell something: anyone who holds no token that the holder signed
-learns nothing about delegations and credentials. Everything here but ``PreparedProof.holds`` is decided by what is public of the
+learns nothing about delegations and credentials. Everything but ``PreparedProof.holds`` is decided by what is public of the
 credential. Whether the predicate holds is a comparison: it opens the values only in the transaction that counts the answer, after every
 limit (``ports/proofs.py``), so that a refusal costs no proof and a limit tells nothing.
 """
@@ -14,9 +14,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from identity_core.codec import jcs, multikey
-from identity_core.codec.structs import UNSET, given, plain
+from identity_core.codec.structs import given, plain
 from identity_core.domain.callers import Caller
-from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import Credential
 from identity_core.domain.delegations.action import Action
 from identity_core.domain.delegations.chain import DelegationChain
@@ -24,8 +23,6 @@ from identity_core.domain.delegations.ibct import Capability, invalid
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.state import DidState
-from identity_core.domain.proofs.normal_form import normal_form
-from identity_core.domain.proofs.predicate import NOT_EQUAL, Predicate, normalise
 from identity_core.domain.proofs.proof import (
     MAX_NONCE_OCTETS,
     Context,
@@ -33,29 +30,25 @@ from identity_core.domain.proofs.proof import (
     Statement,
     ZkProof,
 )
-from identity_core.domain.proofs.question import Asked, AskedCredential, Question, parse_asked
-from identity_core.domain.proofs.stored import read_value
 from identity_core.errors import (
-    CredentialNotFound,
     DelegationInvalid,
     DidNotFound,
     Forbidden,
     IbctRevoked,
     InvalidRequest,
-    JsonValue,
     PluginUnavailable,
     PredicateNotSatisfied,
-    PredicateUnsupported,
     ScopeMismatch,
 )
 from identity_core.ports.delegations import Delegations
 from identity_core.ports.proofs import Consumption, Disclosure, Invocation
-from identity_core.ports.prover import ProofWorkers
-from identity_core.use_cases.credentials.sealed import CredentialSeal, SealedCredentials
+from identity_core.use_cases.credentials.sealed import SealedCredentials
 from identity_core.use_cases.dids.index import DidReader
+from identity_core.use_cases.proofs.asked import AskedProof, Claim
+from identity_core.use_cases.proofs.prepare import PreparedProof
 from identity_core.use_cases.proofs.presenting import PresentBound
 from identity_core.values import value_class
-from identity_core.wire import AskedPredicate, DelegatedProofRequest, ZKPredicate
+from identity_core.wire import DelegatedProofRequest
 
 PROVE_SCOPE: Final = "zkp:prove"
 MARGIN: Final = timedelta(seconds=120)
@@ -81,33 +74,16 @@ class ProofPolicy:
 
 
 @value_class
-class PreparedProof:
-    """Predicates of a usable credential, which has not been opened."""
-
-    credential: Credential
-    predicates: tuple[Asked, ...]
-    seal: CredentialSeal
-
-    def holds(self, sealed: bytes) -> bool:
-        """The port's ``Holds``. Raises ``InternalError`` for a box that is not this credential's."""
-        values = self.seal.open(self.credential, sealed).attributes
-        read = self.credential.schema.read
-        # All are looked at: which one fails is a secret.
-        found = [predicate.holds(read(predicate.attribute, values)) for predicate in self.predicates]
-        return sum(found) == len(found)
-
-
-@value_class
 class ProofAttempt:
-    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound; ``asked``
-    are its predicates.
+    """A request on its way. ``digest`` is the SHA-256 of the JCS of the whole body, to which nonce and id of the IBCT are bound;
+    ``asked`` is what it asks to be proven.
 
     Each step sets the members that later ones read: ``capability`` and ``invocation`` are those of a genuine token, ``chain`` its
-    delegation, ``credential`` the holder's or None; of each predicate ``values`` has the request's value or the pin's, and ``pinned``
-    whether the holder fixed it."""
+    delegation, ``credentials`` the holder's or None, in the order of ``asked``; ``claims`` are what the IBCT's actions are about, each with
+    the request's value or the pin's, and ``pinned`` says of each whether the holder fixed it."""
 
     request: DelegatedProofRequest
-    asked: tuple[ZKPredicate | AskedPredicate, ...]
+    asked: AskedProof
     holder: Did
     agent: Did
     anchor: bool
@@ -116,20 +92,15 @@ class ProofAttempt:
     capability: Capability = _LATER
     invocation: Invocation = _LATER
     chain: DelegationChain = _LATER
-    credential: Credential | None = None
-    values: tuple[JsonValue, ...] = ()
+    credentials: tuple[Credential | None, ...] = ()
+    claims: tuple[Claim, ...] = ()
     pinned: tuple[bool, ...] = ()
     prepared: PreparedProof = _LATER
 
     @classmethod
     def of(cls, request: DelegatedProofRequest, reader: DidReader, now: datetime) -> ProofAttempt:
         """Step 3: what the document's schema lets through and has no one meaning is refused. Raises ``InvalidRequest``, ``InvalidDid``."""
-        if (request.predicate is UNSET) == (request.predicates is UNSET):
-            raise InvalidRequest("Send either predicate or predicates.", details={"member": "predicates"})
-        asked = given(request.predicates, ()) if request.predicate is UNSET else (request.predicate,)
-        for one in asked:
-            if one.value is not UNSET:
-                read_value(one.value)
+        asked = AskedProof.of(request)
         holder, agent = reader.parse(request.holder_did), reader.parse(request.agent_did)
         if len(given(request.challenge, "").encode()) > MAX_NONCE_OCTETS:
             raise InvalidRequest(
@@ -208,96 +179,63 @@ async def find_delegation(attempt: ProofAttempt, delegations: Delegations) -> Pr
 
 
 def check_scope(attempt: ProofAttempt) -> ProofAttempt:
-    """Step 12: each action is its predicate, the grants cover each, credential and verifier are allowed. Raises ``ScopeMismatch``, and
+    """Step 12: the actions are what is asked, the grants cover each, credentials and verifier are allowed. Raises ``ScopeMismatch``, and
     ``InvalidRequest`` where a value is left out and no pin supplies it. That there is no credential is for a later step to say."""
-    request, chain = attempt.request, attempt.chain
+    chain, asked = attempt.chain, attempt.asked
     try:
         actions = Action.parse_all(attempt.capability.action)
     except ValueError as error:
         raise ScopeMismatch(details={"reason": str(error)}) from error
-    if len(actions) != len(attempt.asked):
-        raise ScopeMismatch(details={"reason": "the IBCT names another number of predicates"})
-    values = []
-    for action, asked in zip(actions, attempt.asked, strict=True):
-        value = chain.only_value(action) if asked.value is UNSET else asked.value
-        action.check_names(asked.attribute_name, asked.type, value)
-        chain.check_covers(action, value, request.credential_id)
-        values.append(value)
-    if attempt.credential is not None:
-        chain.check_schema(attempt.credential.schema.id)
-    chain.check_verifier(given(request.domain, None))
-    return replace(attempt, values=tuple(values), pinned=tuple(map(chain.is_pinned, actions)))
-
-
-async def prepare(attempt: ProofAttempt, sealed_credentials: SealedCredentials, provers: ProofWorkers) -> ProofAttempt:
-    """Steps 14 to 16. Raises ``CredentialNotFound``; ``CredentialRevoked``, ``CredentialExpired``; ``PredicateUnsupported``,
-    ``PluginUnavailable``."""
-    credential = attempt.credential
-    if credential is None:
-        raise CredentialNotFound
-    credential.check_usable(attempt.now)
-    schema = credential.schema
-    members = (
-        {"attributeName": asked.attribute_name, "type": asked.type, "value": value}
-        for asked, value in zip(attempt.asked, attempt.values, strict=True)
-    )
-    predicates = tuple(parse_asked(schema, one) for one in members)
-    policy = await sealed_credentials.policy(credential)
-    for predicate in predicates:
-        policy.check_predicate(predicate)
-    if len(predicates) > 1:
-        # One alone is possible as it was read; several may contradict each other, which the prover would say after the use.
-        _check_possible(credential, predicates)
-    supported = provers.predicate_types
-    if not supported:
-        # Before anything is spent on a prover that is not there.
-        raise PluginUnavailable("No prover is available.")
-    # What a prover of suite 2 knows besides it knows with all of suite 2.
-    known = supported if credential.binding is None else supported | {NOT_EQUAL}
-    is_supported = all(predicate.type in known for predicate in predicates)
-    if not is_supported or (credential.binding is not None and not provers.presents):
-        raise PredicateUnsupported(details={"reason": "the prover does not know this predicate of this credential"})
-    return replace(attempt, prepared=PreparedProof(credential, predicates, sealed_credentials.seal))
-
-
-def _check_possible(credential: Credential, predicates: tuple[Asked, ...]) -> None:
-    """Raises ``PredicateUnsupported`` for what contradicts itself in public."""
-    if credential.binding is None:
-        normalise(credential.schema, [one for one in predicates if isinstance(one, Predicate)])
-    else:
-        normal_form(Question((AskedCredential(BoundHeader.from_octets(credential.binding.header), predicates),)))
+    claims = tuple(asked.claims)
+    if len(actions) != len(claims):
+        raise ScopeMismatch(details={"reason": "the IBCT names another number of actions"})
+    named = []
+    for action, claim in zip(actions, claims, strict=True):
+        value = chain.only_value(action) if claim.value is None else claim.value
+        action.check_names(claim.attribute, claim.type, value)
+        chain.check_covers(action, value)
+        named.append(replace(claim, value=value))
+    for part, credential in zip(asked.parts, attempt.credentials, strict=True):
+        chain.check_credential(part.credential_id)
+        if credential is not None:
+            chain.check_schema(credential.schema.id)
+    chain.check_verifier(given(attempt.request.domain, None))
+    return replace(attempt, claims=tuple(named), pinned=tuple(map(chain.is_pinned, actions)))
 
 
 def consumption(attempt: ProofAttempt, policy: ProofPolicy) -> Consumption:
     """What will be counted for the answer."""
     since = None if policy.disclosure_window is None else attempt.now - policy.disclosure_window
+    prepared = attempt.prepared
     # Two ways to write one value are one question.
     questions = dict.fromkeys(
         Disclosure(
-            predicate.attribute,
-            hashlib.sha256(jcs.canonicalize(predicate.json)).digest(),
+            prepared.credentials[one.part].id,
+            one.attribute,
+            hashlib.sha256(jcs.canonicalize(one.json)).digest(),
             policy.disclosures,
             since,
         )
-        for predicate, is_pinned in zip(attempt.prepared.predicates, attempt.pinned, strict=True)
-        if not is_pinned
+        for one, is_pinned in zip(prepared.disclosures(attempt.claims), attempt.pinned, strict=True)
+        if one is not None and not is_pinned
     )
     chain = tuple(record.id for record in attempt.chain.records)
-    return Consumption(chain, attempt.prepared.credential.id, tuple(questions))
+    return Consumption(chain, tuple(one.id for one in prepared.credentials), tuple(questions))
 
 
 async def prove(
     attempt: ProofAttempt, sealed_credentials: SealedCredentials, present: PresentBound, context: Context
 ) -> ZkProof:
     """The prover's work. Raises ``PluginUnavailable``, ``PluginTimeout``, ``Overloaded``, ``InternalError``."""
-    credential, predicates = attempt.prepared.credential, attempt.prepared.predicates
-    witness = await sealed_credentials.witness(credential)
+    prepared = attempt.prepared
+    witnesses = [await sealed_credentials.witness(credential) for credential in prepared.credentials]
     try:
-        if credential.binding is not None:
-            return await present(credential, credential.binding, predicates, witness, context)
+        if prepared.question is not None:
+            return await present(prepared.credentials, prepared.question, witnesses, context)
+        (credential,) = prepared.credentials
         issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
-        plain = tuple(one for one in predicates if isinstance(one, Predicate))
-        return await present.provers.prove(Statement(issuer, credential.schema, plain), witness, context=context)
+        statement = Statement(issuer, credential.schema, prepared.plain)
+        return await present.provers.prove(statement, witnesses[0], context=context)
     except PredicateNotSatisfied as error:
         # The predicate was found to hold; a prover that says otherwise must not be heard as a refusal that counts.
         raise PluginUnavailable("The prover disagrees about the predicate.") from error

@@ -34,6 +34,7 @@ from identity_core.domain.credentials.credential import Credential, CredentialSt
 from identity_core.domain.delegations.chain import DelegationChain
 from identity_core.domain.delegations.delegation import DelegationState
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
+from identity_core.domain.proofs.expected import ExpectedCredential, ExpectedQuestion
 from identity_core.domain.proofs.proof import NEVER_PROVEN, nonce_of
 from identity_core.domain.proofs.stored import StoredProof, read_value
 from identity_core.domain.proofs.verification import Check, CheckCode, Expectation, ProofVerification, right, wrong
@@ -78,7 +79,7 @@ class ProofStatus:
         revoked = newest is None or newest.revocation is not None
         checks = (
             wrong("revocation", CheckCode.PROOF_REVOKED) if revoked else right("revocation"),
-            _credential_check(await self.credentials.get(stored.credential_id), now),
+            await self._credential_check(stored, now),
         )
         warnings = _warnings(await self.delegations.chain(stored.delegation_id), stored.anchor, now)
         # Of an imported proof no one here has seen the holder's token.
@@ -91,6 +92,11 @@ class ProofStatus:
             unchecked=unchecked,
             anchor=stored.anchor,
         )
+
+    async def _credential_check(self, stored: StoredProof, now: datetime) -> Check:
+        """Of several credentials the first that is not in force makes it wrong."""
+        found = [_credential_check(await self.credentials.get(one), now) for one in stored.credential_ids]
+        return next((check for check in found if not check.ok), found[0])
 
 
 def _credential_check(credential: Credential | None, now: datetime) -> Check:
@@ -139,7 +145,8 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
     if wish.predicate is not UNSET and wish.predicates is not UNSET:
         raise InvalidRequest("Send predicate or predicates, not both.", details={"member": "predicates"})
     expected = given(wish.predicates, ()) if wish.predicate is UNSET else (wish.predicate,)
-    for predicate in expected:
+    question = _question_of(wish)
+    for predicate in (*expected, *(each for one in given(wish.credentials, ()) for each in given(one.predicates, ()))):
         read_value(predicate.value)
     return Expectation(
         predicates=tuple(map(plain, expected)) or None,
@@ -150,6 +157,33 @@ def expectation_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> Expec
         max_age=None if wish.max_age is UNSET else timedelta(seconds=wish.max_age),
         status_max_age=None if wish.status_max_age is UNSET else timedelta(seconds=wish.status_max_age),
         requires=frozenset(given(wish.requires, ())),
+        question=question,
+    )
+
+
+def _question_of(wish: VerifyProofRequest | VerifyStoredProofRequest) -> ExpectedQuestion | None:
+    """Raises ``InvalidRequest`` for members that do not stand together."""
+    if wish.credentials is UNSET:
+        for name in ("same", "either", "pseudonym"):
+            if getattr(wish, name) is not UNSET:
+                raise InvalidRequest(f"{name} stands beside credentials.", details={"member": name})
+        return None
+    for name, member in (
+        ("predicate", wish.predicate),
+        ("predicates", wish.predicates),
+        ("issuerDid", wish.issuer_did),
+        ("schemaId", wish.schema_id),
+    ):
+        if member is not UNSET:
+            raise InvalidRequest(f"credentials says it of each: leave {name} out.", details={"member": name})
+    return ExpectedQuestion(
+        tuple(
+            ExpectedCredential(one.issuer_did, one.schema_id, tuple(map(plain, given(one.predicates, ()))))
+            for one in wish.credentials
+        ),
+        tuple(tuple((one.credential, one.attribute_name) for one in together) for together in given(wish.same, ())),
+        given(wish.either, ()),
+        given(wish.pseudonym, None),
     )
 
 

@@ -77,7 +77,8 @@ class BbsProver:
 
     def read_presentation(self, text: str) -> PresentedPresentation:
         envelope = PresentationEnvelope.decode(text)
-        return PresentedPresentation(envelope.question, envelope.day, envelope.epochs, envelope.bound)
+        question, pseudonym = envelope.question, envelope.shown_pseudonym
+        return PresentedPresentation(question, envelope.day, envelope.epochs, envelope.bound, pseudonym)
 
     def verify_presentation(
         self, statement: PresentationStatement, text: str, *, bound: PresentationContext, acceptance: Acceptance

@@ -72,6 +72,47 @@ def test_several_predicates_from_the_token_to_one_proof(server: LocalServer, rem
     remote.refused(*verify, "--predicate", "age", "gte", "18")
 
 
+def test_one_question_from_holder_to_agent_to_verifier(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
+    """The holder signs a question about two credentials, the agent asks it, the verifier reads the proof of it."""
+    hana, aki, token, proof, asked, expected = (
+        tmp_path / f"{name}.json" for name in ("hana", "aki", "token", "proof", "asked", "expected")
+    )
+    holder = remote.json("did", "create", "--keys", hana)["did"]
+    agent = remote.json("did", "create", "--keys", aki)["did"]
+    with Client(server.url, api_key=server.api_key) as session:
+        issuer = session.create(ISSUER)["did"]
+        schema = session.call("POST", "/credential-schemas", body=SCHEMA)["id"]
+        claims = {"issuerDid": issuer, "holderDid": holder, "schemaId": schema, "attributes": {"age": 37}, "suite": 2}
+        held = [session.call("POST", "/credentials", body=claims)["id"] for _ in range(2)]
+    adult = [{"attributeName": "age", "type": "gte", "value": 18}]
+    same = [[{"credential": number, "attributeName": "age"} for number in range(2)]]
+    more = {"same": same, "pseudonym": "https://vera.example"}
+    asked.write_text(json.dumps(more | {"credentials": [{"credentialId": one, "predicates": adult} for one in held]}))
+    named = {"issuerDid": issuer, "schemaId": schema, "predicates": adult}
+    expected.write_text(json.dumps(more | {"credentials": [named, named]}))
+    allowed = [
+        ("--action", one) for one in ("zkp.credential", "zkp.prove.age.gte", "zkp.prove.age.same", "zkp.pseudonym")
+    ]
+    actions = [text for pair in allowed for text in pair]
+    delegation = remote.json("delegation", "create", "--keys", hana, "--agent", agent, *actions, "--level", "2")["id"]
+    wish = ("ibct", "issue", "--keys", hana, "--agent", agent, "--delegation", delegation)
+    assert "--question" in remote.refused(*wish, status=2)[0]
+    token.write_text(remote.ok(*wish, "--question", asked))
+    request = ("proof", "request", "--ibct", token, "--keys", aki)
+    assert "what is asked" in remote.refused(*request, status=2)[0]
+    made = remote.json(*request, "--question", asked)
+    proof.write_text(json.dumps(made))
+    verify = ("proof", "verify", proof, "--resolve", server.url)
+    found = remote.json(*verify, "--question", expected, "--require", "holder", "--require", "credentialStatus")
+    assert found["question"]["same"] == same
+    assert len(found["question"]["pseudonymValue"]) == 64
+    assert "same       age of 0 = age of 1" in remote.ok(*verify, "--question", expected)
+    remote.refused(*verify)
+    expected.write_text(json.dumps({"credentials": [named, named], "same": same}))
+    remote.refused(*verify, "--question", expected)
+    assert "credential 1: " in remote.ok("proof", "get", made["proofId"], "--keys", aki)
+
+
 def test_a_refusal_names_every_remedy(server: LocalServer, remote: Commands, tmp_path: Path) -> None:
     hana, aki, token = (tmp_path / name for name in ("hana.json", "aki.json", "token.json"))
     held = credential(server, remote.json("did", "create", "--keys", hana)["did"])

@@ -260,13 +260,14 @@ def test_what_the_state_refuses(
 
 
 def test_every_record_must_cover() -> None:
-    CHAIN.check_covers(AGE, 18, "c1")
+    CHAIN.check_covers(AGE, 18)
+    CHAIN.check_credential("c1")
     narrow = DelegationChain((replace(CHILD, grants=(Grant.parse("zkp.prove.age.gte.18"),)), ROOT))
-    narrow.check_covers(AGE, 18, "c1")
+    narrow.check_covers(AGE, 18)
     with pytest.raises(ScopeMismatch):
-        narrow.check_covers(AGE, 19, "c1")
+        narrow.check_covers(AGE, 19)
     with pytest.raises(ScopeMismatch):
-        CHAIN.check_covers(AGE, 18, "c3")
+        CHAIN.check_credential("c3")
     for records in ((replace(CHILD, schema_ids=()), ROOT), (CHILD, replace(ROOT, schema_ids=()))):
         with pytest.raises(ScopeMismatch):
             DelegationChain(records).check_schema("s1")

@@ -6,7 +6,7 @@ import asyncio
 import os
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +18,13 @@ import pytest
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.ledger.anchoring import Anchor, AnchorStatus
 from identity_core.domain.proofs.proof import ZkProof
-from identity_core.domain.proofs.stored import DelegatedProof, ProofRevocation, StoredProof
+from identity_core.domain.proofs.stored import (
+    DelegatedProof,
+    KeptCredential,
+    KeptQuestion,
+    ProofRevocation,
+    StoredProof,
+)
 from identity_core.errors import (
     CredentialNotFound,
     CredentialRevoked,
@@ -47,11 +53,11 @@ def invocation(**change: Any) -> Invocation:
 
 
 def spending(delegation: str = "d-1", *, question: Disclosure | None = None) -> Consumption:
-    return Consumption((delegation,), "c-1", () if question is None else (question,))
+    return Consumption((delegation,), ("c-1",), () if question is None else (question,))
 
 
 def question(digest: bytes = b"q", most: int = 8, since: datetime | None = None) -> Disclosure:
-    return Disclosure("age", digest, most, since)
+    return Disclosure("c-1", "age", digest, most, since)
 
 
 def consume(
@@ -121,8 +127,12 @@ async def delegation(store: Store, id: str = "d-1", **change: Any) -> None:
 async def furnish(store: Store) -> None:
     """One delegation and one credential, with no more in them than is read here."""
     await delegation(store)
+    await credential(store, "c-1")
+
+
+async def credential(store: Store, id: str, sealed: bytes = b"box") -> None:
     values: dict[str, Any] = {
-        "id": "c-1",
+        "id": id,
         "issuer": "did:ids:ivo",
         "holder": HOLDER,
         "schema_id": "schema",
@@ -130,11 +140,12 @@ async def furnish(store: Store) -> None:
         "issuer_public_key": b"",
         "valid_from": 0,
         "status": CredentialStatus.ACTIVE.value,
-        "status_index": 0,
+        # Each its own place in the issuer's list.
+        "status_index": int(id.removeprefix("c-")),
         "version": 1,
         "created_at": 0,
         "created_by": "test",
-        "sealed": b"box",
+        "sealed": sealed,
     }
     sql = f"INSERT INTO credentials ({', '.join(values)}) VALUES (:{', :'.join(values)})"
     await execute(store, sql, **values)
@@ -332,7 +343,7 @@ def test_limits_of_any_record_come_before_the_credential(store: Store, limit: st
     async def story(store: Store) -> None:
         await delegation(store, "d-0")
         await execute(store, f"UPDATE delegations SET {limit} WHERE id = 'd-0'")
-        asked = Consumption(("d-1", "d-0"), "c-1", (question(),))
+        asked = Consumption(("d-1", "d-0"), ("c-1",), (question(),))
         if expected is None:
             # Else nothing would show that the credential is opened at all.
             with pytest.raises(AssertionError, match="was opened"):
@@ -546,7 +557,7 @@ def test_a_token_that_is_called_back(store: Store, kind: str) -> None:
 def test_every_record_of_the_chain_is_counted(store: Store) -> None:
     async def story(store: Store) -> None:
         await delegation(store, "d-0", max_uses=1)
-        chain = Consumption(("d-1", "d-0"), "c-1", ())
+        chain = Consumption(("d-1", "d-0"), ("c-1",), ())
         await consume(store, invocation(), chain, NOW)
         assert await code(consume(store, invocation(), chain, NOW)) == "DELEGATION_EXHAUSTED"
         assert await rows(store, "SELECT id, uses FROM delegations ORDER BY id") == [("d-0", 1), ("d-1", 1)]
@@ -615,5 +626,52 @@ def test_proofs_are_kept_as_they_were_made_and_taken_back_once(store: Store) -> 
         assert await store.proofs.revoke(made[0].id, again) == replace(made[0], revocation=revocation)
         assert await store.proofs.revoke("unknown", again) is None
         assert await store.proofs.get("unknown") is None
+
+    told(store, story)
+
+
+def test_every_credential_of_a_use_is_looked_at_and_opened(store: Store) -> None:
+    async def story(store: Store) -> None:
+        both = Consumption(("d-1",), ("c-1", "c-2"), (replace(question(), credential_id="c-2"),))
+        assert await code(store.invocations.consume(invocation(), both, unopened, NOW)) == "CREDENTIAL_NOT_FOUND"
+        await credential(store, "c-2", sealed=b"another")
+        opened: list[Sequence[bytes]] = []
+        lease = await store.invocations.consume(invocation(), both, lambda boxes: not opened.append(boxes), NOW)
+        assert opened == [[b"box", b"another"]]
+        assert await rows(store, "SELECT credential_id FROM disclosures") == [("c-2",)]
+        assert isinstance(lease, Lease)
+        await execute(store, "UPDATE credentials SET status = 'suspended' WHERE id = 'c-2'")
+        assert await code(store.invocations.consume(invocation(), both, unopened, NOW)) == "CREDENTIAL_REVOKED"
+        with pytest.raises(CredentialRevoked):
+            await store.invocations.finish(lease, proof(), ())
+
+    told(store, story)
+
+
+def test_a_limit_of_one_credential_is_none_of_another(store: Store) -> None:
+    async def story(store: Store) -> None:
+        await credential(store, "c-2")
+        asked = [question(b"1", 1), replace(question(b"2", 1), credential_id="c-2")]
+        both = Consumption(("d-1",), ("c-1", "c-2"), tuple(asked))
+        assert await code(consume(store, invocation(), both)) == "Lease"
+        more = replace(both, questions=(replace(question(b"3", 1), credential_id="c-2"),))
+        assert await code(consume(store, invocation(), more)) == "DISCLOSURE_LIMIT"
+
+    told(store, story)
+
+
+def test_the_question_of_a_proof_is_kept(store: Store) -> None:
+    credentials = tuple(KeptCredential(one, "did:ids:ivo", "schema", ()) for one in ("c-1", "c-2"))
+    asked = KeptQuestion(credentials, (((0, "name"), (1, "name")),), ((0, 1),), "https://shop.example")
+
+    async def story(store: Store) -> None:
+        made = proof(predicate={}, question=asked)
+        lease = await consume(store, invocation(), spending())
+        assert isinstance(lease, Lease)
+        await store.invocations.finish(lease, made, ())
+        kept = await store.proofs.get(made.id)
+        assert kept == made
+        assert (made.credential_ids, made.predicates) == (("c-1", "c-2"), ())
+        assert proof().credential_ids == ("c-1",)
 
     told(store, story)

@@ -116,6 +116,7 @@ SINCE = (
     "ALTER TABLE transparency_head DROP COLUMN service_did",
     "DROP INDEX ix_credentials_that_expire",
     "DROP INDEX ix_proofs_expires_at",
+    "ALTER TABLE proofs DROP COLUMN question",
     *(
         f"ALTER TABLE credentials DROP COLUMN {name}"
         for name in ("bound_header", "commitment", "handle", "holder_secret")

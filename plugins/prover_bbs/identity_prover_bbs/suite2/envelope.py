@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs.presentation import ConsentTerms, Cover, PresentationContext
@@ -92,6 +93,16 @@ class PresentationEnvelope:
                 "version": labels.ENVELOPE_VERSION,
             }
         )
+
+    @property
+    def shown_pseudonym(self) -> bytes | None:
+        """The point of the pseudonym, which stands in a consent behind those of the credentials; None where none was asked for, or where
+        what is there has not the length of one."""
+        found = self.pseudonym
+        if self.question.pseudonym is not None and self.consent is not None:
+            count = len(self.question.credentials)
+            found = self.consent[G1_OCTETS * count : G1_OCTETS * (count + 1)]
+        return found if found is not None and len(found) == G1_OCTETS else None
 
     def encode(self) -> str:
         """The text. Raises ``PredicateUnsupported`` when it is longer than a verifier reads."""

@@ -1,0 +1,43 @@
+"""Questions about several credentials on the command line: the file that asks one, and what a proof of one says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from identity_core.cli.options import shown
+
+question_option: Final = click.option(
+    "--question",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="A question about several credentials, or with a pseudonym: a JSON object of credentials, same, either, pseudonym.",
+)
+
+
+def proven(body: Mapping[str, Any]) -> list[str]:
+    """The lines of what a proof shows; ``body`` has ``predicates`` and ``question``."""
+    question = body.get("question")
+    if question is None:
+        return [f"proves     {_predicate(one)}" for one in body["predicates"]]
+    either = {number: group for group in question["either"] for number in group}
+    lines, number = [], 0
+    for place, credential in enumerate(question["credentials"]):
+        lines.append(f"credential {place}: {credential['schemaId']} of {credential['issuerDid']}")
+        for one in credential["predicates"]:
+            others = ", ".join(str(each) for each in either.get(number, ()) if each != number)
+            suffix = f" (or {others})" if others else ""
+            lines.append(f"  {number} {_predicate(one)}{suffix}")
+            number += 1
+    for together in question["same"]:
+        names = " = ".join(f"{one['attributeName']} of {one['credential']}" for one in together)
+        lines.append(f"same       {names}")
+    if question["pseudonym"] is not None:
+        lines.append(f"pseudonym  {question.get('pseudonymValue') or 'one'} for {question['pseudonym']}")
+    return lines
+
+
+def _predicate(one: Mapping[str, Any]) -> str:
+    return f"{one['attributeName']} {one['type']} {shown(one['value'])}"

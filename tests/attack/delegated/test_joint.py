@@ -1,0 +1,315 @@
+"""Several credentials in one proof: of one holder, by name, and never more than holder and verifier said (PROTOCOL-2.md §4, §5)."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.attack.delegated.scene import People, Scene, canonical, opened
+from tests.attack.stranger import PREFIX, Answer, Holder
+
+SHOP = "https://shop.example/accounts"
+MISMATCH = (403, "SCOPE_MISMATCH")
+ALL = ["zkp.prove.*.*", "zkp.prove.*.same", "zkp.credential", "zkp.pseudonym"]
+ADULT = {"attributeName": "age", "type": "gte", "value": 18}
+OLD = {"attributeName": "age", "type": "gte", "value": 90}
+RICH = {"attributeName": "income", "type": "gte", "value": 1_000}
+COUNTRY = [[{"credential": 0, "attributeName": "country"}, {"credential": 1, "attributeName": "country"}]]
+INCOME = [[{"credential": 0, "attributeName": "income"}, {"credential": 1, "attributeName": "income"}]]
+
+Json = dict[str, Any]
+
+
+def pin(value: str) -> str:
+    return "h" + base64.urlsafe_b64encode(hashlib.sha256(canonical(value)).digest()[:16]).rstrip(b"=").decode()
+
+
+def actions(asked: Json) -> list[str]:
+    """What a holder signs for a question, each action with its pin but those of predicates."""
+    found: list[str] = []
+    for number, part in enumerate(asked["credentials"]):
+        found.append(f"zkp.credential.{pin(part['credentialId'])}")
+        found += [f"zkp.prove.{one['attributeName']}.{one['type']}" for one in part.get("predicates", [])]
+        for place, together in enumerate(asked.get("same", [])):
+            found += [
+                f"zkp.prove.{one['attributeName']}.same.{place}" for one in together if one["credential"] == number
+            ]
+    return found + ([f"zkp.pseudonym.{pin(asked['pseudonym'])}"] if "pseudonym" in asked else [])
+
+
+@dataclass
+class Joint:
+    """Two bound credentials of Hana's, alike but for the income, and a delegation that names everything."""
+
+    scene: Scene
+    first: str
+    second: str
+
+    @classmethod
+    def of(cls, people: People, **terms: Any) -> Joint:
+        scene = Scene.of(people, **({"actions": ALL} | terms))
+        return cls(scene, *(people.issue(people.hana, suite=2, income=income) for income in (5_000, 6_000)))
+
+    def asked(self, *predicates: list[Json], **more: Any) -> Json:
+        ids = (self.first, self.second)
+        parts = [{"credentialId": one, "predicates": each} for one, each in zip(ids, predicates, strict=False)]
+        return {"credentials": parts, **more}
+
+    def ask(self, asked: Json, action: str | None = None, **more: Any) -> Answer:
+        token = self.scene.token(action=" ".join(actions(asked)) if action is None else action)
+        body = self.scene.body(ibct=token, **asked, **more)
+        del body["predicate"], body["credentialId"]
+        return self.scene.ask(body)
+
+    def expected(self, asked: Json) -> Json:
+        """The same question as a verifier puts it."""
+        people = self.scene.people
+        named = {"issuerDid": people.ivo.did, "schemaId": people.schema_id}
+        return {**asked, "credentials": [named | {"predicates": one["predicates"]} for one in asked["credentials"]]}
+
+    def verify(self, proof: Json, **expected: Any) -> Json:
+        body = {"proof": proof["proof"]} | expected
+        verdict: Json = self.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", body).json
+        return verdict
+
+
+@pytest.fixture
+def joint(people: People) -> Joint:
+    return Joint.of(people)
+
+
+@pytest.fixture
+def everything(joint: Joint) -> tuple[Json, Json]:
+    """A question of every kind, and a proof of it."""
+    asked = joint.asked([ADULT, OLD], [RICH], same=COUNTRY, either=[[1, 2]], pseudonym=SHOP)
+    made = joint.ask(asked)
+    assert made.status == 201, made.body
+    return asked, made.json["proof"]
+
+
+def test_one_proof_says_all_of_it_to_who_asked(joint: Joint, everything: tuple[Json, Json]) -> None:
+    asked, proof = everything
+    demanded = {"requires": ["holder", "credentialValidity", "credentialStatus"], "statusMaxAge": 0}
+    verdict = joint.verify(proof, **joint.expected(asked), **demanded)
+    assert verdict["verified"], verdict["checks"]
+    assert {"predicate", "issuerDid", "schemaId", "holder"}.isdisjoint(verdict["unchecked"])
+    said = verdict["question"]
+    assert [len(one["predicates"]) for one in said["credentials"]] == [2, 1]
+    assert (said["same"], said["either"], said["pseudonym"]) == (COUNTRY, [[1, 2]], SHOP)
+    # No list of predicates says what is only one of two.
+    assert (verdict["predicate"], verdict["predicates"]) == (None, [])
+    record = joint.scene.people.operate("GET", f"/zkp/proofs/{proof['proofId']}")
+    assert (record["predicate"], record["predicates"]) == (None, [])
+    assert [one["credentialId"] for one in record["question"]["credentials"]] == [joint.first, joint.second]
+    assert record["question"]["same"] == COUNTRY
+
+
+def test_nobody_takes_it_for_what_he_did_not_ask(joint: Joint, everything: tuple[Json, Json]) -> None:
+    asked, proof = everything
+    for unaware in (
+        {},
+        {"predicates": [ADULT, OLD]},
+        {"predicates": [ADULT]},
+        {"issuerDid": joint.scene.people.ivo.did},
+    ):
+        verdict = joint.verify(proof, **unaware)
+        assert (verdict["verified"], verdict["errors"], verdict["question"]) == (False, ["PROOF_INVALID"], None)
+    expected = joint.expected(asked)
+    for change in (
+        {"same": []},
+        {"same": INCOME},
+        {"either": []},
+        {"either": [[0, 2]]},
+        {"pseudonym": SHOP + "/"},
+        {"credentials": expected["credentials"][:1]},
+        {"credentials": expected["credentials"][::-1]},
+        {"credentials": [*expected["credentials"], expected["credentials"][0]]},
+        {"credentials": [expected["credentials"][0] | {"predicates": [ADULT]}, expected["credentials"][1]]},
+        {
+            "credentials": [
+                expected["credentials"][0],
+                expected["credentials"][1] | {"issuerDid": joint.scene.holder.did},
+            ]
+        },
+        {
+            "credentials": [
+                expected["credentials"][0],
+                expected["credentials"][1] | {"schemaId": "https://other.example"},
+            ]
+        },
+    ):
+        verdict = joint.verify(proof, **expected | change)
+        assert not verdict["verified"], change
+        assert set(verdict["errors"]) <= {"PREDICATE_MISMATCH", "ISSUER_MISMATCH", "SCHEMA_MISMATCH"}, verdict["errors"]
+    without = {name: value for name, value in expected.items() if name != "pseudonym"}
+    assert joint.verify(proof, **without)["errors"] == ["PREDICATE_MISMATCH"]
+
+
+@pytest.mark.parametrize("missing", range(3))
+def test_every_kind_is_granted_by_its_name(people: People, missing: int) -> None:
+    grants = ["zkp.prove.*.same", "zkp.credential", "zkp.pseudonym"]
+    del grants[missing]
+    narrow = Joint.of(people, actions=["zkp.prove.*.*", *grants])
+    asked = narrow.asked([ADULT], [], same=COUNTRY, pseudonym=SHOP)
+    assert narrow.ask(asked).outcome == MISMATCH
+    assert narrow.scene.uses == 0
+
+
+def test_the_token_names_each_credential_and_all_that_is_asked_of_it(joint: Joint) -> None:
+    asked = joint.asked([ADULT], [RICH], same=COUNTRY, pseudonym=SHOP)
+    right, uses = actions(asked), joint.scene.uses
+    swapped = [f"zkp.credential.{pin(joint.second)}" if one == right[0] else one for one in right]
+    plain = [one for one in right if ".prove." in one and ".same" not in one]
+    for action in (
+        right[:-1],
+        right[1:],
+        plain,
+        right[::-1],
+        swapped,
+        [*right, right[-1]],
+        [one for one in right if ".same" not in one],
+        [one.replace(".same.0", ".same.1") for one in right],
+        [one.replace("country", "income") for one in right],
+        [*right[:-1], f"zkp.pseudonym.{pin(SHOP + '/')}"],
+        [*right[:-1], f"zkp.prove.pseudonym.{pin(SHOP)}"],
+        [one.replace("zkp.credential", "zkp.prove.credential") for one in right],
+    ):
+        assert joint.ask(asked, " ".join(action)).outcome == MISMATCH, action
+    # A token for predicates of one credential shows no second one beside it.
+    assert joint.ask(joint.asked([ADULT], []), "zkp.prove.age.gte").outcome == MISMATCH
+    assert joint.scene.uses == uses
+
+
+def test_the_delegation_covers_each_credential(people: People, joint: Joint) -> None:
+    asked = joint.asked([ADULT], [])
+    for terms in ({"credentialIds": [joint.first]}, {"schemaIds": ["https://schemas.example/other"]}):
+        narrow = Joint(Scene.of(people, actions=ALL, **terms), joint.first, joint.second)
+        assert narrow.ask(asked).outcome == MISMATCH
+    pinned = ["zkp.prove.*.*", f"zkp.credential.{pin(joint.first)}"]
+    assert Joint(Scene.of(people, actions=pinned), joint.first, joint.second).ask(asked).outcome == MISMATCH
+
+
+def test_the_credentials_are_all_the_holders_and_all_in_force(people: People, joint: Joint) -> None:
+    foreign = Joint(joint.scene, joint.first, people.issue(people.mallory, suite=2))
+    assert foreign.ask(foreign.asked([ADULT], [])).outcome == (404, "CREDENTIAL_NOT_FOUND")
+    ended = Joint(joint.scene, joint.first, people.issue(people.hana, suite=2))
+    people.operate("POST", f"/credentials/{ended.second}/status", {"purpose": "suspension", "value": True})
+    assert ended.ask(ended.asked([ADULT], [])).outcome == (410, "CREDENTIAL_REVOKED")
+    bare = Joint(joint.scene, joint.first, people.issue(people.hana))
+    assert bare.ask(bare.asked([ADULT], [])).outcome == (422, "PREDICATE_UNSUPPORTED")
+    twice = Joint(joint.scene, joint.first, joint.first)
+    assert twice.ask(twice.asked([ADULT], [])).outcome == (400, "INVALID_REQUEST")
+
+
+def test_what_does_not_hold_together_is_not_proved(joint: Joint) -> None:
+    refused = (422, "PREDICATE_NOT_SATISFIED")
+    assert joint.ask(joint.asked([ADULT], [], same=INCOME)).outcome == refused
+    assert joint.ask(joint.asked([OLD], [RICH | {"value": 10**6}], either=[[0, 1]])).outcome == refused
+    assert joint.ask(joint.asked([ADULT], [OLD])).outcome == refused
+    # Too large to be proved at all is said before it is a use.
+    uses = joint.scene.uses
+    wide = [{"attributeName": "income", "type": "gte", "value": 1 - 2**53 + n} for n in range(8)]
+    groups = [[n, n + 1] for n in range(0, 16, 2)]
+    assert joint.ask(joint.asked(wide, wide, either=groups)).outcome == (422, "PREDICATE_UNSUPPORTED")
+    assert joint.scene.uses == uses
+
+
+def test_a_revoked_second_credential_makes_the_kept_proof_wrong(people: People) -> None:
+    own = Joint.of(people)
+    proof = own.ask(own.asked([ADULT], [RICH])).json["proof"]
+    kept = f"/zkp/proofs/{proof['proofId']}/verify"
+    expected = own.expected(own.asked([ADULT], [RICH]))
+    assert people.operate("POST", kept, expected)["verified"]
+    people.operate("POST", f"/credentials/{own.second}/status", {"purpose": "revocation", "value": True})
+    assert people.operate("POST", kept, expected)["errors"] == ["CREDENTIAL_REVOKED"]
+
+
+def test_one_holder_has_one_pseudonym_in_a_context(people: People, joint: Joint) -> None:
+    def pseudonym(own: Joint, context: str) -> str:
+        asked = own.asked([], pseudonym=context)
+        asked["credentials"] = asked["credentials"][:1]
+        made = own.ask(asked)
+        verdict = own.verify(made.json["proof"], **own.expected(asked))
+        assert verdict["verified"], verdict["checks"]
+        return str(verdict["question"]["pseudonymValue"])
+
+    first = pseudonym(joint, SHOP)
+    second = pseudonym(Joint(joint.scene, joint.second, joint.first), SHOP)
+    assert first == second
+    assert pseudonym(joint, SHOP + "/other") != first
+    eve: Holder = people.target.stranger.holder()
+    hers = people.issue(eve, suite=2)
+    assert pseudonym(Joint(Scene.of(people, holder=eve, actions=ALL), hers, hers), SHOP) != first
+
+
+def test_what_the_agent_chose_to_compare_is_counted(people: People) -> None:
+    few = Joint.of(people, maxThresholds=1)
+    asked = few.asked([], [], same=COUNTRY)
+    unpinned = " ".join(one.removesuffix(".0") for one in actions(asked))
+    assert few.ask(asked, unpinned).outcome == (403, "DISCLOSURE_LIMIT")
+    # What the holder signed with its number is her own question.
+    assert few.ask(asked).status == 201
+
+
+def glued(*proofs: Json) -> list[Json]:
+    """Envelopes of the first with a part of the second: its credential, its list, its half of the consent, one after the other."""
+    own, other = map(opened, proofs)
+    made = []
+    for members in (["parts"], ["parts", "status"]):
+        envelope = copy.deepcopy(own)
+        for member in members:
+            envelope[member][1] = other[member][1]
+        made.append(envelope)
+    mixed = copy.deepcopy(made[-1])
+    octets, theirs = (base64.urlsafe_b64decode(one["consent"]["value"] + "==") for one in (own, other))
+    both = octets[:48] + theirs[48:96] + octets[96:160] + theirs[160:192] + octets[192:]
+    mixed["consent"]["value"] = base64.urlsafe_b64encode(both).rstrip(b"=").decode()
+    return [*made, mixed]
+
+
+def test_two_holders_credentials_put_together_are_no_proof(people: People, joint: Joint) -> None:
+    """The adversary has a good proof of two of Hana's credentials and one of two of Mallory's, for one verifier and challenge."""
+    mallory = Scene.of(people, holder=people.mallory, actions=ALL)
+    theirs = Joint(mallory, *(people.issue(people.mallory, suite=2) for _ in range(2)))
+    same = {"challenge": "0123456789abcdef", "domain": SHOP}
+    asked = joint.asked([ADULT], [ADULT])
+    proofs = [joint.ask(asked, **same).json["proof"], theirs.ask(theirs.asked([ADULT], [ADULT]), **same).json["proof"]]
+    expected = joint.expected(asked) | same
+    assert all(joint.verify(proof, **expected)["verified"] for proof in proofs)
+    for pair in (proofs, proofs[::-1]):
+        for envelope in glued(*pair):
+            text = base64.urlsafe_b64encode(json.dumps(envelope, sort_keys=True, separators=(",", ":")).encode())
+            verdict = joint.verify({"proof": text.rstrip(b"=").decode()}, **expected)
+            assert (verdict["verified"], verdict["errors"]) == (False, ["PROOF_INVALID"])
+
+
+def test_what_is_said_beside_the_proof_is_what_is_proven(joint: Joint, everything: tuple[Json, Json]) -> None:
+    """A question that was widened, narrowed or split in the envelope itself."""
+    asked, proof = everything
+    for change in (
+        {"same": []},
+        {"same": [[[0, "country"], [1, "country"]], [[0, "income"], [1, "income"]]]},
+        {"either": []},
+        {"either": [[0, 1, 2]]},
+        {"pseudonym": SHOP + "/"},
+        {"pseudonym": None},
+        {"holder": "none"},
+        {"holder": "plain"},
+    ):
+        envelope = opened(proof)
+        envelope["question"] |= change
+        text = base64.urlsafe_b64encode(json.dumps(envelope, sort_keys=True, separators=(",", ":")).encode())
+        expected = joint.expected(asked)
+        if "either" in change or "pseudonym" in change:
+            expected |= change
+        if change.get("same") == []:
+            expected |= change
+        expected = {name: value for name, value in expected.items() if value is not None}
+        verdict = joint.verify({"proof": text.rstrip(b"=").decode()}, **expected)
+        assert "PROOF_INVALID" in verdict["errors"], change
