@@ -189,6 +189,8 @@ def _probes(opened: Runtime) -> Mapping[str, Probe]:
         "plugins": plugins_work,
         "limits": _degraded_by(lambda: opened.limiter is not None and opened.limiter.degraded),
         "anchoring": _degraded_by(lambda: opened.jobs.anchorer is not None and opened.jobs.anchorer.fault),
+        # Without the list of an epoch no credential in it can be proved to be in force.
+        "statusLists": _degraded_by(lambda: opened.jobs.publisher.fault),
         **witnesses,
     }
 

@@ -116,7 +116,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
     signer = await make_own_keys(custodian)
     store = await _open_store(settings, custodian, stack)
     check = HeadCheck(methods, ledger, store.documents, store.quarantine)
-    jobs = await begin_jobs(settings, signer, check, store, custodian, stack)
+    reader = DidReader(methods, store.documents, clock, check, settings.did.registered_callers)
+    jobs = await begin_jobs(settings, signer, reader, store, custodian, stack)
     known_keys, keys = ApiKeyCache(clock), tagged_keys(key_stores, store, clock)
     fingerprint = await fingerprints(custodian)
     return Runtime(
@@ -127,7 +128,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Runtime:
         anonymous_verifier=strangers,
         custodian=custodian,
         store=store,
-        reader=DidReader(methods, store.documents, clock, check, settings.did.registered_callers),
+        reader=reader,
         answers_secret=await answers_secret(custodian),
         challenge_secret=await challenge_secret(custodian),
         fingerprint=fingerprint,

@@ -24,9 +24,10 @@ from identity_core.store import Store
 from identity_core.use_cases.anchoring.request import ProofAnchoring
 from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.auth.challenge import ForgetExpired
+from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.dids.head_check import HeadCheck
-from identity_core.use_cases.dids.index import CatchUp, IndexRepair
+from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
 from identity_core.use_cases.dids.log_keys import FollowServiceLog, KeepGenerations, LogSigner
 from identity_core.use_cases.ledger.feed import WitnessFeeder
@@ -53,13 +54,13 @@ class Jobs:
 async def begin_jobs(
     settings: Settings,
     signer: LogSigner,
-    check: HeadCheck,
+    reader: DidReader,
     store: Store,
     custodian: Custodian,
     stack: AsyncExitStack,
 ) -> Jobs:
     """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
-    clock = SystemClock()
+    clock, check = SystemClock(), reader.check
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     logged = await TransparencyLog.over(settings, check.ledger, store, custodian)
@@ -67,7 +68,9 @@ async def begin_jobs(
     watch = await _keep_watch(settings, logged, store, stack)
     feeder = await feed_witnesses(settings, logged, store, clock, stack)
     anchorer, anchors = await _begin_anchoring(settings, logged, store, stack)
-    publisher = await stack.enter_async_context(PublishStatusGaps(store.status_gaps, custodian, clock))
+    publisher = await stack.enter_async_context(
+        PublishStatusGaps(store.status_gaps, custodian, clock, ListKeys(reader, custodian))
+    )
     watch.hold_up(repair, suspicions, anchorer, feeder, publisher)
     return Jobs(follow, suspicions, logged, watch, feeder, anchorer, anchors, publisher)
 

@@ -171,14 +171,15 @@ def tables(settings: Settings) -> Iterator[Diagnosis]:
     missing = [str(one) for one in found if not one.is_additional]
     additional = [str(one) for one in found if one.is_additional]
     if missing:
-        yield wrong(f"the tables are not those of this version: {_listed(missing)}", _OTHER_TABLES)
+        yield wrong(f"the tables are not those of this version: {listed(missing)}", _OTHER_TABLES)
     if additional:
-        yield warn(f"somebody has added to the tables: {_listed(additional)}", "remove it, unless it is yours")
+        yield warn(f"somebody has added to the tables: {listed(additional)}", "remove it, unless it is yours")
     if not found:
         yield ok("as this version declares them")
 
 
-def _listed(found: Sequence[str]) -> str:
+def listed(found: Sequence[str]) -> str:
+    """The first of them in one line, and how many more there are."""
     more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     return "; ".join(found[:SHOWN]) + more
 
@@ -193,7 +194,7 @@ def index(settings: Settings) -> Iterator[Diagnosis]:
     if not found:
         yield ok("no DID is withheld")
         return
-    yield wrong(f"{len(found)} DIDs are withheld: {_listed([f'{did}: {reason}' for did, reason in found])}", _REMEDY)
+    yield wrong(f"{len(found)} DIDs are withheld: {listed([f'{did}: {reason}' for did, reason in found])}", _REMEDY)
 
 
 def storage(settings: Settings) -> Iterator[Diagnosis]:

@@ -28,7 +28,7 @@ CANNOT_LOOK = 2
 )
 @of_installation
 def command(settings: Settings, deep: bool, repair_index: bool) -> None:
-    """Check what is stored: files, chains of ledger and audit log, index, tiles, outbox, orphans. A service may run meanwhile.
+    """Check what is stored: files, chains of ledger and audit log, index, tiles, outbox, orphans, lists. A service may run meanwhile.
 
     Nothing is changed without --repair-index. Exit code 0: nothing is wrong; 1: something is, each with a remedy; 2: it could not be looked
     at.

@@ -43,6 +43,10 @@ class StatusGaps(Protocol):
         handle is never given again."""
         ...
 
+    async def sign_with(self, list_id: str, method: str) -> None:
+        """From now on the list is signed with this key; its version changes where that is another than before."""
+        ...
+
     async def lists(self) -> Sequence[GapList]:
         """All lists, in the order of their ids."""
         ...

@@ -82,12 +82,30 @@ _RULES: Final = (
         "SELECT DISTINCT credential_id FROM disclosures WHERE NOT EXISTS (SELECT 1 FROM credentials WHERE id = credential_id)",
         "has disclosures, and there is no such credential",
     ),
+    (
+        "status",
+        # A revoked credential whose handle is not listed would be proved to be in force.
+        "SELECT id FROM credentials JOIN gap_handles ON credential_id = id "
+        "WHERE listed <> CASE WHEN status = 'active' THEN 0 ELSE 1 END",
+        "is not in its list of signed gaps as its status says",
+    ),
+    (
+        "status",
+        "SELECT id FROM credentials WHERE handle > 0 "
+        "AND NOT EXISTS (SELECT 1 FROM gap_handles WHERE credential_id = id AND gap_handles.handle = credentials.handle)",
+        "has a handle that no list of signed gaps has for it",
+    ),
+    (
+        "status",
+        "SELECT DISTINCT list_id FROM gap_handles WHERE NOT EXISTS (SELECT 1 FROM gap_lists WHERE id = list_id)",
+        "has handles, and there is no such list of signed gaps",
+    ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RowFault:
-    """``kind`` is index, outbox or orphan; ``name`` that of the row, or of its DID."""
+    """``kind`` is index, outbox, orphan or status; ``name`` that of the row, or of its DID."""
 
     kind: str
     name: str

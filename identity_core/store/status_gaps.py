@@ -87,6 +87,10 @@ class StoredStatusGaps(Repository):
 
         return await self._database.write(give)
 
+    async def sign_with(self, list_id: str, method: str) -> None:
+        change = {"id": list_id, "method": method}
+        await self._database.write(lambda transaction: transaction.execute(_SIGNED_BY, change).rowcount)
+
     async def lists(self) -> Sequence[GapList]:
         return [_LISTS.read(row) for row in await self._rows(_ALL_LISTS, {})]
 

@@ -45,18 +45,17 @@ from identity_core.domain.credentials.credential import (
 )
 from identity_core.domain.credentials.credential_schema import CredentialSchema
 from identity_core.domain.credentials.credential_schema import digest as schema_digest
-from identity_core.domain.dids import keys
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.document import DidDocument
 from identity_core.domain.dids.keys import PublicKey
 from identity_core.domain.dids.state import DidState
 from identity_core.domain.proofs.proof import Witness
 from identity_core.errors import InternalError, InvalidCredential, JsonValue, SchemaNotFound
 from identity_core.ports.clock import Clock
 from identity_core.ports.credentials import Credentials, CredentialSchemas
-from identity_core.ports.custodian import Custodian, HolderCustodian, KeyNotHeld
+from identity_core.ports.custodian import Custodian, HolderCustodian
 from identity_core.ports.prover import ProofWorkers
 from identity_core.ports.status_gaps import GapList
+from identity_core.use_cases.credentials.held_keys import assertion_keys, newest_held_key
 from identity_core.use_cases.credentials.read import WRITE
 from identity_core.use_cases.credentials.sealed import CredentialSeal, ShownCredential
 from identity_core.use_cases.credentials.signature_checks import SignatureChecks, signature_check
@@ -189,7 +188,9 @@ class IssueCredential:
 
     async def __call__(self, new: IssueCredentialRequest, context: RequestContext) -> ShownCredential:
         prepared = await self.intake.prepare(new, context)
-        key_id, key = await self._held_key(prepared.state.document, given(new.verification_method, None))
+        key_id, key = await newest_held_key(
+            self.custodian, prepared.state.document, given(new.verification_method, None)
+        )
         draft = await self._draft_if_wanted(new, prepared, key_id, key)
         if draft is not None:
             return await self.intake.admit(draft.prepared, await self._bound(draft, key), context)
@@ -218,7 +219,7 @@ class IssueCredential:
         custodian = self.custodian
         if not isinstance(custodian, HolderCustodian):
             raise _refused("the custodian of this service keeps no secrets of holders, which suite 2 needs")
-        list_method, list_key = await self._held_key(prepared.state.document, None)
+        list_method, list_key = await newest_held_key(custodian, prepared.state.document)
         used = {multikey.encode_public(multikey.BLS12381G2, one.raw) for one in (key, list_key)}
         if not used <= {*(prepared.state.proven_keys or ())}:
             raise _refused("the key came without a proof of possession, which suite 2 needs: rotate it, or add another")
@@ -248,40 +249,9 @@ class IssueCredential:
         binding = Binding(request.header, commitment[:G1_OCTETS], handle, holder)
         return Signed(request.method, key.raw, signature, binding)
 
-    async def _held_key(self, document: DidDocument, wanted: str | None) -> tuple[str, PublicKey]:
-        """The newest of the issuer's assertion keys that the custodian has, under the key's own id (``CreateDid`` put it there), or
-        the one that is asked for."""
-        for key_id in reversed(assertion_keys(document)):
-            if wanted not in (None, key_id):
-                continue
-            try:
-                held = await self.custodian.public_key(key_id)
-            except KeyNotHeld:
-                continue
-            return key_id, PublicKey.parse(multikey.BLS12381G2, held)
-        raise InvalidCredential(
-            "The service holds no key of the issuer that signs credentials.",
-            details={
-                "reason": ("no" if wanted is None else "verificationMethod names no")
-                + " Bls12381G2Key2020 assertionMethod key of the issuer that is held here: create it with storeSecrets,"
-                " or sign the credential elsewhere and import it"
-            },
-        )
-
 
 def _refused(reason: str) -> InvalidCredential:
     return InvalidCredential(details={"reason": reason})
-
-
-def assertion_keys(document: DidDocument) -> list[str]:
-    """The ids of the keys that sign credentials, in the order of the document. A key in its grace period is none: the issuer who
-    rotated it wants new credentials to be signed by its successor."""
-    found = []
-    for key_id in document.related(keys.ASSERTION_METHOD):
-        method = document.method(key_id)
-        if method is not None and method.type == multikey.BLS12381G2 and method.revoked is None:
-            found.append(key_id)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ the store takes it once. The custodian signs; between some signatures the reques
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Final
@@ -83,6 +83,8 @@ class PublishStatusGaps(Repeating):
     gaps: StatusGaps
     custodian: Custodian
     clock: Clock
+    key_of: Callable[[GapList], Awaitable[str]] | None = None
+    """Which key signs a list now; without it a list keeps the key that it was begun with."""
 
     async def step(self) -> float:
         """Raises the first refusal after all lists had their turn."""
@@ -114,6 +116,10 @@ class PublishStatusGaps(Repeating):
 
     async def _bring_up(self, gap_list: GapList) -> None:
         now = self.clock.now()
+        if self.key_of is not None and (method := await self.key_of(gap_list)) != gap_list.method:
+            # The issuer has replaced the key: verifiers take the old one's gaps only as long as the document lists it.
+            await self.gaps.sign_with(gap_list.id, method)
+            gap_list = replace(gap_list, method=method, version=gap_list.version + 1)
         current = status_gaps.epoch_at(now, gap_list.period)
         ahead = status_gaps.epoch_at(now + LEADS[gap_list.period], gap_list.period)
         for number in range(current, ahead + 1):

@@ -227,6 +227,11 @@ def test_damage_of_the_audit_log(data: Path, damage: str) -> None:
 
 
 LEAF = "INSERT INTO anchor_leaves (proof_id, commitment, queued_at, state, batch_id) VALUES ('p1', zeroblob(32), 1, {})"
+CREDENTIAL = (
+    "INSERT INTO credentials (id, issuer, holder, schema_id, verification_method, issuer_public_key, valid_from, status, status_index, "
+    "version, created_at, created_by, sealed, bound_header, commitment, handle, holder_secret) VALUES ('c1', 'i', 'h', 's', 'i#1', x'', 0, "
+    "'{status}', 0, 1, 1, 'h', x'', x'', x'', 7, 'h')"
+)
 OTHERS = {
     "no_proof": ("outbox", LEAF.format("'queued', NULL"), "p1"),
     "leaf_state": ("outbox", LEAF.format("'nonsense', NULL"), "p1"),
@@ -252,7 +257,19 @@ OTHERS = {
         "created_at, created_by) VALUES ('d2', 'h', 'a', 'h', 'gone', x'', 0, 1, 0, 0, 1, 1, 'h')",
         "d2",
     ),
+    "no handle": ("status", CREDENTIAL.format(status="active"), "c1"),
+    "no list": ("status", "INSERT INTO gap_handles VALUES ('L', 7, 'c0', 60000, 0)", "L"),
 }
+
+
+@pytest.mark.parametrize(("status", "listed"), [("revoked", 0), ("suspended", 0), ("active", 1)])
+def test_a_handle_is_listed_as_the_status_of_its_credential_says(data: Path, status: str, listed: int) -> None:
+    sql(data, "identity.sqlite", CREDENTIAL.format(status=status))
+    sql(data, "identity.sqlite", "INSERT INTO gap_lists VALUES ('L', 'i', 'i#1', 86400, 1)")
+    sql(data, "identity.sqlite", f"INSERT INTO gap_handles VALUES ('L', 7, 'c1', 60000, {1 - listed})")
+    assert found(data) == []
+    sql(data, "identity.sqlite", f"UPDATE gap_handles SET listed = {listed}")
+    assert [one[:2] for one in found(data)] == [("status", "c1")]
 
 
 @pytest.mark.parametrize("damage", OTHERS)

@@ -1,4 +1,4 @@
-"""The doctor counts the credentials in force that are still of suite 1, and says how they get to suite 2."""
+"""The doctor counts the credentials in force that are still of suite 1, and says which lists of signed gaps are not published."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 from identity_core.cli import doctor_credentials
 from identity_core.cli.doctor_database import Diagnosis
+from identity_core.domain.credentials import gap_shards, status_gaps
 from identity_core.domain.credentials.credential import Binding, CredentialStatus
+from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.dids.did import Did
 from identity_core.ports.credentials import RegisteredSchema
 from identity_core.ports.retention import ERASED_HOLDER
+from identity_core.ports.status_gaps import GapList
 from identity_core.settings import Settings, load
 from identity_core.store import Store
 from tests.credentials import a_credential, a_schema
@@ -64,3 +67,32 @@ def test_what_is_bound_over_revoked_or_erased_is_not(tmp_path: Path) -> None:
 def test_nothing_is_said_of_a_database_that_is_not_there(tmp_path: Path) -> None:
     settings = load(environment={}, overrides={"data_dir": tmp_path / "none"})
     assert list(doctor_credentials.credentials(settings)) == []
+
+
+def test_a_list_that_is_not_published_for_now_is_told(tmp_path: Path) -> None:
+    settings = holding(tmp_path)
+    assert list(doctor_credentials.status_lists(settings)) == []
+    now = int(datetime.now(UTC).timestamp())
+    gap_list = GapList("A" * 22, "did:example:ivo", "did:example:ivo#1", 86_400)
+    ends = status_gaps.chain(())
+
+    async def change(*, publishes: int | None, edition: int = 1) -> None:
+        store = Store.open(tmp_path)
+        if publishes is None:
+            await store.status_gaps.give(gap_list, "urn:c:1", 60_000, random=os.urandom)
+        else:
+            epoch = StatusEpoch(gap_list.issuer, gap_list.method, gap_list.id, now // 86_400, 86_400)
+            manifest, shards = gap_shards.publish(epoch, edition, ends, [bytes(80)] * (len(ends) - 1))
+            assert await store.status_gaps.publish(manifest, shards, publishes)
+        await store.close()
+
+    def said() -> Diagnosis:
+        (found,) = doctor_credentials.status_lists(settings)
+        return found
+
+    asyncio.run(change(publishes=None))
+    assert (said().state, gap_list.id in said().says) == ("warn", True)
+    asyncio.run(change(publishes=0))
+    assert said().state == "warn", "an edition of an older version is not the list"
+    asyncio.run(change(publishes=1, edition=2))
+    assert said().state == "ok"

@@ -19,6 +19,7 @@ from identity_core.domain.credentials.bound_credential import BoundHeader, Secre
 from identity_core.domain.credentials.credential import CredentialStatus
 from identity_core.domain.credentials.credential_schema import digest
 from identity_core.errors import InternalError, InvalidCredential
+from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.issue import GAP_PERIOD, CredentialIntake
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.wire import AdditionalKey, SetCredentialStatusRequest, VerifyCredentialRequest
@@ -304,3 +305,15 @@ def test_the_list_is_signed_with_the_newest_key_of_the_issuer(office: Office) ->
     (after,) = [one for one in run(gaps.lists()) if one.issuer == str(ivan)]
     assert after.method == newest
     assert after.version > lists[str(ivan)].version
+
+
+def test_the_list_of_an_issuer_is_signed_with_the_key_of_the_document(office: Office) -> None:
+    """After a rotation with the successor that is held here; with what it has while there is none, or one without a proof."""
+    run(office.bound())
+    (gap_list,) = run(office.rooms.store.status_gaps.lists())
+    keys = ListKeys(office.rooms.reader, office.rooms.custodian)  # type: ignore[arg-type]
+    assert run(keys(gap_list)) == office.key_id
+    assert run(keys(replace(gap_list, method=f"{office.ivo}#before"))) == office.key_id
+    for stranger in (str(office.hana), "did:ids:" + "Q" * 46):
+        other = replace(gap_list, issuer=stranger, method=f"{stranger}#1")
+        assert run(keys(other)) == other.method

@@ -313,3 +313,30 @@ def test_another_key_of_the_list_signs_every_gap_anew(room: Room) -> None:
     manifest = room.manifest(status_gaps.epoch_at(room.clock.at, LIST.period))
     assert manifest is not None
     assert (manifest.epoch.method, manifest.edition, manifest.gaps) == (rotated.method, 2, 2)
+
+
+def test_a_list_follows_the_key_that_its_issuer_has_now(room: Room) -> None:
+    """Without another credential, and once."""
+    room.credential()
+    room.step()
+    methods = [LIST.method]
+
+    async def key_of(gap_list: GapList) -> str:
+        return methods[-1]
+
+    room.job.key_of = key_of
+    room.signer.signed.clear()
+    room.step()
+    assert room.signer.signed == []
+    methods.append(f"{ISSUER}#next")
+    room.signer.gone.add(LIST.method)
+    room.step()
+    assert {name for name, _, _ in room.signer.signed} == {methods[-1]}
+    manifest = room.manifest(status_gaps.epoch_at(room.clock.at, LIST.period))
+    assert manifest is not None
+    assert (manifest.epoch.method, manifest.edition) == (methods[-1], 2)
+    room.signer.signed.clear()
+    room.step()
+    assert room.signer.signed == [], "it was signed anew although nothing had changed"
+    (kept,) = asyncio.run(room.store.status_gaps.lists())
+    assert kept.method == methods[-1]

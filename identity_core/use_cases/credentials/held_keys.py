@@ -1,0 +1,71 @@
+"""The keys of issuers that the custodian of this service holds, as the issuers' DID documents have them now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from identity_core.codec import multikey
+from identity_core.domain.dids import keys
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.document import DidDocument
+from identity_core.domain.dids.keys import PublicKey
+from identity_core.errors import DidNotFound, InvalidCredential, InvalidDid
+from identity_core.ports.custodian import Custodian, KeyNotHeld
+from identity_core.ports.status_gaps import GapList
+from identity_core.use_cases.dids.index import DidReader
+
+
+async def newest_held_key(
+    custodian: Custodian, document: DidDocument, wanted: str | None = None
+) -> tuple[str, PublicKey]:
+    """The newest of the issuer's assertion keys that the custodian has, under the key's own id (``CreateDid`` put it there), or the one
+    that is asked for. Raises ``InvalidCredential``."""
+    for key_id in reversed(assertion_keys(document)):
+        if wanted not in (None, key_id):
+            continue
+        try:
+            held = await custodian.public_key(key_id)
+        except KeyNotHeld:
+            continue
+        return key_id, PublicKey.parse(multikey.BLS12381G2, held)
+    raise InvalidCredential(
+        "The service holds no key of the issuer that signs credentials.",
+        details={
+            "reason": ("no" if wanted is None else "verificationMethod names no")
+            + " Bls12381G2Key2020 assertionMethod key of the issuer that is held here: create it with storeSecrets,"
+            " or sign the credential elsewhere and import it"
+        },
+    )
+
+
+def assertion_keys(document: DidDocument) -> list[str]:
+    """The ids of the keys that sign credentials, in the order of the document. A key in its grace period is none: the issuer who
+    rotated it wants new credentials to be signed by its successor."""
+    found = []
+    for key_id in document.related(keys.ASSERTION_METHOD):
+        method = document.method(key_id)
+        if method is not None and method.type == multikey.BLS12381G2 and method.revoked is None:
+            found.append(key_id)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ListKeys:
+    """Tells which key signs an issuer's list of signed gaps now."""
+
+    reader: DidReader
+    custodian: Custodian
+
+    async def __call__(self, gap_list: GapList) -> str:
+        """The id of the issuer's newest key that is held here and came with a proof of possession; the list's own where there is none, or
+        where the issuer is not in force: then no verifier takes the list, and none would take another key's. Raises what the custodian
+        does."""
+        try:
+            state = (await self.reader.standing(Did.parse(gap_list.issuer))).head.state
+            if state.deactivated:
+                return gap_list.method
+            method, key = await newest_held_key(self.custodian, state.document)
+        except (DidNotFound, InvalidCredential, InvalidDid):
+            return gap_list.method
+        is_proven = multikey.encode_public(multikey.BLS12381G2, key.raw) in (state.proven_keys or ())
+        return method if is_proven else gap_list.method
