@@ -21,6 +21,7 @@ SCRIPTS = (
     "verify_presentations.mjs",
     "presentation_statement.mjs",
     "presentation_verifier.mjs",
+    "stranger.mjs",
 )
 
 
