@@ -66,7 +66,7 @@ class Look:
         """Refused."""
         self._refuse()
 
-    async def write(self, job: Job[T], *, durable: bool = True) -> T:
+    async def write(self, job: Job[T], *, durable: bool = True, patience_seconds: float = 0.0) -> T:
         """Refused."""
         self._refuse()
 

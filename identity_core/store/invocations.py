@@ -27,6 +27,8 @@ PRUNED_AT_ONCE: Final = 8 * REQUESTS_BETWEEN_PRUNES
 _LEASE_OCTETS: Final = 16
 PROVED: Final = "proved"
 REFUSED: Final = "refused"
+PATIENCE_SECONDS: Final = 0.005
+"""How long the commits of a proof may wait for those of other proofs that are under way."""
 
 _TABLE = Table("invocations", Invocation, extra=("lease", "lease_until"))
 _FIND = """
@@ -68,6 +70,7 @@ class StoredInvocations(Repository):
         self._activity = activity
         self._random = random
         self._requests_to_prune = 0
+        self._leased: set[bytes] = set()
 
     async def find(self, invocation: Invocation, now: datetime) -> Outcome | None:
         return await self._database.read(lambda transaction: _seen(transaction, invocation, micros(now)))
@@ -77,7 +80,16 @@ class StoredInvocations(Repository):
     ) -> Lease | RefusedInvocation | Earlier:
         lease = Lease(invocation, spending, self._random(_LEASE_OCTETS))
         # Durable whatever the answer: the disk must not tell what the limits keep.
-        return await self._database.write(lambda transaction: self._consume(transaction, lease, holds, now))
+        ended = await self._database.write(
+            lambda transaction: self._consume(transaction, lease, holds, now), patience_seconds=self._patience(lease)
+        )
+        if ended is lease:
+            self._leased.add(lease.token)
+        return ended
+
+    def _patience(self, lease: Lease) -> float:
+        """None for a proof that is made alone: there is nothing to wait for."""
+        return PATIENCE_SECONDS if self._leased - {lease.token} else 0.0
 
     def _consume(
         self, transaction: Transaction, lease: Lease, holds: Holds, now: datetime
@@ -141,7 +153,10 @@ class StoredInvocations(Repository):
         self._requests_to_prune -= 1
 
     async def finish(self, lease: Lease, proof: StoredProof, rows: Sequence[ActivityRow]) -> None:
-        refusal = await self._database.write(lambda transaction: self._finish(transaction, lease, proof, rows))
+        refusal = await self._database.write(
+            lambda transaction: self._finish(transaction, lease, proof, rows), patience_seconds=self._patience(lease)
+        )
+        self._leased.discard(lease.token)
         if refusal is not None:
             raise refusal
 
@@ -163,6 +178,7 @@ class StoredInvocations(Repository):
         return None
 
     async def release(self, lease: Lease) -> None:
+        self._leased.discard(lease.token)
         await self._change(_RELEASE, _key(lease.invocation, lease.token), durable=False)
 
     async def amend(self, lease: Lease, anchor: Anchor) -> None:

@@ -25,6 +25,7 @@ from identity_core.database import (
     open_sqlite,
 )
 from identity_core.database import sqlite as room
+from identity_core.database.group_commit import GROUP_LIMIT
 from identity_core.errors import PluginUnavailable
 
 
@@ -77,6 +78,76 @@ def test_a_written_row_is_read_back(database: Database) -> None:
         assert await database.read(lambda tx: tx.execute("SELECT name FROM things").fetchone()) == ("a",)
 
     asyncio.run(scenario())
+
+
+LONG = 3600.0
+"""Longer than any test: what waits for so long does not go by itself."""
+
+
+def test_a_job_with_patience_waits_for_the_next_and_shares_its_commit(database: Database) -> None:
+    async def scenario() -> tuple[int, int]:
+        patient = asyncio.ensure_future(database.write(put("patient"), patience_seconds=LONG))
+        # A group that went first would be through before these reads are.
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert not patient.done()
+        assert database.writer_load().waiting == 1
+        return await database.write(put("soon")), await patient
+
+    soon, patient = asyncio.run(scenario())
+    assert soon == patient
+
+
+def test_patience_ends(database: Database) -> None:
+    async def scenario() -> None:
+        await database.write(put("a"), patience_seconds=0.001)
+        # The shorter patience counts, whichever came first.
+        long, short = (database.write(put(name), patience_seconds=wait) for name, wait in (("b", LONG), ("c", 0.001)))
+        assert await short == await long
+
+    asyncio.run(scenario())
+    assert names(database) == ["a", "b", "c"]
+
+
+def test_a_full_group_does_not_wait(database: Database) -> None:
+    async def scenario() -> set[int]:
+        jobs = [database.write(put(f"n{i}"), patience_seconds=LONG) for i in range(GROUP_LIMIT)]
+        return set(await asyncio.gather(*jobs))
+
+    assert len(asyncio.run(scenario())) == 1
+
+
+def test_closing_ends_all_patience(path: Path) -> None:
+    async def scenario() -> None:
+        opened = open_sqlite(path)
+        opened.write_now(lambda tx: tx.execute("CREATE TABLE things (name TEXT PRIMARY KEY, grp INTEGER) STRICT"))
+        patient = asyncio.ensure_future(opened.write(put("a"), patience_seconds=LONG))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await opened.close()
+        await patient
+
+    asyncio.run(scenario())
+    with closing(sqlite3.connect(path)) as found:
+        assert found.execute("SELECT name FROM things").fetchall() == [("a",)]
+
+
+def test_what_waits_with_patience_when_its_loop_dies_is_not_written(database: Database) -> None:
+    async def abandoned() -> None:
+        lost = asyncio.ensure_future(database.write(put("lost"), patience_seconds=LONG))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not lost.done()
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(abandoned())
+    loop.close()
+
+    async def scenario() -> None:
+        await database.write(put("next"), patience_seconds=0.001)
+
+    asyncio.run(scenario())
+    assert names(database) == ["next"]
 
 
 def test_the_file_belongs_to_its_owner_alone_and_is_in_wal_mode(database: Database, path: Path) -> None:

@@ -40,7 +40,7 @@ from identity_core.errors import (
 from identity_core.ports.activity import TimelineEntry
 from identity_core.ports.proofs import Consumption, Disclosure, Earlier, Invocation, Lease, RefusedInvocation
 from identity_core.store import Store
-from identity_core.store.invocations import LEASE
+from identity_core.store.invocations import LEASE, PATIENCE_SECONDS
 from tests.kept import kept_proofs
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -403,18 +403,51 @@ def test_both_answers_are_the_same_statements_and_equally_durable(
         monkeypatch.setattr("identity_core.store.invocations.REQUESTS_BETWEEN_PRUNES", 1)
         write, seen = store.database.write, []
 
-        def spy(job: Any, *, durable: bool = True) -> Any:
+        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0) -> Any:
             statements: list[str] = []
-            seen.append((durable, statements))
+            seen.append((durable, statements, patience_seconds))
             return write(lambda transaction: job(Spied(transaction, statements)), durable=durable)
 
         monkeypatch.setattr(store.database, "write", spy)
-        assert await code(consume(store, invocation(), asked)) == "Lease"
+        lease = await consume(store, invocation(), asked)
+        assert isinstance(lease, Lease)
+        # What is under way makes the next wait, so that of a no must be compared with that of a yes behind nothing, too.
+        await store.invocations.release(lease)
+        del seen[1:]
         assert await code(consume(store, invocation(), asked, satisfied=False)) == "PREDICATE_NOT_SATISFIED"
         yes, no = seen
         assert yes == no
         assert yes[0] is True
         assert len(yes[1]) >= 6
+
+    told(store, story)
+
+
+def test_commits_wait_only_while_another_proof_is_made(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(store: Store) -> None:
+        write, waited = store.database.write, []
+
+        def spy(job: Any, *, durable: bool = True, patience_seconds: float = 0.0) -> Any:
+            waited.append(patience_seconds)
+            return write(job, durable=durable)
+
+        monkeypatch.setattr(store.database, "write", spy)
+        leases = []
+        for satisfied in (True, False, True, False):
+            ended = await consume(store, invocation(), spending(), satisfied=satisfied)
+            leases += [ended] if isinstance(ended, Lease) else []
+        first, second = leases
+        assert waited == [0.0, PATIENCE_SECONDS, PATIENCE_SECONDS, PATIENCE_SECONDS]
+        waited.clear()
+        await store.invocations.finish(first, proof(), ())
+        await store.invocations.finish(second, proof(ibct_id="another", nonce="another"), ())
+        assert waited == [PATIENCE_SECONDS, 0.0]
+        waited.clear()
+        given_back = await consume(store, invocation(), spending())
+        assert isinstance(given_back, Lease)
+        await store.invocations.release(given_back)
+        await consume(store, invocation(), spending())
+        assert waited == [0.0, 0.0, 0.0]
 
     told(store, story)
 
