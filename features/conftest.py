@@ -34,6 +34,7 @@ pytest_plugins = [
     "features.steps.identifiers",
     "features.steps.ledger",
     "features.steps.quotas",
+    "features.steps.registration",
     "features.steps.requests",
     "features.steps.theft",
     "features.steps.tokens",

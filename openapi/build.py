@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from identity_core.api.operations import PURPOSES
-from identity_core.api.resolution_problems import problem
+from identity_core.api.resolution_problems import problem, registration_error
 from openapi.error_classes import write_errors
 from openapi.wire_stub import write_stub
 
 # The parts of the document in its order. One that is not listed is written but not yet served.
 PARTS: Final = (
     *("dids", "events", "ledger", "auth", "api_keys", "service", "delegations", "credentials"),
-    *("proofs", "proof_checks", "verifications", "dashboard", "audit", "identifiers"),
+    *("proofs", "proof_checks", "verifications", "dashboard", "audit", "identifiers", "registration"),
 )
 
 HERE: Final = Path(__file__).resolve().parent
@@ -172,10 +172,11 @@ def _answer_errors(method: str, operation: Json, errors: Mapping[str, Any], resp
 
 def _error_response(codes: list[str], status: str, catalogue: Mapping[str, Any], schema: str) -> Json:
     examples: Json = {code: {"$ref": f"#/components/examples/{code}"} for code in codes}
-    if schema == "RefusedIdentifier":
+    media = "application/json"
+    if schema != "Error":
+        media, refused = _REFUSALS[schema]
         shown = {code: _error_example(code, catalogue[code])["value"]["error"] for code in codes}
-        examples = {code: {"value": _refused_identifier(error)} for code, error in shown.items()}
-    media = "application/json" if schema == "Error" else "application/did-resolution"
+        examples = {code: {"value": refused(error)} for code, error in shown.items()}
     response = {
         "description": "\n".join(f"- `{code}`: {catalogue[code]['meaning']}" for code in codes),
         "x-error-codes": codes,
@@ -190,6 +191,26 @@ def _refused_identifier(error: Json) -> Json:
     resolution = {"didDocument": None, "didDocumentMetadata": {}, "didResolutionMetadata": metadata}
     content = {"content": None, "contentStream": None, "contentMetadata": {}, "dereferencingMetadata": metadata}
     return {"error": error, **resolution, **content}
+
+
+def _refused_registration(error: Json) -> Json:
+    kind = registration_error(error["code"])
+    state = {"state": "failed", **({} if kind is None else {"error": kind}), "reason": error["message"]}
+    metadata = {"code": error["code"], "requestId": error["details"]["requestId"]}
+    return {
+        "error": error,
+        "jobId": None,
+        "didState": state,
+        "didRegistrationMetadata": metadata,
+        "didDocumentMetadata": {},
+    }
+
+
+# The schemas of refusals that follow another standard: their media type, and what an error is in them.
+_REFUSALS: Final[dict[str, tuple[str, Callable[[Json], Json]]]] = {
+    "RefusedIdentifier": ("application/did-resolution", _refused_identifier),
+    "RefusedRegistration": ("application/json", _refused_registration),
+}
 
 
 def _referred(responses: Mapping[str, Any]) -> set[str]:

@@ -77,6 +77,7 @@ class Telling:
             {"type": "X25519KeyAgreementKey2020", "purpose": ["keyAgreement"]},
             {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]},
         ]
+        named = {"id": "hub", "type": "LinkedDomains", "serviceEndpoint": "https://hana.example/"}
         options = {"additionalKeys": more, "serviceEndpoints": [endpoint], "recoveryKey": True}
         made = (self.primary, self.agreement, self.bls)
         service = NewService(endpoint["type"], endpoint["serviceEndpoint"])
@@ -98,6 +99,7 @@ class Telling:
                         "witness": {"threshold": 1, "witnesses": [{"id": f"did:key:{self.spare.public}"}]},
                     },
                 },
+                "namedService": {"method": "ids", "options": {"serviceEndpoints": [named]}},
                 "smallest": {"method": "ids", "keyType": "Ed25519"},
             },
             "201": {"created": plain(dids.created(Created(first, shown)).body), "severalOfOnePurpose": two_keys},

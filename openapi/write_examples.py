@@ -1,6 +1,6 @@
 """Writes the examples of DIDs, events, challenges and tokens: Hana's DID from its creation to its end.
 
-    python -m openapi.write_examples            writes examples/dids.yaml, identifiers.yaml, events.yaml and auth.yaml
+    python -m openapi.write_examples            writes examples/{dids,identifiers,registration,events,auth}.yaml
 
 Run it when the form of an answer changes, and review the difference.
 """
@@ -15,6 +15,7 @@ import yaml
 
 from openapi.auth_examples import challenge, tokens
 from openapi.did_examples import Telling
+from openapi.registration_examples import registrations
 from openapi.story import Json
 
 EXAMPLES: Final = Path(__file__).resolve().parent / "examples"
@@ -35,6 +36,7 @@ def tell() -> dict[str, Json]:
     return {
         "dids": dids,
         "identifiers": telling.identifiers,
+        "registration": registrations(),
         "events": telling.events(),
         "auth": challenge(telling.story) | tokens(telling.story, telling.primary),
     }

@@ -138,6 +138,7 @@ def other_body(operation_id: str, body: object) -> object:
         return {"graceSeconds": 60}
     changed = {
         "createDid": {"options": {"recoveryKey": False}},
+        "registerDid": {"options": {"returnSecrets": True}},
         "createApiKey": {"name": "another"},
         "createCredentialSchema": {"id": "urn:story:another"},
         "issueCredential": {"validUntil": "2999-01-01T00:00:00Z"},

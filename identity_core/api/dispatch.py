@@ -54,6 +54,9 @@ ROOT_ALIASES: Mapping[str, Sequence[str]] = {
     "/1.0/properties": ("listDidMethodProperties",),
     "/1.0/testIdentifiers": ("listTestIdentifiers",),
     "/1.0/traits": ("listDidTraits",),
+    "/1.0/create": ("registerDid",),
+    "/1.0/update": ("registerDidUpdate",),
+    "/1.0/deactivate": ("registerDidDeactivation",),
 }
 
 
@@ -74,7 +77,8 @@ class Wiring:
     same for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
     public. ``apart``, if not None, is the port of a listener of its own for the operations of ``APART``: they are routed there and nowhere
-    else. ``verify`` checks every answer against the document: for tests and staging.
+    else. ``operations`` is filled with the passes of all operations, for one that asks another. ``verify`` checks every answer against
+    the document: for tests and staging.
     """
 
     gate: Admission
@@ -89,6 +93,7 @@ class Wiring:
     body_seconds: float = 10.0
     origins: Origins = field(default_factory=lambda: Origins(()))
     apart: int | None = None
+    operations: dict[str, Run] = field(default_factory=dict)
     verify: bool = False
 
 
@@ -128,6 +133,7 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             for routes in self._routes_of(declared["operationId"], declared["tags"]):
                 routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
             compiled[declared["operationId"]] = method.upper(), run, declared["tags"]
+            self._wiring.operations[declared["operationId"]] = run
         for path, operation_ids in self._wiring.aliases.items():
             for operation_id in operation_ids:
                 if operation_id not in compiled:

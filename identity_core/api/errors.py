@@ -15,7 +15,8 @@ from typing import Final
 
 from identity_core import wire
 from identity_core.api.request import Answer, Operation
-from identity_core.api.resolution_problems import problem
+from identity_core.api.resolution_problems import problem, registration_error
+from identity_core.codec.structs import UNSET
 from identity_core.errors import CODES, IdentityError, InternalError, JsonValue, NotAcceptable
 
 # RFC 9110 §11.6.1 asks every 401 for a challenge, also that of an operation which takes strangers.
@@ -44,6 +45,8 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
     body = wire.ErrorBody(code=error.code, message=str(error), details=details)
     if operation is not None and operation.error_schema == "RefusedIdentifier":
         return Answer(status, _refused_identifier(body, str(error)), "application/did-resolution", headers)
+    if operation is not None and operation.error_schema == "RefusedRegistration":
+        return Answer(status, _refused_registration(body, str(error), request_id), headers=headers)
     return Answer(status, wire.Error(error=body), headers=headers)
 
 
@@ -60,6 +63,19 @@ def _refused_identifier(error: wire.ErrorBody, message: str) -> wire.RefusedIden
         content_stream=None,
         content_metadata={},
         dereferencing_metadata=wire.ProblemMetadata(error=shown),
+    )
+
+
+def _refused_registration(error: wire.ErrorBody, message: str, request_id: str) -> wire.RefusedRegistration:
+    """A state of DID Registration that has failed (https://identity.foundation/did-registration/#didstatefailed)."""
+    return wire.RefusedRegistration(
+        error=error,
+        job_id=None,
+        did_state=wire.FailedDidState(
+            state="failed", error=registration_error(str(error.code)) or UNSET, reason=message
+        ),
+        did_registration_metadata=wire.RefusalMetadata(code=str(error.code), request_id=request_id),
+        did_document_metadata={},
     )
 
 

@@ -161,7 +161,7 @@ class Guard:
     async def _fail(self, request: Request, error: Exception, send: Send) -> None:
         request.refusal = InternalError.code
         log.error("%s failed: %s", request.operation_id or "-", _story(error), extra=_about(request, error))
-        await self._answer(request, error_answer(InternalError(), request.request_id), send)
+        await self._answer(request, error_answer(InternalError(), request.request_id, request.operation), send)
 
     async def _answer(self, request: Request, answer: Answer, send: Send) -> None:
         if request.status is not None:

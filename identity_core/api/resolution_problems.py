@@ -1,4 +1,5 @@
-"""Refusals as problem details (RFC 9457) of the types that W3C DID Resolution has for its errors.
+"""Refusals as problem details (RFC 9457) of the types that W3C DID Resolution has for its errors, and as errors of DID Registration
+(https://identity.foundation/did-registration/), which are of the same names.
 
 Without imports of the wire types: the build of the document makes its examples with it.
 """
@@ -12,6 +13,7 @@ W3C_TYPE: Final = "https://www.w3.org/ns/did#"
 _TYPES: Final = {
     "INVALID_DID": "INVALID_DID",
     "INVALID_DID_URL": "INVALID_DID_URL",
+    "INVALID_DOCUMENT": "INVALID_DID_DOCUMENT",
     "INVALID_REQUEST": "INVALID_OPTIONS",
     "DID_NOT_FOUND": "NOT_FOUND",
     "DID_URL_NOT_FOUND": "NOT_FOUND",
@@ -37,3 +39,8 @@ def problem(code: str, message: str) -> Problem:
     kind = _TYPES.get(code)
     title = (kind or code).replace("_", " ").capitalize()
     return Problem("about:blank" if kind is None else W3C_TYPE + kind, title, message)
+
+
+def registration_error(code: str) -> str | None:
+    """What ``code`` is called in DID Registration, or None."""
+    return _TYPES.get(code)

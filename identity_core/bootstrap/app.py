@@ -21,6 +21,7 @@ from identity_core.api.guard import Guard, Observe, request_ids
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import Metrics
 from identity_core.api.pages import metadata_pages
+from identity_core.api.promises import Run
 from identity_core.api.request import Request
 from identity_core.api.request_log import RequestLog
 from identity_core.api.security import DOCUMENT_SCHEMES, Gate
@@ -29,6 +30,7 @@ from identity_core.api.writing import AuditRefusals, QuotaLimits, Quotas
 from identity_core.bootstrap.handlers import (
     did_pages,
     identifier_handlers,
+    registration_handlers,
     verification_handlers,
 )
 from identity_core.bootstrap.measures import open_metrics
@@ -216,12 +218,18 @@ async def _observer(opened: Runtime, measured: Metrics) -> Observe:
 
 
 def _handlers(
-    opened: Runtime, tags: PageTags, token_keys: TokenKeys, challenges: ChallengeBook, measured: Metrics
+    opened: Runtime,
+    tags: PageTags,
+    token_keys: TokenKeys,
+    challenges: ChallengeBook,
+    measured: Metrics,
+    operations: Mapping[str, Run],
 ) -> tuple[object, ...]:
     """Those of all operations."""
     return (
         tags.dids,
         identifier_handlers(opened, tags.dids),
+        registration_handlers(opened, tags.dids, operations),
         auth_handlers(opened, token_keys, challenges),
         EventHandlers(ListEvents(opened.store.documents)),
         tags.ledger,
@@ -261,7 +269,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
     try:
         return build_app(
             load_document(),
-            _handlers(opened, tags, token_keys, challenges, measured),
+            _handlers(opened, tags, token_keys, challenges, measured, wiring.operations),
             wiring,
             observe=await _observer(opened, measured),
             identify=request_ids(secrets.token_hex(4)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from identity_core.api.caching import AnswerCache
@@ -13,7 +13,9 @@ from identity_core.api.dids import DidHandlers
 from identity_core.api.identifiers import IdentifierHandlers
 from identity_core.api.ledger import LedgerHandlers
 from identity_core.api.pages import log_pages
+from identity_core.api.promises import Run
 from identity_core.api.proofs import ProofHandlers
+from identity_core.api.registration import RegistrationHandlers
 from identity_core.api.request import Handler
 from identity_core.api.verifications import VerificationHandlers
 from identity_core.bootstrap.ports import origin_of, shows_deactivated
@@ -75,6 +77,7 @@ from identity_core.use_cases.proofs.steps import ProofPolicy
 from identity_core.use_cases.proofs.stored import ChallengeUse, GetProof, ProofAccess, RevokeProof
 from identity_core.use_cases.proofs.verify import CheckAnonymously, ProofStatus, VerifyProof, VerifyStoredProof
 from identity_core.use_cases.record import Record
+from identity_core.use_cases.registration import RegisterDid, RegisterDidDeactivation, RegisterDidUpdate
 from identity_core.use_cases.verifications import (
     LIFETIME,
     CreateVerifierChallenge,
@@ -128,6 +131,16 @@ def identifier_handlers(opened: Runtime, dids: DidHandlers) -> IdentifierHandler
         traits=ListDidTraits(methods),
         cache=dids.cache,
         clock=clock,
+    )
+
+
+def registration_handlers(opened: Runtime, dids: DidHandlers, operations: Mapping[str, Run]) -> RegistrationHandlers:
+    """The handlers of the tag ``registration``; ``operations`` are those of the whole document."""
+    return RegistrationHandlers(
+        RegisterDid(dids.create, opened.settings.did.method),
+        RegisterDidUpdate(opened.reader),
+        RegisterDidDeactivation(opened.reader),
+        operations,
     )
 
 

@@ -68,7 +68,8 @@ class CreateDid:
             # The signer knows which key of the log is the present one.
             update_keys=(),
             services=tuple(
-                NewService(each.type, each.service_endpoint) for each in given(options.service_endpoints, ())
+                NewService(each.type, each.service_endpoint, given(each.id, None))
+                for each in given(options.service_endpoints, ())
             ),
             also_known_as=given(options.also_known_as, ()),
             recovery_key=None if recovery is None else recovery.public,

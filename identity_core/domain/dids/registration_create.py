@@ -1,0 +1,107 @@
+"""A new DID as DIF DID Registration asks for it, in the words of createDid (https://identity.foundation/did-registration/#create)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from identity_core.domain.dids import keys
+from identity_core.errors import InvalidDocument, InvalidRequest
+
+Object = Mapping[str, Any]
+
+TEMPLATE: Final[Object] = {
+    "id": "#key-1",
+    "type": keys.ED25519.name,
+    "purpose": ("authentication",),
+}
+"""The key that a DID needs, where a client that has its own keys gave none."""
+
+_MEMBERS: Final = frozenset({"@context", "alsoKnownAs", "verificationMethod", "service", *keys.RELATIONSHIPS})
+_KEY: Final = frozenset({"id", "type", "controller", "publicKeyMultibase"})
+_SERVICE: Final = frozenset({"id", "type", "serviceEndpoint"})
+_OPTIONAL: Final = {"id", "controller"}
+
+
+def create_body(method: str, document: Object, templates: Sequence[Object]) -> dict[str, Any]:
+    """The body of createDid for the services and other names of ``document``, and for the keys of ``templates`` that the service shall
+    make. The document's values are for the schema of createDid to check. Raises ``InvalidDocument``, ``InvalidRequest``."""
+    if document.keys() - _MEMBERS:
+        raise InvalidDocument("The document of a new DID has an id, or another member that createDid has no place for.")
+    made = _made_keys(templates)
+    services = _entries(document, "service", _SERVICE)
+    if services:
+        made["serviceEndpoints"] = [
+            service | ({"id": _fragment(service["id"])} if "id" in service else {}) for service in services
+        ]
+    if "alsoKnownAs" in document:
+        made["alsoKnownAs"] = document["alsoKnownAs"]
+    key_type = {"keyType": made.pop("keyType")} if "keyType" in made else {}
+    return {"method": method, "options": made} | key_type
+
+
+def own_keys(given: Sequence[Object], document: Object) -> list[dict[str, Any]]:
+    """``publicKeys`` of createDid: those that came as secrets, or those of ``document`` with their relationships. Raises
+    ``InvalidDocument``, ``InvalidRequest`` for both at once."""
+    listed = _entries(document, "verificationMethod", _KEY)
+    if given and listed:
+        raise InvalidRequest("The keys are in secret or in didDocument, and not in both.")
+    purposes: dict[str, list[str]] = {}
+    for name in keys.RELATIONSHIPS:
+        for reference in _list(document, name):
+            if type(reference) is not str:
+                raise InvalidDocument("A relationship names a key by its id.", details={"member": name})
+            purposes.setdefault(_fragment(reference), []).append(name)
+    found = []
+    for key in listed:
+        if "id" not in key or "controller" in key:
+            raise InvalidDocument("A key of a new document has an id for its relationships, and no controller yet.")
+        found.append(key | {"purpose": purposes.pop(_fragment(key["id"]), [])})
+    if purposes or len({_fragment(key["id"]) for key in listed}) != len(listed):
+        raise InvalidDocument("A relationship names a key that the document does not list once.")
+    return [
+        {"type": key["type"], "publicKeyMultibase": key["publicKeyMultibase"], "purpose": key.get("purpose", [])}
+        for key in (*given, *found)
+    ]
+
+
+def _made_keys(templates: Sequence[Object]) -> dict[str, Any]:
+    """What createDid shall make. Raises ``InvalidRequest`` for a second recovery key."""
+    made: dict[str, Any] = {}
+    more = []
+    for template in templates:
+        purpose = list(template["purpose"])
+        if purpose == [keys.RECOVERY] and "recoveryKey" not in made:
+            made["recoveryKey"] = True
+        elif keys.RECOVERY in purpose:
+            raise InvalidRequest("There is one recovery key, which serves nothing else.")
+        elif "keyType" not in made and "authentication" in purpose:
+            made["keyType"] = template["type"]
+        else:
+            more.append({"type": template["type"], "purpose": purpose})
+    return made | ({"additionalKeys": more} if more else {})
+
+
+def _fragment(text: str) -> str:
+    return text.removeprefix("#")
+
+
+def _entries(document: Object, member: str, known: frozenset[str]) -> list[dict[str, Any]]:
+    found = _list(document, member)
+    for item in found:
+        if (
+            type(item) is not dict
+            or not known - _OPTIONAL <= item.keys() <= known
+            or {*map(type, item.values())} - {str}
+        ):
+            raise InvalidDocument(
+                "An entry lacks a member, or has one that is unknown or no text.", details={"member": member}
+            )
+    return found
+
+
+def _list(document: Object, member: str) -> list[Any]:
+    found = document.get(member, [])
+    if type(found) is not list:
+        raise InvalidDocument("A member of the document is no list.", details={"member": member})
+    return found

@@ -1,0 +1,203 @@
+"""registerDid, registerDidUpdate, registerDidDeactivation: DIF DID Registration (https://identity.foundation/did-registration/) in the
+terms of createDid, updateDid and deactivateDid.
+
+Nothing is stored between the requests of a job. What is signed is the challenge of our own operation, bound to its body, so that what
+is done is what was signed, whoever carries the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from identity_core.codec.structs import UnsetType, ValidationError, convert, given, plain
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.dids import challenge, keys, registration, requests
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.registration_create import create_body, own_keys
+from identity_core.domain.dids.registration_jobs import RegistrationJob, digest, signature
+from identity_core.domain.dids.state import DidState
+from identity_core.errors import InvalidDocument, InvalidRequest
+from identity_core.use_cases.dids.create import Created, CreateDid
+from identity_core.use_cases.dids.index import DidReader
+from identity_core.wire import (
+    CreateDidRequest,
+    RegisterDidDeactivationRequest,
+    RegisterDidQuery,
+    RegisterDidRequest,
+    RegisterDidUpdateRequest,
+    RegistrationChangeOptions,
+    RegistrationKeys,
+    RegistrationOptions,
+    RegistrationSignatures,
+    UpdateDidRequest,
+)
+
+T = TypeVar("T")
+
+SIGNING_REQUEST: Final = "signingRequest0"
+
+
+@dataclass(frozen=True, slots=True)
+class KeysWanted:
+    """A DID cannot be made yet: its controller has to bring keys."""
+
+    job: RegistrationJob
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeToSign:
+    """``body`` of our own operation, for a key of the DID to sign; ``job`` becomes one with the challenge. ``key_id`` may sign."""
+
+    did: Did
+    key_id: str
+    body: Mapping[str, Any]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedChange:
+    """``body`` of our own operation, and the value of ``DIDAuth`` that came for it; neither is judged yet."""
+
+    did: Did
+    body: Mapping[str, Any]
+    signed: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterDid:
+    """Raises what ``CreateDid`` does, and ``InvalidRequest`` for keys that are not where they belong. ``method`` is the DID method where
+    none is named."""
+
+    create: CreateDid
+    method: str
+
+    async def __call__(
+        self, wish: RegisterDidRequest, query: RegisterDidQuery, context: RequestContext
+    ) -> Created | KeysWanted:
+        document, options = given(wish.did_document, {}), given(wish.options, RegistrationOptions())
+        brought = given(given(wish.secret, RegistrationKeys()).verification_method, ())
+        public_keys = own_keys(plain(brought), document)
+        job_id, documents = given(wish.job_id, None), _present(didDocument=wish.did_document)
+        if job_id is not None:
+            body = _begun(job_id, documents, query)
+            if not public_keys:
+                raise InvalidRequest("The keys of the job are missing.", details={"member": "secret"})
+        else:
+            body = self._asked(query, document, options)
+            own = given(options.client_secret_mode, False)
+            if own and not public_keys:
+                return KeysWanted(RegistrationJob(plain(_typed(body, CreateDidRequest)), None, digest(documents)))
+            if public_keys and not own:
+                raise InvalidRequest("The caller's own keys need clientSecretMode.", details={"member": "options"})
+        if public_keys:
+            body["options"]["publicKeys"] = public_keys
+        return await self.create(_typed(body, CreateDidRequest), context)
+
+    def _asked(
+        self, query: RegisterDidQuery, document: Mapping[str, Any], options: RegistrationOptions
+    ) -> dict[str, Any]:
+        templates, stored = given(options.request_verification_method, ()), given(options.store_secrets, False)
+        body = create_body(query.method or self.method, document, plain(templates))
+        if not given(options.client_secret_mode, False):
+            body["options"] |= {"storeSecrets": stored, "returnSecrets": given(options.return_secrets, True)}
+        elif stored or templates:
+            raise InvalidRequest(
+                "The keys are the caller's own in clientSecretMode: there is none to make or to store."
+            )
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterDidUpdate:
+    """What a controller has to sign, or what it says to have signed. Raises ``InvalidRequest``, ``InvalidDocument``, and for a DID that
+    cannot change ``InvalidDid``, ``DidNotFound``, ``DidDeactivated``."""
+
+    reader: DidReader
+
+    async def __call__(self, wish: RegisterDidUpdateRequest) -> ChangeToSign | SignedChange:
+        did = self.reader.parse(wish.did)
+        said = _present(didDocument=wish.did_document, didDocumentOperation=wish.did_document_operation)
+        signed = _signed(did, wish, said)
+        if signed is not None:
+            return signed
+        state = (await self.reader.active(did)).head.state
+        documents = given(wish.did_document, ())
+        operations = given(wish.did_document_operation, (registration.SET,) * len(documents))
+        body = registration.update_body(state.document, operations, documents)
+        # What the operation would refuse for its form alone is not worth a signature.
+        requests.operations(plain(_typed(body, UpdateDidRequest)), str(did))
+        return ChangeToSign(did, _signer(state), body, digest(said))
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterDidDeactivation:
+    """The same for the end of a DID."""
+
+    reader: DidReader
+
+    async def __call__(self, wish: RegisterDidDeactivationRequest) -> ChangeToSign | SignedChange:
+        did = self.reader.parse(wish.did)
+        signed = _signed(did, wish, {})
+        if signed is not None:
+            return signed
+        state = (await self.reader.active(did)).head.state
+        return ChangeToSign(did, _signer(state), {"confirm": True}, digest({}))
+
+
+def _present(**members: Any) -> dict[str, Any]:
+    """Those that are there."""
+    return {name: value for name, value in members.items() if not isinstance(value, UnsetType)}
+
+
+def _begun(job_id: str, documents: Mapping[str, Any], query: RegisterDidQuery) -> dict[str, Any]:
+    """The body of createDid that the first request of a job made. Raises ``InvalidRequest``."""
+    job = RegistrationJob.parse(job_id)
+    job.require_same(documents)
+    body: dict[str, Any] = plain(_typed(job.body, CreateDidRequest))
+    if query.method not in (None, body["method"]):
+        raise InvalidRequest("The job was begun for another method.", details={"parameter": "method"})
+    return {"options": {}} | body
+
+
+def _signed(
+    did: Did, wish: RegisterDidUpdateRequest | RegisterDidDeactivationRequest, said: Mapping[str, Any]
+) -> SignedChange | None:
+    """What came to be done; None for the first request of a job. Raises ``InvalidRequest``, also where the service shall sign: the keys of
+    a DID are its controller's."""
+    if not given(given(wish.options, RegistrationChangeOptions()).client_secret_mode, False):
+        remedy = "Set options.clientSecretMode to true, and sign what the answer asks for."
+        raise InvalidRequest("Only the controller of a DID signs its changes.", details={"remedy": remedy})
+    job_id = given(wish.job_id, None)
+    responses = given(given(wish.secret, RegistrationSignatures()).signing_response, {})
+    if job_id is None and not responses:
+        return None
+    if job_id is None or responses.keys() != {SIGNING_REQUEST}:
+        raise InvalidRequest(
+            "A jobId comes with the one signature that it needs.", details={"signingResponse": [SIGNING_REQUEST]}
+        )
+    job = RegistrationJob.parse(job_id)
+    job.require_same(said)
+    if job.challenge is None:
+        raise InvalidRequest("The jobId is of another operation.", details={"member": "jobId"})
+    return SignedChange(
+        did, job.body, challenge.build_header(job.challenge, signature(responses[SIGNING_REQUEST].signature))
+    )
+
+
+def _signer(state: DidState) -> str:
+    """A key that may sign, also what a key in its grace period may not. Raises ``InvalidDocument`` where there is none."""
+    related = state.document.related(keys.AUTHENTICATION)
+    for method in state.document.methods:
+        if method.id in related and method.revoked is None:
+            return method.id
+    raise InvalidDocument("The document has no key that authenticates, so nobody can change it.")
+
+
+def _typed(body: Mapping[str, Any], kind: type[T]) -> T:
+    """By the schema of our own operation. Raises ``InvalidDocument``: it was made of a document that is not as it should be."""
+    try:
+        return convert(body, kind)
+    except ValidationError as error:
+        raise InvalidDocument("Something in the document is longer than it may be, or has another type.") from error
