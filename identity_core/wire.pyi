@@ -9,9 +9,11 @@ from identity_core.codec.structs import Types
 TYPES: Types
 
 AlsoKnownAs = tuple[str, ...]
+Alternatives = tuple[int, ...]
 AnchorStatus = Literal["pending", "confirmed", "revoked", "failed", "pre-phase7"]
 AnyDidDocumentMetadata = dict[str, Any]
 ApiKeyName = str
+AskedPredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
 AutonomyLevel = int
 Burst = int | None
 ChangeKind = str
@@ -40,6 +42,7 @@ Purposes = tuple[str, ...]
 RegistrationDocument = dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
 RegistrationJobId = str | None
 RequestsPerSecond = float | None
+SameAttributes = tuple[AttributeReference, ...]
 Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
@@ -92,6 +95,19 @@ class ApiKeyRecord(Struct, frozen=True, kw_only=True):
     revoked_at: str | None
     lineage: str | None
     source: str
+
+class AskedCredential(Struct, frozen=True, kw_only=True):
+    credential_id: str
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
+
+class AskedPredicate(Struct, frozen=True, kw_only=True):
+    attribute_name: str
+    type: Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
+    value: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
+
+class AttributeReference(Struct, frozen=True, kw_only=True):
+    credential: int
+    attribute_name: str
 
 class AuditLine(Struct, frozen=True, kw_only=True):
     sequence: int
@@ -268,9 +284,13 @@ class DeactivatedDidResolution(Struct, frozen=True, kw_only=True):
 class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
     agent_did: str
-    credential_id: str
+    credential_id: str | UnsetType = UNSET
     predicate: ZKPredicate | UnsetType = UNSET
-    predicates: tuple[ZKPredicate, ...] | UnsetType = UNSET
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
+    credentials: tuple[AskedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
     ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
@@ -441,6 +461,11 @@ class Event(Struct, frozen=True, kw_only=True):
 class EventList(Struct, frozen=True, kw_only=True):
     items: tuple[Event, ...]
     next_after: int
+
+class ExpectedCredential(Struct, frozen=True, kw_only=True):
+    issuer_did: str
+    schema_id: str
+    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
 
 class ExpectedPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
@@ -670,6 +695,10 @@ class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
     type: str
     service_endpoint: str
 
+class NewWitnessList(Struct, frozen=True, kw_only=True):
+    threshold: int | UnsetType = UNSET
+    witnesses: tuple[WitnessId, ...] | UnsetType = UNSET
+
 class OnlyPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
     type: str
@@ -710,8 +739,9 @@ class ProofRecord(Struct, frozen=True, kw_only=True):
     credential_id: str
     issuer_did: str
     schema_id: str
-    predicate: ShownPredicate
+    predicate: OnlyPredicate | None
     predicates: tuple[ShownPredicate, ...]
+    question: ShownQuestion | None
     proof: ZKProof
     challenge: str | None
     domain: str | None
@@ -924,10 +954,23 @@ class SetCredentialStatusRequest(Struct, frozen=True, kw_only=True):
     value: bool
     reason: str | UnsetType = UNSET
 
+class ShownCredential(Struct, frozen=True, kw_only=True):
+    credential_id: str | UnsetType = UNSET
+    issuer_did: str
+    schema_id: str
+    predicates: tuple[ShownPredicate, ...]
+
 class ShownPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
     type: str
     value: Any
+
+class ShownQuestion(Struct, frozen=True, kw_only=True):
+    credentials: tuple[ShownCredential, ...]
+    same: tuple[tuple[AttributeReference, ...], ...]
+    either: tuple[tuple[int, ...], ...]
+    pseudonym: str | None
+    pseudonym_value: str | None | UnsetType = UNSET
 
 class SigningPayload(Struct, frozen=True, kw_only=True):
     challenge: str
@@ -1024,6 +1067,7 @@ class UpdateDidRequest(Struct, frozen=True, kw_only=True):
     relationships: tuple[str, ...] | UnsetType = UNSET
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
+    witness: NewWitnessList | UnsetType = UNSET
     operations: tuple[UpdateOperation, ...] | UnsetType = UNSET
 
 class UpdateOperation(Struct, frozen=True, kw_only=True):
@@ -1034,6 +1078,7 @@ class UpdateOperation(Struct, frozen=True, kw_only=True):
     relationships: tuple[str, ...] | UnsetType = UNSET
     key_id: str | UnsetType = UNSET
     also_known_as: tuple[str, ...] | UnsetType = UNSET
+    witness: NewWitnessList | UnsetType = UNSET
 
 class UpdatedDid(Struct, frozen=True, kw_only=True):
     did: str
@@ -1103,6 +1148,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
     proof_id: str | None
     predicate: OnlyPredicate | None
     predicates: tuple[ShownPredicate, ...]
+    question: ShownQuestion | None
     issuer_did: str | None
     schema_id: str | None
     anchor: Anchor | None
@@ -1131,6 +1177,10 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
     predicate_type: str | UnsetType = UNSET
     proof_id: str | UnsetType = UNSET
     predicate: ExpectedPredicate | UnsetType = UNSET
+    credentials: tuple[ExpectedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
     predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
@@ -1143,6 +1193,10 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
 class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     predicate: ExpectedPredicate | UnsetType = UNSET
     predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
+    credentials: tuple[ExpectedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
     issuer_did: str | UnsetType = UNSET

@@ -18,7 +18,7 @@ from typing import Final
 
 import click
 
-from identity_core.cli import doctor_credentials, doctor_database, doctor_witnesses
+from identity_core.cli import doctor_credentials, doctor_database, doctor_machine, doctor_witnesses
 from identity_core.cli.doctor_database import Diagnosis, ok, stopped, warn, wrong
 from identity_core.cli.options import of_installation
 from identity_core.cli.output import Command, show
@@ -190,8 +190,10 @@ def _api_keys(settings: Settings) -> Iterator[Diagnosis]:
 
 LATER: Final = "put it right, then look again"
 CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], ...]] = (
+    ("libraries", doctor_machine.extras, "install it"),
     ("data directory", _data_directory, ""),
     ("disk", _disk, ""),
+    ("clock", doctor_machine.clocks, ""),
     ("curves", _curves, ""),
     ("database", doctor_database.database, ""),
     ("tables", doctor_database.tables, ""),
@@ -200,11 +202,13 @@ CHECKS: Final[tuple[tuple[str, Callable[[Settings], Iterator[Diagnosis]], str], 
     ("status lists", doctor_credentials.status_lists, ""),
     ("throttle", _throttle, ""),
     ("server", _server, ""),
+    ("listener", doctor_machine.listener, ""),
     ("plugins", _plugins, "uninstall it, put it right, or name it in plugins.disabled"),
     ("storage", doctor_database.storage, doctor_database.BEFORE),
     ("checkpoint", doctor_database.checkpoint, LATER),
     ("witnesses", doctor_witnesses.witnesses, LATER),
     ("master key", _master_key, LATER),
     ("API keys", _api_keys, LATER),
+    ("backups", doctor_machine.backups, ""),
 )
 """What is looked at, and what to do where that runs into something that stops every start."""

@@ -185,6 +185,16 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class BackupSettings:
+    """Where backups are, for `identity doctor`."""
+
+    directory: Path | None = setting(  # noqa: RUF009  (a Path cannot be changed)
+        None, "The folder of sealed backups, whose newest the doctor looks at.", example='"/var/backups/identity"'
+    )
+    max_age_hours: float = setting(26.0, "How old the newest may be.", least=0.1, most=8_760)
+
+
+@dataclass(frozen=True, slots=True)
 class Ui:
     """The pages for people."""
 
@@ -244,6 +254,7 @@ class Settings:
     throttle: Throttle = field(default_factory=Throttle)
     anchoring: AnchoringSettings = field(default_factory=AnchoringSettings)
     log: Log = field(default_factory=Log)
+    backup: BackupSettings = field(default_factory=BackupSettings)
     ui: Ui = field(default_factory=Ui)
     plugins: Plugins = field(default_factory=Plugins)
     origins: Mapping[str, Origin] = field(default_factory=dict, repr=False, compare=False, metadata={"internal": True})
