@@ -35,8 +35,17 @@ GROUPS = {
     "probe": "Create, prove and verify at a running service; for cron.",
     "doctor": "Look at this installation and say what is wrong.",
     "support-bundle": "Gather what somebody who helps wants to see, redacted.",
+    "completion": "Have the shell complete commands and options.",
     "version": "Show what is installed here.",
 }
+
+EXIT_CODES = """\b
+Exit codes:
+  0    it was done, or all is as it should be
+  1    it could not be done, or something is wrong: what, where and what to do are on standard error
+  2    it was asked wrongly: an option, an argument or a setting; nothing was done
+  130  it was broken off with Ctrl-C
+With --json a failure is one JSON object on standard error: {"error": {"what", "at", "do", "exitCode"}}."""
 
 
 class LazyGroup(OpenGroup):
@@ -64,13 +73,18 @@ class LazyGroup(OpenGroup):
             return run(*args, standalone_mode=False, **extra)
         from identity_core.cli.output import reported
 
-        with reported():
+        given = args[0] if args else extra.get("args")
+        words = sys.argv[1:] if given is None else [*given]
+        with reported(words):
             status = run(*args, standalone_mode=False, **extra)
         sys.exit(status if isinstance(status, int) else 0)
 
 
 @click.group(
-    cls=LazyGroup, place="", context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=LazyGroup,
+    place="",
+    epilog=EXIT_CODES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(__version__, prog_name="identity")
 def main() -> None:

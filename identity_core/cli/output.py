@@ -1,8 +1,7 @@
-"""What commands print: text for people, JSON for programs, and errors in three lines: what, where, what to do.
+"""What commands print: text for people, JSON for programs, and errors in three lines: what, where, what to do; or as one JSON object.
 
-Exit codes: 1 what was asked could not be done, 2 it was asked wrongly (options, settings), 130 Ctrl-C. Whatever a command lets
-through ends in the three lines too, never in a traceback; with ``IDENTITY_LOG_LEVEL=debug`` an unexpected exception shows its
-traceback as well.
+Exit codes: ``EXIT_CODES`` of ``cli``, which `identity --help` shows. Whatever a command lets through ends in the three lines too, never in
+a traceback; with ``IDENTITY_LOG_LEVEL=debug`` an unexpected exception shows its traceback as well.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -29,6 +29,7 @@ Text = str | Callable[[Any], str]
 """How a value is shown to people: a format string over its members, or a function."""
 
 _JSON = "identity.json"
+_JSON_ERRORS: ContextVar[bool] = ContextVar("identity.json_errors", default=False)
 as_json = click.option(
     "--json",
     is_flag=True,
@@ -78,7 +79,13 @@ def agreed(yes: bool, question: str) -> bool:
 
 
 def fail(what: str, where: str, remedy: str, *, status: int = 1) -> NoReturn:
-    """Ends the command with the three lines on stderr. Whatever the parts hold, they are one line each."""
+    """Ends the command with the three lines on stderr, or with JSON where that was asked for. Whatever the parts hold, they are one line
+    each."""
+    if _JSON_ERRORS.get():
+        error = {"what": what, "at": where, "do": remedy, "exitCode": status}
+        # Escaped past ASCII, so that no terminal obeys what others wrote.
+        click.echo(json.dumps({"error": error}), err=True)
+        sys.exit(status)
     flat = (escaped(" ".join(text.split())) for text in (what, where, remedy))
     click.echo("error: {}\n  at: {}\n  do: {}".format(*flat), err=True)
     sys.exit(status)
@@ -126,8 +133,11 @@ def _escaped(line: str) -> str:
 
 
 @contextlib.contextmanager
-def reported() -> Iterator[None]:
-    """Ends the program with three lines for whatever comes out of it."""
+def reported(words: Sequence[str] = ()) -> Iterator[None]:
+    """Ends the program with three lines for whatever comes out of it; as JSON where ``words``, those of the command line, say so."""
+    # Read here: a command line that is wrong is told before any option is parsed.
+    options = words[: words.index("--")] if "--" in words else words
+    asked = _JSON_ERRORS.set("--json" in options)
     try:
         yield
     except click.ClickException as error:
@@ -136,6 +146,8 @@ def reported() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from None
     except Exception as error:  # noqa: BLE001  (the edge)
         _failed(error)
+    finally:
+        _JSON_ERRORS.reset(asked)
 
 
 def _failed(error: Exception) -> NoReturn:

@@ -1,0 +1,102 @@
+"""``identity completion``: the words of the command line completed by the shell."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import click
+from click.shell_completion import get_completion_class
+
+from identity_core.cli.output import Command, fail, show
+from identity_core.cli.plugin_commands import OpenGroup
+from identity_core.database.files import durable_draft
+
+MARK: Final = "# Written by `identity completion install`.\n"
+SHELLS: Final = ("bash", "zsh", "fish")
+AFTER: Final = {
+    "bash": "begin a new shell; it needs the package bash-completion",
+    "zsh": "have `fpath+=(~/.zfunc); autoload -Uz compinit; compinit` in ~/.zshrc, and begin a new shell",
+    "fish": "begin a new shell",
+}
+
+
+@click.group(name="completion", cls=OpenGroup)
+def command() -> None:
+    """Have the shell complete commands and options."""
+
+
+def _shell(_: click.Context, __: click.Parameter, name: str | None) -> str:
+    found = name or Path(os.environ.get("SHELL", "")).name
+    if found not in SHELLS:
+        raise click.BadParameter(f"This shell is {found or 'unknown'}: name one of {', '.join(SHELLS)}.")
+    return found
+
+
+shell_argument = click.argument("shell", required=False, callback=_shell, metavar="[bash|zsh|fish]")
+
+
+@command.command(name="show", cls=Command)
+@shell_argument
+def show_script(shell: str) -> None:
+    """Print the script for a shell; the one in use if none is named.
+
+    \b
+    Example:
+      source <(identity completion show bash)
+    """
+    show({"shell": shell, "script": _script(shell)}, text="{script}")
+
+
+@command.command(name="install", cls=Command)
+@shell_argument
+def install(shell: str) -> None:
+    """Put the script where the shell looks for it, for this user.
+
+    \b
+    Examples:
+      identity completion install
+      identity completion install zsh
+    """
+    path = _place(shell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink() or (path.exists() and not _is_ours(path)):
+        fail(
+            "there is a file that this command did not write", str(path), "move it away, or `identity completion show`"
+        )
+    with durable_draft(path, (MARK + _script(shell)).encode()) as draft:
+        draft.chmod(0o644)
+        draft.replace(path)
+    show(
+        {"shell": shell, "path": str(path), "next": AFTER[shell]}, text="{path} completes `identity` in {shell}: {next}"
+    )
+
+
+def _is_ours(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(MARK)) == MARK.encode()
+
+
+def _script(shell: str) -> str:
+    made = get_completion_class(shell)
+    if made is None:
+        fail(f"nothing completes words for {shell}", "click", f"choose one of {', '.join(SHELLS)}")
+    # By the name that the entry point has, however this process was begun.
+    template = made(click.Command("identity"), {}, "identity", "_IDENTITY_COMPLETE")
+    return template.source_template % template.source_vars()
+
+
+def _place(shell: str) -> Path:
+    home = Path.home()
+    if shell == "bash":
+        return _folder("XDG_DATA_HOME", home / ".local/share") / "bash-completion/completions/identity"
+    if shell == "zsh":
+        return home / ".zfunc/_identity"
+    return _folder("XDG_CONFIG_HOME", home / ".config") / "fish/completions/identity.fish"
+
+
+def _folder(name: str, default: Path) -> Path:
+    """Of the XDG Base Directory Specification, where a path that is not absolute does not count."""
+    named = Path(os.environ.get(name, ""))
+    return named if named.is_absolute() else default
