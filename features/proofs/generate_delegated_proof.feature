@@ -74,7 +74,8 @@ Feature: Aki has something proved about Hana
 
   @422:PREDICATE_UNSUPPORTED
   Scenario: What a value is not is proved of bound credentials alone
-    Given Hana lets Aki ask what her values are not
+    Given Hana's credential is of suite 1
+    And Hana lets Aki ask what her values are not
     When Aki asks whether she is not from France
     Then the answer is 422 PREDICATE_UNSUPPORTED
 

@@ -130,9 +130,9 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                 run = verified(run, Promises(raw, facts(raw, path, method, declared, self._wiring), declared, schemas))
             if method == "get" and not declared.get("security", raw.get("security", [])):
                 self._shared.add(run)
-            for routes in self._routes_of(declared["operationId"], declared["tags"]):
+            for routes in self._routes_of(declared["operationId"], declared.get("tags", ())):
                 routes.add(specification.base_path + _template(raw, path, declared), {method.upper(): run})
-            compiled[declared["operationId"]] = method.upper(), run, declared["tags"]
+            compiled[declared["operationId"]] = method.upper(), run, declared.get("tags", ())
             self._wiring.operations[declared["operationId"]] = run
         for path, operation_ids in self._wiring.aliases.items():
             for operation_id in operation_ids:
