@@ -23,6 +23,7 @@ pytest_plugins = [
     "features.steps.anchors",
     "features.steps.answers",
     "features.steps.api_keys",
+    "features.steps.approving",
     "features.machine",
     "features.steps.backups",
     "features.steps.credentials",

@@ -29,6 +29,7 @@ GENEROUS = {
     "IDENTITY_THROTTLE_DID_BURST": "10000",
     "IDENTITY_THROTTLE_KEY_PER_SECOND": "10000",
     "IDENTITY_THROTTLE_KEY_BURST": "10000",
+    "IDENTITY_PLUGINS_WEBVH_HOST": "id.example",
 }
 FAULTS = {
     "IDENTITY_PLUGINS_MODULES": "features.faults.plugin,features.faults.prover_plugin",

@@ -6,13 +6,15 @@ the log verifies.
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any, Final
 
 from identity_core.api import dids
-from identity_core.codec import multibase
+from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import plain
 from identity_core.codec.times import printed
+from identity_core.crypto import ed25519
 from identity_core.domain.dids import evidence, keys
 from identity_core.domain.dids.changes import (
     AddService,
@@ -24,10 +26,15 @@ from identity_core.domain.dids.changes import (
     Rotate,
     Update,
 )
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log import witness
+from identity_core.domain.dids.log.entry import multihash
+from identity_core.domain.dids.log.witness import Witnesses
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.change import Recovered, Rotated
 from identity_core.use_cases.dids.create import Created
 from identity_core.use_cases.dids.read import HistoryPage
+from identity_core.use_cases.dids.witnessed import Approvals, Waiting
 from openapi.identifier_examples import identifiers
 from openapi.resolution_examples import gone, resolutions
 from openapi.story import START, Json, Story, dice
@@ -230,6 +237,7 @@ class Telling:
         log = b"".join(line + b"\n" for line in self.story.lines[:2])
         forms = ("text/jsonl", "application/jsonl")
         self.shown["getDidLog"] = {f"200 {media}": {"twoEntries": log.decode()} for media in forms}
+        self.shown |= _approvals()
 
     def events(self) -> Json:
         """The first changes by sequence."""
@@ -248,6 +256,21 @@ class Telling:
         ]
         page, nothing = {"items": items, "nextAfter": 3}, {"items": [], "nextAfter": 6}
         return {"listEvents": {"200": {"firstThree": page, "nothingNew": nothing}}}
+
+
+def _approvals() -> Json:
+    """One of two witnesses approves of the second version of a did:webvh; both of them must."""
+    pairs = [ed25519.generate(bytes([number]) * 32) for number in (1, 2)]
+    names = [multikey.encode_public(multikey.ED25519, pair.public) for pair in pairs]
+    scid, version_id = multihash(b"a first entry"), f"2-{multihash(b'a second entry')}"
+    did = f"did:webvh:{scid}:id.example:dids:{scid}"
+    (item,) = json.loads(witness.approve(None, version_id, pairs[0], printed(START)))
+    listed = Witnesses(2, frozenset(names))
+    waiting = Approvals(Did.parse(did), 2, 1, version_id, (Waiting(version_id, listed, frozenset(names[:1])),))
+    none = Approvals(Did.parse(did), 2, 2, version_id, ())
+    shown = {"oneMore": plain(dids.approvals_shown(waiting).body), "published": plain(dids.approvals_shown(none).body)}
+    request = {"approval": {"versionId": version_id, "proof": item["proof"][0]}}
+    return {"getDidApprovals": {"200": shown}, "approveDidVersion": {"request": request, "200": shown}}
 
 
 def _two_authentication_keys() -> tuple[Json, Any]:

@@ -15,6 +15,8 @@ Feature: Which DID is meant, and may it be used
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | getDidAuthChallenge |
       | resolveIdentifier   |
       | resolveIdentifierWithOptions |
@@ -33,6 +35,8 @@ Feature: Which DID is meant, and may it be used
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | getDidAuthChallenge |
       | resolveIdentifier   |
       | resolveIdentifierWithOptions |

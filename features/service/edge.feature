@@ -18,6 +18,8 @@ Feature: The door is the same for every operation
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |
@@ -50,6 +52,8 @@ Feature: The door is the same for every operation
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |
@@ -128,6 +132,8 @@ Feature: The door is the same for every operation
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |
@@ -157,6 +163,7 @@ Feature: The door is the same for every operation
       | rotateDidKey        |
       | recoverDid          |
       | issueToken          |
+      | approveDidVersion   |
       | createApiKey        |
       | updateApiKey        |
       | rotateApiKey        |
@@ -175,6 +182,7 @@ Feature: The door is the same for every operation
       | rotateDidKey        |
       | recoverDid          |
       | issueToken          |
+      | approveDidVersion   |
       | createApiKey        |
       | updateApiKey        |
       | rotateApiKey        |
@@ -213,6 +221,8 @@ Feature: The door is the same for every operation
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |
@@ -245,6 +255,8 @@ Feature: The door is the same for every operation
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |

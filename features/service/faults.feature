@@ -19,6 +19,8 @@ Feature: What no client can cause is answered in the same shape
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |
@@ -49,6 +51,8 @@ Feature: What no client can cause is answered in the same shape
       | rotateDidKey        |
       | recoverDid          |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
 
   @503:OVERLOADED
   Scenario Outline: More requests than the server takes on are turned away
@@ -68,6 +72,8 @@ Feature: What no client can cause is answered in the same shape
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | listEvents          |
       | getDidAuthChallenge |
       | issueToken          |
@@ -99,6 +105,8 @@ Feature: What no client can cause is answered in the same shape
       | recoverDid          |
       | listDidHistory      |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | getDidAuthChallenge |
       | issueToken          |
       | createApiKey        |
@@ -126,6 +134,8 @@ Feature: What no client can cause is answered in the same shape
       | recoverDid          |
       | issueToken          |
       | getDidLog           |
+      | getDidApprovals     |
+      | approveDidVersion   |
       | createApiKey        |
       | listApiKeys         |
       | getApiKey           |
@@ -166,6 +176,7 @@ Feature: What no client can cause is answered in the same shape
       | rotateDidKey              |
       | recoverDid                |
       | issueToken                |
+      | approveDidVersion         |
       | createApiKey              |
       | updateApiKey              |
       | revokeApiKey              |

@@ -14,6 +14,8 @@ from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
 from identity_core.codec.structs import UNSET, raw
 from identity_core.codec.times import printed
+from identity_core.domain.activity import RequestContext
+from identity_core.domain.callers import Caller
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.keys import Key
 from identity_core.errors import DidDeactivated, InternalError, NotAcceptable
@@ -23,8 +25,10 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recov
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
+from identity_core.use_cases.dids.witnessed import Approvals, ApproveDidVersion, GetDidApprovals
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
+MOST_WAITING: Final = 50
 _LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
 _NAMED: Final = {
     "authentication": "authentication",
@@ -36,7 +40,8 @@ _NAMED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class DidHandlers:
-    """createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid, listDidHistory, getDidLog."""
+    """createDid, listDids, resolveDid, updateDid, deactivateDid, rotateDidKey, recoverDid, listDidHistory, getDidLog, getDidApprovals,
+    approveDidVersion."""
 
     reader: DidReader
     create: CreateDid
@@ -47,6 +52,8 @@ class DidHandlers:
     recover: RecoverDid
     history: ListDidHistory
     log: GetDidLog
+    approvals: GetDidApprovals
+    approve: ApproveDidVersion
     owned: ListDids
     cache: AnswerCache
 
@@ -116,6 +123,36 @@ class DidHandlers:
         found = await self.log(did)
         last = await self.log.last(did, found)
         return caching.log_answer(request, Parts(found.octets, found.pages), last, media, ("Vary", "Accept"))
+
+    async def get_did_approvals(self, request: Request) -> Answer:
+        return approvals_shown(await self.approvals(self.reader.parse(request.path["did"])))
+
+    async def approve_did_version(self, request: Request) -> Answer:
+        did = self.reader.parse(request.path["did"])
+        # Whoever brings the proof: no one is asked.
+        context = RequestContext(request.operation_id, request.caller or Caller(), request.request_id)
+        return approvals_shown(await self.approve(did, request.body, context))
+
+
+def approvals_shown(found: Approvals) -> Answer:
+    """200 with what is published and what waits."""
+    waiting = tuple(
+        wire.WaitingVersion(
+            version_id=one.version_id,
+            threshold=one.witnesses.threshold,
+            witnesses=tuple(f"did:key:{key}" for key in sorted(one.witnesses.keys)),
+            approved_by=tuple(f"did:key:{key}" for key in sorted(one.approved)),
+        )
+        for one in found.waiting[:MOST_WAITING]
+    )
+    body = wire.DidApprovals(
+        did=str(found.did),
+        versions=found.versions,
+        published_versions=found.published,
+        version_id=found.version_id,
+        waiting=waiting,
+    )
+    return Answer(200, body, headers=[NO_STORE])
 
 
 def issued_key(did: Did, key: Key) -> wire.IssuedKey:

@@ -52,7 +52,12 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Rotat
 from identity_core.use_cases.dids.commit import DidWriter
 from identity_core.use_cases.dids.create import CreateDid
 from identity_core.use_cases.dids.read import GetDidLog, ListDidHistory, ListDids, ResolveDid
-from identity_core.use_cases.dids.witnessed import GetPublishedLog
+from identity_core.use_cases.dids.witnessed import (
+    ApproveDidVersion,
+    GetDidApprovals,
+    GetPublishedLog,
+    PublishApprovals,
+)
 from identity_core.use_cases.identifiers import (
     ListDidMethodProperties,
     ListDidMethods,
@@ -94,6 +99,8 @@ def did_handlers(opened: Runtime) -> DidHandlers:
     writer = DidWriter(reader, methods, ledger, store.documents, Record(store.activity), opened.signer, clock, hourly)
     visible = shows_deactivated(opened.settings)
     cosigned = None if opened.jobs.feeder is None else opened.jobs.feeder.cosigned
+    approvals = GetDidApprovals(ledger, store.witness_files)
+    publish = PublishApprovals(ledger, store.witness_files)
     return DidHandlers(
         reader=reader,
         create=CreateDid(methods, writer, custodian, clock, random),
@@ -104,6 +111,8 @@ def did_handlers(opened: Runtime) -> DidHandlers:
         recover=RecoverDid(writer, random),
         history=ListDidHistory(reader, visible),
         log=GetDidLog(reader, ledger, visible),
+        approvals=approvals,
+        approve=ApproveDidVersion(publish, approvals, Record(store.activity), clock),
         owned=ListDids(store.documents),
         cache=AnswerCache(store.documents, clock, lambda: 0 if cosigned is None else cosigned.size),
     )

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import click
 
 from identity_core.cli.ledger_cosigner import own_seed
 from identity_core.cli.options import FILE_THERE, input_argument, name_of, of_installation, opened_part, refuse_absent
-from identity_core.cli.output import Command, fail, fail_start, prints_json, show
+from identity_core.cli.output import Command, fail, fail_start, on_one_line, prints_json, show
+from identity_core.cli.remote import session, url_option
 from identity_core.codec import multikey, times
 from identity_core.crypto import ed25519
 from identity_core.database.files import FileLock, durable_draft
@@ -40,24 +43,49 @@ STATE: Final = "approved.json"
     help="Where the witness's key and state are kept.",
 )
 @click.option("--witness-file", type=FILE_THERE, help="The did-witness.json with the approvals so far.")
-def approve(file: Any, folder: Path, witness_file: Path | None) -> None:
+@click.option("--send", is_flag=True, help="Send the approval to the service, which publishes it.")
+@url_option
+def approve(file: Any, folder: Path, witness_file: Path | None, send: bool, url: str) -> None:
     """Check the did:webvh log in FILE and print its did-witness.json with this witness's approval of the newest version.
 
-    Publish it before the log. The log must name the witness; what it approved before must be in the log.
+    Publish it before the log, or --send it. The log must name the witness; what it approved before must be in the log.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Of two at once the second sees what the first has approved.
     with contextlib.closing(FileLock(folder / "approved.lock")) as lock:
         lock.acquire()
         made = _made(file, folder, None if witness_file is None else witness_file.read_bytes())
-    if prints_json():
-        show(json.loads(made))
+    if send:
+        # What was approved and not received is approved again, and the service has it once.
+        with session(url) as opened:
+            answer = opened.call("POST", f"/dids/{quote(str(made.did), safe='')}/approvals", body=made.own)
+        show(answer if prints_json() else on_one_line(answer), text=approvals_text)
+    elif prints_json():
+        show(json.loads(made.file))
     else:
-        click.echo(made, nl=False)
+        click.echo(made.file, nl=False)
 
 
-def _made(file: Any, folder: Path, witness_file: bytes | None) -> bytes:
-    """The new did-witness.json; what it approves is remembered when this returns."""
+def approvals_text(found: dict[str, Any]) -> str:
+    """What is published of a log, and which versions wait for whom."""
+    lines = [f"{found['did']}\npublished as far as version {found['publishedVersions']} of {found['versions']}"]
+    for one in found["waiting"]:
+        lines.append(f"{one['versionId']} waits: {len(one['approvedBy'])} of {one['threshold']} have approved")
+        lines += [f"  not yet {name}" for name in one["witnesses"] if name not in one["approvedBy"]]
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The new did-witness.json of a DID, and the approval of this witness alone as a request sends it."""
+
+    did: Did
+    file: bytes
+    own: dict[str, Any]
+
+
+def _made(file: Any, folder: Path, witness_file: bytes | None) -> Approval:
+    """The approval of the newest version; it is remembered when this returns."""
     pair, now = ed25519.generate(own_seed(folder / "did-witness.key")), datetime.now(UTC)
     key = multikey.encode_public(multikey.ED25519, pair.public)
     click.echo(f"witness did:key:{key}", err=True)
@@ -70,12 +98,14 @@ def _made(file: Any, folder: Path, witness_file: bytes | None) -> bytes:
             raise LogInvalid("The log does not name this witness.")
         if before.get(head.scid, head.version_id) not in [one.version_id for one in states]:
             raise LogInvalid("The log does not have the version that was approved before: it was cut, or it forked.")
-        made = approvals.approve(witness_file, head.version_id, pair, times.printed(now))
+        at = times.printed(now)
+        made = approvals.approve(witness_file, head.version_id, pair, at)
+        (own,) = json.loads(approvals.approve(None, head.version_id, pair, at))
     except LogInvalid as error:
         fail(f"nothing is approved: {error}", f"{name_of(file)}, {json.dumps(error.details)}", "look at this log")
     with durable_draft(folder / STATE, json.dumps(before | {head.scid: head.version_id}).encode()) as draft:
         draft.replace(folder / STATE)
-    return made
+    return Approval(head.did, made, own | {"proof": own["proof"][0]})
 
 
 def _approved(path: Path) -> dict[str, str]:

@@ -325,3 +325,14 @@ def recovery_body(new: str, *, revoke: bool = True, **more: Any) -> dict[str, An
 
 
 LEAVE = {"confirm": True, "reason": "the end"}
+
+
+def witness_proof(version_id: str, key: SigningKey, **changes: Any) -> dict[str, Any]:
+    """The approval of a witness of did:webvh: eddsa-jcs-2022 over ``{"versionId"}``. ``changes`` of its members are signed too."""
+    name = public(key)
+    config = {"type": "DataIntegrityProof", "cryptosuite": "eddsa-jcs-2022", "proofPurpose": "assertionMethod"}
+    config |= {"verificationMethod": f"did:key:{name}#{name}", "created": "2026-11-01T00:00:00Z"} | changes
+    parts = (config, {"versionId": version_id})
+    octets = [json.dumps(part, sort_keys=True, separators=(",", ":")).encode() for part in parts]
+    signature = key.sign(b"".join(hashlib.sha256(part).digest() for part in octets)).signature
+    return config | {"proofValue": "z" + base58(signature)}

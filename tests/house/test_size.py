@@ -11,25 +11,25 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 5),
-    "api": (3_180, 39),
+    "api": (3_200, 39),
     "backup": (265, 4),
     "bootstrap": (1_910, 19),
-    "cli": (6_445, 67),
+    "cli": (6_470, 67),
     "client": (365, 7),
     "codec": (410, 7),
     "conformance": (2_070, 20),
     "crypto": (1_685, 29),
     "database": (1_020, 11),
-    "domain": (6_935, 68),
+    "domain": (6_955, 68),
     "plugin": (1_950, 21),
     "ports": (795, 19),
     "settings": (840, 8),
     "store": (2_885, 33),
     "throttle": (635, 8),
     "ui": (515, 8),
-    "use_cases": (5_355, 65),
+    "use_cases": (5_430, 65),
 }
-ALL = (37_540, 438)
+ALL = (37_700, 438)
 
 
 def test_no_room_outgrows_its_limit() -> None:

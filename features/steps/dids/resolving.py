@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from pytest_bdd import parsers, then, when
 
+from features.approving import WITNESSES, approval
 from features.document import operation
 from features.steps.answers import body_of
 from features.steps.dids import UNKNOWN
@@ -61,6 +62,8 @@ def asked_for(world: World, operation_id: str, did: str) -> None:
         draft.body = {"confirm": True} if operation_id == "deactivateDid" else world.body_for(
             operation_id, world.person("Hana")
         )  # fmt: skip
+    if operation_id == "approveDidVersion":
+        draft.body = approval("1-Qm", WITNESSES["Wendy"])
     world.send(draft)
 
 

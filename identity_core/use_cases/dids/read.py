@@ -224,7 +224,6 @@ class ListDidHistory:
 # Of at most 16 KiB each (openapi/DECISIONS.md §2.12). A reader that has stopped makes the service hold two or three pages: those that
 # the transport has, and one that waits for it.
 ENTRIES_OF_A_PAGE: Final = 4
-ENTRIES_AT_ONCE: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +269,6 @@ class GetDidLog:
         if not lines:
             raise LedgerUnavailable(details={"did": str(did)})
         return lines[0]
-
-    async def lines(self, did: Did, versions: int) -> AsyncIterator[bytes]:
-        """The first ``versions`` entries one by one, without the ends of their lines, for who looks into them. Raises
-        ``LedgerUnavailable``."""
-        for after in range(0, versions, ENTRIES_AT_ONCE):
-            for line in await self._page(str(did), after, min(ENTRIES_AT_ONCE, versions - after)):
-                yield line.removesuffix(b"\n")
 
     async def _pages(self, did: str, versions: int) -> AsyncIterator[bytes]:
         for after in range(0, versions, ENTRIES_OF_A_PAGE):

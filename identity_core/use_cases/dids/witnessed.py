@@ -3,6 +3,10 @@
 An entry counts when enough witnesses have approved it, and the standard wants their approvals published before it ("DID Witnesses"): a
 reader that finds one entry too many refuses the whole log. So a log is published as far as it was approved. Everything that is
 recorded stands in `getDidLog`, where the witnesses find what to approve.
+
+getDidApprovals: which versions wait, and for whom.
+
+approveDidVersion: a witness approves of a version. Its proof is all that it needs; nobody has to be trusted who brings one.
 """
 
 from __future__ import annotations
@@ -13,15 +17,66 @@ from typing import Final
 
 import orjson
 
+from identity_core.codec.structs import plain
+from identity_core.domain.activity import Event, RequestContext
 from identity_core.domain.dids.did import Did
-from identity_core.domain.dids.log import webvh, witness
-from identity_core.errors import DidNotFound, InvalidDocument, VersionConflict
+from identity_core.domain.dids.log import witness
+from identity_core.domain.dids.log.witness import Witnesses
+from identity_core.domain.dids.state import LogInvalid
+from identity_core.errors import AuthFailed, DidNotFound, Forbidden, InvalidDocument, Overloaded, VersionConflict
+from identity_core.ports.clock import Clock
 from identity_core.ports.ledger import LedgerBackend
 from identity_core.ports.repositories import WitnessFile, WitnessFiles
 from identity_core.use_cases.dids.read import DidLog, GetDidLog
+from identity_core.use_cases.record import Record
+from identity_core.wire import ApproveDidVersionRequest
 
 WITNESS: Final = "witness"
 """The parameter of an entry that says who must approve."""
+AT_ONCE: Final = 64
+MAX_FILE: Final = 1024 * 1024
+"""Of a did-witness.json, in octets: some 2,000 approvals. Each one that comes is put in its place in all of it."""
+MAX_RACES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedLog:
+    """Of each entry of a log: its versionId, its length in octets, and who must approve of it."""
+
+    version_ids: Sequence[str]
+    octets: Sequence[int]
+    required: Sequence[Witnesses | None]
+
+    @classmethod
+    async def read(cls, ledger: LedgerBackend, did: Did) -> WitnessedLog:
+        """What is recorded, which is not verified again. Raises ``DidNotFound``, ``LedgerUnavailable``."""
+        version_ids, octets, said = list[str](), list[int](), list[object]()
+        while lines := await ledger.entries(str(did), after=len(octets), limit=AT_ONCE):
+            for line in lines:
+                entry = orjson.loads(line.entry)
+                version_ids.append(entry["versionId"])
+                octets.append(len(line.entry))
+                said.append(entry["parameters"].get(WITNESS))
+        if not octets:
+            raise DidNotFound(details={"did": did.shown})
+        return cls(version_ids, octets, witness.required_by(said))
+
+    def shown(self, kept: WitnessFile | None) -> int:
+        """How many entries a reader takes: those that are approved, and those behind them that nobody had to approve of."""
+        count = 0 if kept is None else kept.versions
+        while count < len(self.required) and self.required[count] is None:
+            count += 1
+        return count
+
+    def merged(self, kept: WitnessFile | None, offered: bytes) -> WitnessFile:
+        """The did-witness.json with the approvals of ``offered``. Raises ``LogInvalid`` for one that is none, ``InvalidDocument``."""
+        if not any(self.required):
+            raise InvalidDocument("The DID has no witnesses.")
+        old = None if kept is None else kept.octets
+        octets, versions = witness.merge(self.version_ids, self.required, old, offered)
+        if len(octets) > MAX_FILE:
+            raise InvalidDocument("The did-witness.json would be too large.", details={"max": MAX_FILE})
+        return WitnessFile(versions, sum(self.octets[:versions]), octets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +90,19 @@ class GetPublishedLog:
     async def __call__(self, did: Did) -> DidLog:
         whole = await self.log(did)
         kept = await self.files.find(str(did))
-        approved = 0 if kept is None else kept.versions
-        if approved >= whole.versions or not await self._is_witnessed(did):
+        if (kept is not None and kept.versions >= whole.versions) or not await self._is_witnessed(did):
             return whole
-        return await self._as_far_as(did, approved, whole.versions)
+        recorded = await WitnessedLog.read(self.log.ledger, did)
+        shown = recorded.shown(kept)
+        if not shown:
+            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
+        return self.log.beginning(did, shown, sum(recorded.octets[:shown]))
 
     async def _is_witnessed(self, did: Did) -> bool:
         if orjson.loads(await self.log.first(did))["parameters"].get(WITNESS):
             return True
         head = await self.log.reader.index.head(str(did))
         return head is not None and head.state.witness_version is not None
-
-    async def _as_far_as(self, did: Did, approved: int, versions: int) -> DidLog:
-        """The log with the versions that are approved, and those behind them that nobody had to approve of."""
-        shown, octets, guards = 0, 0, None
-        async for line in self.log.lines(did, versions):
-            said = orjson.loads(line)["parameters"].get(WITNESS)
-            # As ``webvh.required_witnesses``: of a new list, the one before approves; the first one counts at once.
-            if shown >= approved and (guards or said):
-                break
-            shown, octets, guards = shown + 1, octets + len(line), guards if said is None else said
-        if not shown:
-            raise DidNotFound(details={"did": str(did), "reason": "unwitnessed"})
-        return self.log.beginning(did, shown, octets)
 
     async def witness_file(self, did: Did) -> bytes:
         """The did-witness.json. Raises ``DidNotFound`` where there is none."""
@@ -78,27 +123,106 @@ class PublishApprovals:
     files: WitnessFiles
 
     async def __call__(self, did: Did, offered: bytes) -> WitnessFile:
-        lines = [line.entry for line in await self.ledger.entries(str(did))]
-        if not lines:
-            raise DidNotFound(details={"did": str(did)})
-        states = _states(did, lines)
-        version_ids, required = [state.version_id for state in states], webvh.required_witnesses(states)
-        if not any(required):
-            raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
-        before = await self.files.find(str(did))
-        old = None if before is None else before.octets
-        octets, versions = witness.merge(version_ids, required, old, offered)
-        if octets == (old or witness.NOTHING):
+        recorded = await WitnessedLog.read(self.ledger, did)
+        if not await self.add(did, recorded, offered):
             raise InvalidDocument(
                 "Nothing in the file approves of anything new in this log.", details={"did": str(did)}
             )
-        after = WitnessFile(versions, sum(map(len, lines[:versions])), octets)
+        published = await self.files.find(str(did))
+        if published is None:
+            raise VersionConflict(details={"did": str(did)})
+        return published
+
+    async def add(self, did: Did, recorded: WitnessedLog, offered: bytes) -> bool:
+        """Whether there was anything new in ``offered``. Raises as the call."""
+        kept = await self.files.find(str(did))
+        old, after = None if kept is None else kept.octets, recorded.merged(kept, offered)
+        if after.octets == (old or witness.NOTHING):
+            return False
         if not await self.files.replace(str(did), old, after):
             raise VersionConflict(details={"did": str(did)})
-        return after
+        return True
 
 
-def _states(did: Did, lines: Sequence[bytes]) -> tuple[webvh.WebvhState, ...]:
-    if did.method != "webvh":
-        raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
-    return webvh.verify_entries(lines, now=None, witness_file=None, approved=False)
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A version of which too few witnesses have approved: of ``witnesses`` those with the keys ``approved`` have."""
+
+    version_id: str
+    witnesses: Witnesses
+    approved: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """How far a log of ``versions`` entries is published, its newest versionId, and what ``waiting`` for approvals, oldest first."""
+
+    did: Did
+    versions: int
+    published: int
+    version_id: str
+    waiting: tuple[Waiting, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GetDidApprovals:
+    """Raises ``DidNotFound``, ``InvalidDocument`` for a DID that never had witnesses."""
+
+    ledger: LedgerBackend
+    files: WitnessFiles
+
+    async def __call__(self, did: Did) -> Approvals:
+        recorded = await WitnessedLog.read(self.ledger, did)
+        if not any(recorded.required):
+            raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
+        kept = await self.files.find(str(did))
+        waiting = witness.unapproved(recorded.version_ids, recorded.required, None if kept is None else kept.octets)
+        return Approvals(
+            did,
+            len(recorded.version_ids),
+            recorded.shown(kept),
+            recorded.version_ids[-1],
+            tuple(
+                Waiting(recorded.version_ids[place], witnesses, frozenset(approved))
+                for place, approved in waiting
+                if (witnesses := recorded.required[place]) is not None
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ApproveDidVersion:
+    """The same proof again, or one that a newer one covers, changes nothing. Raises ``AuthFailed`` for a proof that is not good,
+    ``DidNotFound`` also for a version that there is not, ``Forbidden`` for somebody who is no witness of the version or one before it,
+    ``InvalidDocument``, ``Overloaded`` where too many are faster."""
+
+    publish: PublishApprovals
+    approvals: GetDidApprovals
+    record: Record
+    clock: Clock
+
+    async def __call__(self, did: Did, wish: ApproveDidVersionRequest, context: RequestContext) -> Approvals:
+        proof = plain(wish.proof)
+        try:
+            # Before anything is read: who has no key at all costs one signature.
+            key = witness.check_approval(wish.version_id, proof)
+        except LogInvalid as error:
+            raise AuthFailed from error
+        recorded = await WitnessedLog.read(self.publish.ledger, did)
+        if not any(recorded.required):
+            raise InvalidDocument("The DID has no witnesses.", details={"did": str(did)})
+        if wish.version_id not in recorded.version_ids:
+            raise DidNotFound("The DID has no such version.", details={"did": str(did), "reason": "version"})
+        covered = recorded.required[: recorded.version_ids.index(wish.version_id) + 1]
+        if not any(guards is not None and key in guards.keys for guards in covered):
+            raise Forbidden("This is no witness of the version.", details={"did": str(did)})
+        offered = orjson.dumps([{"versionId": wish.version_id, "proof": [proof]}])
+        for _ in range(MAX_RACES):
+            try:
+                if await self.publish.add(did, recorded, offered):
+                    details = {"versionId": wish.version_id, "witness": f"did:key:{key}"}
+                    await self.record(context, Event(target=str(did), details=details), self.clock.now())
+                return await self.approvals(did)
+            except VersionConflict:
+                continue
+        raise Overloaded(details={"did": str(did)})

@@ -14,7 +14,16 @@ from typing import Any
 import pytest
 from nacl.signing import SigningKey
 
-from tests.attack.stranger import Holder, Stranger, public, recovery_body, rotation, service, signing_key
+from tests.attack.stranger import (
+    Holder,
+    Stranger,
+    public,
+    recovery_body,
+    rotation,
+    service,
+    signing_key,
+    witness_proof,
+)
 from tests.fault.service_process import API_KEY, Running
 from tests.fault.service_process import service as running_service
 from tests.once import once
@@ -110,3 +119,32 @@ def test_it_finds_the_did_and_takes_its_log_after_every_change(reader: Path, run
         assert without_implied(read["doc"]) == document, read
         assert (read["versionId"].split("-")[0], read["deactivated"]) == (str(number), False)
     assert [name for name in bad if "error" not in told["logs"][name]] == []
+
+
+def test_it_follows_from_one_list_of_witnesses_to_the_next(reader: Path, running: Running) -> None:
+    """Each list approves of the entry that replaces it, over HTTP; the reader takes the log with the approvals that are published."""
+    old, new = (SigningKey(bytes([number]) * 32) for number in (21, 22))
+
+    def named(key: SigningKey) -> dict[str, Any]:
+        return {"threshold": 1, "witnesses": [{"id": f"did:key:{public(key)}"}]}
+
+    asked = {"method": "webvh", "keyType": "Ed25519", "options": {"witness": named(old)}}
+    made = Stranger(running.wire, API_KEY).create(asked).json
+    hana = Holder(running.wire, made["did"], signing_key(made["keys"]["authentication"]["privateKey"]), None, made)
+    assert hana.act("update", {"operation": "setWitness", "witness": named(new)}).status == 200
+    assert hana.act("update", service("mine")).status == 200
+    versions = [json.loads(line)["versionId"] for line in hana.log().splitlines()]
+
+    def found() -> Any:
+        command = [shutil.which("node") or "node", "read.mjs"]
+        said = json.dumps({"did": hana.did, "host": HOST, "url": running.wire.url, "logs": {}})
+        done = subprocess.run(command, cwd=reader, input=said, capture_output=True, text=True, check=True, timeout=120)
+        told = json.loads(done.stdout)
+        assert told["asked"][-1].endswith("/did-witness.json") or "error" in told["found"], told
+        return told["found"]
+
+    assert "error" in found()
+    for number, key in ((2, old), (3, new)):
+        body = {"versionId": versions[number - 1], "proof": witness_proof(versions[number - 1], key)}
+        assert running.wire.call("POST", hana.path() + "/approvals", json.dumps(body).encode()).status == 200
+        assert found()["versionId"] == versions[number - 1]

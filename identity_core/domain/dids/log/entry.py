@@ -225,6 +225,11 @@ def check_proof(proof: Mapping[str, Any], document: Mapping[str, Any], signers: 
     return signer
 
 
+def signer(proof: Mapping[str, Any]) -> str:
+    """The multikey that a proof names, checked or not. Raises ``LogInvalid``."""
+    return _signer(proof.get("verificationMethod"))
+
+
 def signer_of(octets: bytes) -> str | None:
     """The multikey that the proof of an entry names, checked or not; None where the octets are no entry of a log."""
     try:

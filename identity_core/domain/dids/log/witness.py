@@ -6,7 +6,7 @@ that is replaced still has to witness the entry that replaces it, or a stolen up
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -60,6 +60,17 @@ def _require_ed25519(key: str) -> None:
         raise LogInvalid("A witness key is not of type Ed25519.")
 
 
+def required_by(said: Iterable[Any]) -> list[Witnesses | None]:
+    """Who must approve of each entry, of the parameter ``witness`` of all of them (None where an entry has none). A new list counts from
+    the entry after it on; only one that has nobody before it counts at once."""
+    required, guards = list[Witnesses | None](), None
+    for value in said:
+        listed = guards if value is None else read_witnesses(value)
+        required.append(guards or listed)
+        guards = listed
+    return required
+
+
 def check_witnessed(
     version_ids: Sequence[str], required: Sequence[Witnesses | None], witness_file: bytes | None
 ) -> None:
@@ -80,9 +91,10 @@ def merge(
     """The did-witness.json with the approvals of both files, and how many of the entries, from the first, a reader takes who has it.
 
     Of each witness the newest approval for one of these is kept, because a reader of the log so far counts no other, and what approves of
-    entries behind them, for when they are enough. Anything else is left out. Raises ``LogInvalid`` for a file that is none.
+    entries behind them, for when they are enough. Anything else is left out. ``before`` is what this made, so its signatures are not looked
+    at again. Raises ``LogInvalid`` for a file that is none.
     """
-    approvals = _good_approvals(version_ids, required, before or NOTHING)
+    approvals = _kept_approvals(version_ids, before or NOTHING)
     for found, more in zip(approvals, _good_approvals(version_ids, required, offered), strict=True):
         found.update((key, proof) for key, proof in more.items() if key not in found)
     approvers = [set(found) for found in approvals]
@@ -94,6 +106,30 @@ def merge(
         proofs = [proof for key, proof in found.items() if place >= taken or newest[key] == place]
         shown += [{"versionId": version_id, "proof": proofs}] if proofs else []
     return orjson.dumps(shown, option=orjson.OPT_INDENT_2) + b"\n", taken
+
+
+def unapproved(
+    version_ids: Sequence[str], required: Sequence[Witnesses | None], kept: bytes | None
+) -> list[tuple[int, set[str]]]:
+    """The places of the entries of which too few have approved, each with the keys of its witnesses that have, by ``kept``, which ``merge``
+    made."""
+    found, seen = list[tuple[int, set[str]]](), set[str]()
+    for place, approvals in reversed(list(enumerate(_kept_approvals(version_ids, kept or NOTHING)))):
+        seen |= approvals.keys()
+        witnesses = required[place]
+        if witnesses is not None and len(seen & witnesses.keys) < witnesses.threshold:
+            found.append((place, seen & witnesses.keys))
+    return found[::-1]
+
+
+def check_approval(version_id: str, proof: Mapping[str, Any]) -> str:
+    """The key that made a good ``proof`` of ``version_id``, whoever it is. Raises ``LogInvalid``."""
+    return entries.check_proof(proof, {"versionId": version_id}, {entries.signer(proof)})
+
+
+def _kept_approvals(version_ids: Sequence[str], kept: bytes) -> list[dict[str, dict[str, Any]]]:
+    approvals = _read_approvals(kept)
+    return [{entries.signer(proof): proof for proof in approvals.get(version, ())} for version in version_ids]
 
 
 def _good_approvals(
