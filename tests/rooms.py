@@ -158,9 +158,9 @@ class Rooms:
         return b"".join([page async for page in (await self._log(did)).pages])
 
     async def new_did(self, **wish: Any) -> Created:
-        key_type = wish.pop("key_type", "Ed25519")
+        key_type, method = wish.pop("key_type", "Ed25519"), wish.pop("method", "ids")
         options = CreateDidOptions(**({"recovery_key": True} | wish))
-        asked = CreateDidRequest(method="ids", key_type=key_type, options=options)
+        asked = CreateDidRequest(method=method, key_type=key_type, options=options)
         return await self.create(asked, RequestContext("createDid", operator(), "r-1"))
 
     async def signed(

@@ -24,6 +24,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def log_key_options(function: F) -> F:
     """The options that only the log key has."""
     for option in (
+        click.option(
+            "--hand-on-per-second",
+            type=click.FloatRange(0.1, 10_000),
+            help="So many DIDs that slept through a generation are moved in a second at most.  [default: 100]",
+        ),
         click.option("--finish", is_flag=True, help="Bring a rotation of the log key to its end; begin none."),
         click.option("--next-hash", metavar="HASH", help="The hash of the log key after the next one, kept elsewhere."),
         click.option("--key-file", type=FILE_THERE, help="The next log key (multikey), where only its hash is here."),
@@ -38,7 +43,13 @@ def log_key_options(function: F) -> F:
 
 
 def rotate_log_key(
-    settings: Settings, *, compromised: bool, key_file: Path | None, next_hash: str | None, finish: bool
+    settings: Settings,
+    *,
+    compromised: bool,
+    key_file: Path | None,
+    next_hash: str | None,
+    finish: bool,
+    hand_on_per_second: float | None,
 ) -> None:
     """Rotates it and shows what was done."""
     from identity_core import bootstrap
@@ -51,7 +62,8 @@ def rotate_log_key(
     secret = None if key_file is None else _secret(key_file)
     try:
         with opened_part(bootstrap.log_key_rotation(settings)) as (runner, rotate):
-            done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish))
+            how = {} if hand_on_per_second is None else {"per_second": hand_on_per_second}
+            done = runner.run(rotate(compromised=compromised, secret=secret, next_hash=next_hash, finish=finish, **how))
     except IdentityError as error:
         fail(f"{error.code}: {error}", str(settings.data_dir), "put it right and try again, or --finish what was begun")
     except StartError as error:

@@ -1,7 +1,8 @@
 """The log of the service goes on under the next generation of its key, beside a running service and without a refused write.
 
 First the service log says that the next key is the present one; every process reads that within a second, and signs with it from then on.
-DIDs that did not change for more than a generation are handed on one by one, because they committed to no later key. When nothing that
+DIDs that did not change for more than a generation are handed on one by one, because they committed to no later key, and no faster than
+is asked for; each move is an entry of its own, so a rotation that was broken off goes on with those that are left. When nothing that
 the old key signed can still be on its way, the key leaves the custodian, and an entry of the service log retires it: from the size that
 the tree has then, no reader takes an entry of it.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final
 
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
@@ -23,6 +25,9 @@ from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest
 from identity_core.ports.repositories import IndexRows
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, name_of, public_key
 from identity_core.use_cases.dids.service_log import PAGE, ServiceLog
+
+HANDED_ON_PER_SECOND: Final = 100.0
+"""Leaves the ledger to the service: each is a durable append."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,12 @@ class RotateServiceKey:
         secret: bytes | None = None,
         next_hash: str | None = None,
         finish: bool = False,
+        per_second: float = HANDED_ON_PER_SECOND,
     ) -> Rotation:
         """``secret``: the 32 octets of the next key, where only its hash was known here; ``next_hash``: that of the one after it, which is
         then not made here. ``finish``: a rotation that was broken off, or that left the old key for DIDs of before, is brought to its
-        end, and none begins. Raises ``InvalidRequest`` for a key to which nothing is committed, and where there is none."""
+        end, and none begins. At most ``per_second`` DIDs are handed on in a second. Raises ``InvalidRequest`` for a key to which nothing
+        is committed, and where there is none."""
         signer = self.log.writer.signer
         await self.log.follow.now()
         if finish:
@@ -73,7 +80,7 @@ class RotateServiceKey:
             await self._begin(did, secret, next_hash)
         # Every process has read the service log by then.
         await self.sleep(2 * FRESH_SECONDS)
-        handed_on, waiting = await self._hand_on()
+        handed_on, waiting = await self._hand_on(1 / per_second)
         retired: tuple[str, ...] = ()
         if compromised or not waiting:
             retired = await self._retire(did, compromised=compromised)
@@ -120,8 +127,9 @@ class RotateServiceKey:
         name = name_of(generation)
         return await self.log.writer.signer.custodian.generate(name, multikey.ED25519, did="-", purpose=LOG_KEY)
 
-    async def _hand_on(self) -> tuple[int, int]:
-        """Moves the DIDs that slept through a generation. How many, and how many need an older key that is not retired all the same."""
+    async def _hand_on(self, pause: float) -> tuple[int, int]:
+        """Moves the DIDs that slept through a generation, with a ``pause`` of so many seconds after each. How many, and how many
+        need an older key that is not retired all the same."""
         present, handed_on, waiting, last = key_hash(self.log.writer.signer.multikey), 0, 0, ""
         older = {key for key in self._history.generations[:-1] if key not in self._history.retired}
         while names := await self.rows.dids(after=last, limit=PAGE):
@@ -131,6 +139,7 @@ class RotateServiceKey:
                     continue
                 if head.state.next_key_hashes and await self._moved(Did.parse(name)):
                     handed_on += 1
+                    await self.sleep(pause)
                 else:
                     waiting += not older.isdisjoint(head.state.update_keys)
             last = names[-1]
