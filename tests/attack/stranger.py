@@ -251,7 +251,8 @@ class Stranger:
     def holder(self, **options: Any) -> Holder:
         """A new DID with a recovery key, and with whatever else ``options`` asks for. Tests that sign challenges which are not bound to
         their change ask for ``strictEvidence=False``, else they would be refused for that alone."""
-        body = {"method": "ids", "keyType": "Ed25519", "options": {"recoveryKey": True} | options}
+        method = options.pop("method", "ids")
+        body = {"method": method, "keyType": "Ed25519", "options": {"recoveryKey": True} | options}
         answer = self.create(body)
         if answer.status != 201:
             raise RuntimeError(f"no DID: {answer.body!r}")

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +26,15 @@ ROUNDS = int(os.environ.get("IDENTITY_ROUNDS", "3"))
 WRITERS, BEFORE_EACH = 4, 8
 
 
-def identity(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def identity(*words: str | Path, more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("IDENTITY_")}
     return servers.run(
-        *words, environment=environment | servers.PATIENT | {"API_KEY": API_KEY, "PYTHONPATH": str(ROOT)}
+        *words, environment=environment | servers.PATIENT | {"API_KEY": API_KEY, "PYTHONPATH": str(ROOT)} | (more or {})
     )
 
 
-def told(*words: str | Path) -> Any:
-    ended = identity(*words, "--json")
+def told(*words: str | Path, more: Mapping[str, str] | None = None) -> Any:
+    ended = identity(*words, "--json", more=more)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return json.loads(ended.stdout)
 

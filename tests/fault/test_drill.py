@@ -11,11 +11,13 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from features.steps.theft import read
 from identity_core.bootstrap import log_key_rotation
 from identity_core.codec import multikey
 from identity_core.crypto import ed25519
@@ -28,13 +30,16 @@ from identity_core.settings import load
 from identity_core.use_cases.dids.rotate_log_key import Rotation
 from tests.attack.log_thief import STOLEN, make_the_key, sealed
 from tests.attack.stranger import PREFIX, Holder, service
+from tests.fault import test_backup
 from tests.fault.service_process import Running, eventually
 from tests.fault.service_process import service as running_service
-from tests.fault.test_backup import identity, told
 from tests.witnesses import witness
 
 AGAIN = "again.example/log"
 NAMES = ("W1", "W2", "W3")
+PUBLISHES = {"IDENTITY_PLUGINS_WEBVH_HOST": "id.example"}
+"""The service also has DIDs that readers of did:webvh fetch from it."""
+identity, told = (partial(call, more=PUBLISHES) for call in (test_backup.identity, test_backup.told))
 
 
 async def rotated(folder: Path, **how: Any) -> Rotation:
@@ -43,7 +48,7 @@ async def rotated(folder: Path, **how: Any) -> Rotation:
     async def at_once(_: float) -> None:
         return None
 
-    async with log_key_rotation(load(environment={}, overrides={"data_dir": str(folder)})) as rotate:
+    async with log_key_rotation(load(environment=PUBLISHES, overrides={"data_dir": str(folder)})) as rotate:
         return await replace(rotate, sleep=at_once)(**how)
 
 
@@ -115,8 +120,8 @@ def test_machine_disk_and_log_key_are_gone_and_nothing_that_was_acknowledged_is_
         for name in NAMES:
             witnesses.start(name, [old_key])
         policy = witnesses.policy([old_key])
-        with running_service(data, environment={"IDENTITY_LEDGER_WITNESSES": str(policy)}) as running:
-            kept = [running.stranger.holder() for _ in range(3)]
+        with running_service(data, environment=PUBLISHES | {"IDENTITY_LEDGER_WITNESSES": str(policy)}) as running:
+            kept = [running.stranger.holder(method=method) for method in ("ids", "ids", "webvh")]
             told("backup", "create", tmp_path / "a.backup", "--key-file", safe / "key", "--data-dir", data)
             lost = [running.stranger.holder() for _ in range(4)]
             assert kept[0].act("update", service()).status == 200
@@ -157,7 +162,7 @@ def test_machine_disk_and_log_key_are_gone_and_nothing_that_was_acknowledged_is_
         for name in ("W1", "W2"):
             witnesses.start(name, [old_key, new_key])
         policy = witnesses.policy([new_key])
-        with running_service(data, environment={"IDENTITY_LEDGER_WITNESSES": str(policy)}) as running:
+        with running_service(data, environment=PUBLISHES | {"IDENTITY_LEDGER_WITNESSES": str(policy)}) as running:
             there = [moved(holder, running) for holder in kept]
             assert [holder.resolve().status for holder in there] == [200] * len(kept)
             assert [moved(holder, running).resolve().status for holder in lost] == [404] * len(lost)
@@ -168,6 +173,11 @@ def test_machine_disk_and_log_key_are_gone_and_nothing_that_was_acknowledged_is_
                 forged = json.loads(lines[-1])
                 with pytest.raises(LogInvalid):
                     verify(b"\n".join([*lines, sealed(forged, STOLEN, forged["versionId"])]))
+            # A reader that is not ours finds the one that it can read where its identifier says.
+            published = running.wire.call("GET", "/".join(["", *there[-1].did.split(":")[4:], "did.jsonl"]))
+            assert published.body == there[-1].log()
+            result = read(tmp_path, there[-1].did, published.body.splitlines())
+            assert result.document == there[-1].resolve().json["didDocument"], result.resolution_metadata
             assert key_of(running) == new_key
             newest = checkpoint(running, "?quorum=any")
             assert newest.startswith(f"{AGAIN}\n".encode())
