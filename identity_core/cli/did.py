@@ -20,6 +20,7 @@ from identity_core.cli.output import fail, misused, prints_json, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.cli.remote import add_command, keys_option, page, page_options, session, settled, url_option
 from identity_core.cli.wallet import AUTHENTICATION, RECOVERY, Wallet, make_key, public_half
+from identity_core.client import PlaceUnknown, require_place
 from identity_core.client.possession import proof_of_possession
 from identity_core.codec.multikey import BLS12381G2
 
@@ -116,15 +117,47 @@ def _version_line(item: dict[str, Any]) -> str:
     return f"{item['versionId']:>4}  {item['effectiveAt']}  {item['operation']:<12} {'; '.join(item['changes'])}"
 
 
-add = functools.partial(add_command, command, anonymous=True)
-add(
-    "resolve",
-    "resolveDid",
-    "Resolve a DID, now, at a version, or at a time. Prints JSON in any case.",
-    click.argument("did"),
-    click.option("--version-id", "versionId", type=click.IntRange(1), help="The document as it was at this version."),
-    click.option("--version-time", "versionTime", help="The document as it was at this RFC 3339 time."),
+@command.command()
+@click.argument("did")
+@click.option("--version-id", type=click.IntRange(1), help="The document as it was at this version.")
+@click.option("--version-time", help="The document as it was at this RFC 3339 time.")
+@click.option("--require-position", is_flag=True, help="Refuse a version that has no place in the transparency log.")
+@click.option(
+    "--cosigned-within",
+    type=Number(0),
+    metavar="SECONDS",
+    help="Refuse one that a quorum of witnesses has not cosigned within so many seconds of the time that it gives.",
 )
+@url_option
+def resolve(
+    did: str,
+    version_id: int | None,
+    version_time: str | None,
+    require_position: bool,
+    cosigned_within: float | None,
+    url: str,
+) -> None:
+    """Resolve a DID, now, at a version, or at a time. Prints JSON in any case.
+
+    Place and time are what the service says of them: `identity ledger prove` and `ledger verify --policy` prove them.
+    """
+    with session(url) as opened:
+        answer = opened.resolve(did, versionId=version_id, versionTime=version_time)
+    if require_position or cosigned_within is not None:
+        try:
+            require_place(
+                answer, cosigned_within=None if cosigned_within is None else timedelta(seconds=cosigned_within)
+            )
+        except PlaceUnknown as error:
+            fail(
+                f"not as demanded: {error}",
+                f"{did} at {url}",
+                "try again when the witnesses have cosigned, or demand less",
+            )
+    show(answer)
+
+
+add = functools.partial(add_command, command, anonymous=True)
 add(
     "history",
     "listDidHistory",

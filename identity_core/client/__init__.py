@@ -10,7 +10,19 @@ Generated clients speak every operation; what no generator makes is the signatur
 """
 
 from identity_core.client.did_auth import ForeignOrigin, Signer
+from identity_core.client.resolution import LogPlace, PlaceUnknown, require_place
 from identity_core.client.session import Client, Exchange, ServiceError, ServiceUnreachable
 from identity_core.domain.dids.challenge import hash_body
 
-__all__ = ["Client", "Exchange", "ForeignOrigin", "ServiceError", "ServiceUnreachable", "Signer", "hash_body"]
+__all__ = [
+    "Client",
+    "Exchange",
+    "ForeignOrigin",
+    "LogPlace",
+    "PlaceUnknown",
+    "ServiceError",
+    "ServiceUnreachable",
+    "Signer",
+    "hash_body",
+    "require_place",
+]

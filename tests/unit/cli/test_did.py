@@ -197,6 +197,14 @@ def test_witnesses_are_some_or_none(remote: Commands, wallet: Path) -> None:
         assert "INVALID_DOCUMENT" in remote.refused("did", "update", "--keys", wallet, *words)[0]
 
 
+def test_a_verifier_demands_place_and_time(remote: Commands, held: Held) -> None:
+    did = held()["did"]
+    shown = remote.json("did", "resolve", did, "--require-position", "--version-id", "1")
+    assert shown["didDocumentMetadata"]["ledger"]["index"] >= 0
+    # This service has no witnesses.
+    assert "no quorum of witnesses" in remote.refused("did", "resolve", did, "--cosigned-within", "600")[0]
+
+
 def test_rotate_files_the_new_key(remote: Commands, wallet: Path, held: Held) -> None:
     old = held()["keys"]["authentication"]
     said = remote.ok("did", "rotate", "--keys", wallet, "--grace-hours", "24")
