@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from identity_core.api import dids
+from identity_core.api.approvals import approvals_shown
 from identity_core.codec import multibase, multikey
 from identity_core.codec.structs import plain
 from identity_core.codec.times import printed
@@ -268,7 +269,7 @@ def _approvals() -> Json:
     listed = Witnesses(2, frozenset(names))
     waiting = Approvals(Did.parse(did), 2, 1, version_id, (Waiting(version_id, listed, frozenset(names[:1])),))
     none = Approvals(Did.parse(did), 2, 2, version_id, ())
-    shown = {"oneMore": plain(dids.approvals_shown(waiting).body), "published": plain(dids.approvals_shown(none).body)}
+    shown = {"oneMore": plain(approvals_shown(waiting).body), "published": plain(approvals_shown(none).body)}
     request = {"approval": {"versionId": version_id, "proof": item["proof"][0]}}
     return {"getDidApprovals": {"200": shown}, "approveDidVersion": {"request": request, "200": shown}}
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from identity_core import wire
 from identity_core.api import caching
+from identity_core.api.approvals import approvals_shown
 from identity_core.api.caching import AnswerCache, etag_matches, if_match
 from identity_core.api.errors import error_answer, negotiate
 from identity_core.api.request import NO_STORE, Answer, Parts, Request, cursor, page_of, position
@@ -25,10 +26,9 @@ from identity_core.use_cases.dids.change import DeactivateDid, RecoverDid, Recov
 from identity_core.use_cases.dids.create import Created, CreateDid
 from identity_core.use_cases.dids.index import DidReader
 from identity_core.use_cases.dids.read import GetDidLog, HistoryPage, ListDidHistory, ListDids, Resolution, ResolveDid
-from identity_core.use_cases.dids.witnessed import Approvals, ApproveDidVersion, GetDidApprovals
+from identity_core.use_cases.dids.witnessed import ApproveDidVersion, GetDidApprovals
 
 _VERSION: Final = "[1-9][0-9]{0,9}"
-MOST_WAITING: Final = 50
 _LOG_MEDIA: Final = ("text/jsonl", "application/jsonl")
 _NAMED: Final = {
     "authentication": "authentication",
@@ -132,27 +132,6 @@ class DidHandlers:
         # Whoever brings the proof: no one is asked.
         context = RequestContext(request.operation_id, request.caller or Caller(), request.request_id)
         return approvals_shown(await self.approve(did, request.body, context))
-
-
-def approvals_shown(found: Approvals) -> Answer:
-    """200 with what is published and what waits."""
-    waiting = tuple(
-        wire.WaitingVersion(
-            version_id=one.version_id,
-            threshold=one.witnesses.threshold,
-            witnesses=tuple(f"did:key:{key}" for key in sorted(one.witnesses.keys)),
-            approved_by=tuple(f"did:key:{key}" for key in sorted(one.approved)),
-        )
-        for one in found.waiting[:MOST_WAITING]
-    )
-    body = wire.DidApprovals(
-        did=str(found.did),
-        versions=found.versions,
-        published_versions=found.published,
-        version_id=found.version_id,
-        waiting=waiting,
-    )
-    return Answer(200, body, headers=[NO_STORE])
 
 
 def issued_key(did: Did, key: Key) -> wire.IssuedKey:

@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 5),
-    "api": (3_200, 39),
+    "api": (3_200, 40),
     "backup": (265, 4),
     "bootstrap": (1_910, 19),
     "cli": (6_510, 67),
@@ -29,7 +29,7 @@ LIMITS = {
     "ui": (515, 8),
     "use_cases": (5_435, 65),
 }
-ALL = (37_780, 439)
+ALL = (37_780, 440)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -29,6 +29,7 @@ from identity_core.domain.dids.log.log_keys import LogKeys
 from identity_core.domain.dids.state import DidState, LogInvalid
 from identity_core.errors import InvalidDocument
 from identity_did_webvh import witnesses
+from identity_did_webvh.conclusion import concluded
 
 RECOVERY_KEY: Final = "recoveryKey"
 RULES: Final = evolution.Rules(strict_grace=True)
@@ -149,18 +150,8 @@ def proceed(
     witness, said = witnesses.read(said, first=False), {name: said[name] for name in said if name != witnesses.WITNESS}
     keys = log_keys.read(before, said) if log_keys.NEXT_KEY_HASHES in said else None
     recovery_key = _recovery_key(before, said, keys, named)
-    if witness and recovery_key != before.recovery_key:
-        raise LogInvalid("A recovery leaves the witnesses as they are.")
-    restored, operation = None, history.RECOVERED
-    if recovery_key != before.recovery_key:
-        restored = _recovered(before, document, at)
-    else:
-        operation = _operation(before, document, at)
-    moved = keys is not None and bool(before.next_key_hashes) and not set(keys.update_keys) & set(before.update_keys)
-    if witness:
-        operation = history.UPDATE
-    elif moved and document == before.document:
-        operation = history.LOG_KEY_ROTATED
+    recovers = recovery_key != before.recovery_key
+    operation, restored = _outcome(before, document, at, keys, recovers=recovers, says_witnesses=bool(witness))
     if recovery_key is not None:
         evolution.check_recovery_key(recovery_key, document)
     after = replace(
@@ -181,6 +172,23 @@ def proceed(
     return after if keys is None else _keyed(before, after, keys)
 
 
+def _outcome(
+    before: DidState, document: DidDocument, at: datetime, keys: LogKeys | None, *, recovers: bool, says_witnesses: bool
+) -> tuple[str, int | None]:
+    """The kind of the change, and the version that it has restored."""
+    if recovers and says_witnesses:
+        raise LogInvalid("A recovery leaves the witnesses as they are.")
+    if recovers:
+        return history.RECOVERED, _recovered(before, document, at)
+    operation = concluded(before, document, at)
+    moved = keys is not None and bool(before.next_key_hashes) and not set(keys.update_keys) & set(before.update_keys)
+    if says_witnesses:
+        operation = history.UPDATE
+    elif moved and document == before.document:
+        operation = history.LOG_KEY_ROTATED
+    return operation, None
+
+
 def _retired(before: DidState, document: DidDocument) -> tuple[str, ...]:
     """The keys of before that stay retired: those that a recovery has brought back do not."""
     back = {history.digest(method.multibase) for method in document.methods}
@@ -191,7 +199,7 @@ def _recovered(before: DidState, document: DidDocument, at: datetime) -> int | N
     """Which version a recovery has brought back, None where it went on from the document before it. What it keeps of the keys and
     whether the services are the old ones tells which; where both could be, it is no restoration."""
     try:
-        _operation(before, document, at)
+        concluded(before, document, at)
         return None
     except (LogInvalid, InvalidDocument):
         if before.past is None:
@@ -277,29 +285,3 @@ def _texts(value: object) -> list[str]:
 def _require_two(update_keys: list[str]) -> None:
     if len(set(update_keys)) != len(update_keys):
         raise LogInvalid("The recovery key is the key that signs the log.")
-
-
-def _operation(before: DidState, document: DidDocument, at: datetime) -> str:
-    """What was done, concluded from the documents: a rotation is one key for another, and nothing else.
-
-    Keys that are gone never come back, a grace period neither begins without a rotation nor changes, and somebody is left who
-    controls the DID.
-    """
-    evolution.check(document)
-    known = {method.id: method for method in before.document.methods}
-    added, fading = [], []
-    for method in document.methods:
-        old = known.get(method.id)
-        if old is None and method.revoked is None:
-            evolution.require_new(before, method.multibase)
-            added.append(method.id)
-        elif old is not None and old.revoked is None and method.revoked is not None and method.revoked > at:
-            fading.append(method.id)
-        elif method != old:
-            raise LogInvalid("A grace period begins or ends otherwise than by a rotation.")
-    gone = [name for name in known if document.method(name) is None]
-    if fading and (len(fading) > 1 or len(added) != 1):
-        raise LogInvalid("A grace period begins otherwise than by a rotation.")
-    kept = (document.services, document.also_known_as) == (before.document.services, before.document.also_known_as)
-    swapped = len(added) == 1 and len(gone) + len(fading) == 1 and all(known[name].revoked is None for name in gone)
-    return history.KEY_ROTATED if kept and swapped else history.UPDATE
