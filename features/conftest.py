@@ -37,6 +37,7 @@ pytest_plugins = [
     "features.steps.quotas",
     "features.steps.registration",
     "features.steps.requests",
+    "features.steps.rotations",
     "features.steps.theft",
     "features.steps.tokens",
     "features.steps.web",
