@@ -33,6 +33,7 @@ from identity_core.domain.ledger.note import (
     cosignature_message,
     subtree_message,
 )
+from identity_core.domain.ledger.policy import WitnessPolicy
 from identity_core.domain.ledger.tree import Malformed
 from identity_core.domain.ledger.witness import Submission, accept
 
@@ -55,14 +56,37 @@ class CosigningKey:
         return cosignature_line(self.key, seconds, self.pair.sign(message))
 
 
+class LogsUnknown(Exception):
+    """The policy that names the logs cannot be read: nobody's checkpoint is cosigned until it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedLogs:
+    """The keys of the logs that a witness watches: those that were ``given``, and those of the lines ``log`` in a tlog-policy file (C2SP
+    tlog-policy), read anew each time. So a key that takes the place of another counts, or one that was stolen counts no more, as soon as
+    the operator of the witness says so there. No log says it itself: a thief of its key would too."""
+
+    given: Sequence[VerifierKey]
+    policy: Path | None = None
+
+    def __call__(self) -> Sequence[VerifierKey]:
+        """Raises ``LogsUnknown``."""
+        if self.policy is None:
+            return self.given
+        try:
+            return (*self.given, *(log.key for log in WitnessPolicy.parse(self.policy.read_bytes()).logs))
+        except (Malformed, OSError) as error:
+            raise LogsUnknown(f"the policy {self.policy} cannot be read: {error}") from error
+
+
 class Cosigner:
-    """Watches ``logs`` and remembers in ``state`` what it cosigned last. Raises ``OSError``, and ``Malformed`` for a state that cannot be
-    read."""
+    """Watches the ``logs`` of the moment and remembers in ``state`` what it cosigned last. Raises ``OSError``, and ``Malformed`` for a
+    state that cannot be read."""
 
     def __init__(
         self,
         keys: Sequence[CosigningKey],
-        logs: Sequence[VerifierKey],
+        logs: Callable[[], Sequence[VerifierKey]],
         state: Path,
         *,
         clock: Callable[[], float] = time.time,
@@ -74,16 +98,17 @@ class Cosigner:
         self._notes: dict[str, bytes] | None = _read(state)
 
     def add_checkpoint(self, octets: bytes) -> str:
-        """The cosignature lines for the body of a request. Raises what ``accept`` raises; ``OSError`` where the state cannot be kept."""
+        """The cosignature lines for the body of a request. Raises what ``accept`` raises; ``LogsUnknown``; ``OSError`` where the state
+        cannot be kept."""
         submission = Submission.parse(octets)
         # Compared, signed and written in one turn: no checkpoint can come in between, and times follow the sizes.
         with self._turn:
-            held = self._held()
+            held, logs = self._held(), self._logs()
             latest = {origin: _checkpoint_of(note) for origin, note in held.items()}
-            checkpoint = accept(submission, self._logs, latest)
+            checkpoint = accept(submission, logs, latest)
             seconds = int(self._clock())
             lines = "".join(one.line(checkpoint, seconds) for one in self.keys)
-            notes = {**held, checkpoint.origin: _without_strangers(submission.checkpoint, self._logs) + lines.encode()}
+            notes = {**held, checkpoint.origin: _without_strangers(submission.checkpoint, logs) + lines.encode()}
             if latest.get(checkpoint.origin) != checkpoint:
                 self._notes = None
                 write_state(self._state, notes)
@@ -138,7 +163,7 @@ def write_state(path: Path, notes: Mapping[str, bytes]) -> None:
 
 
 def open_cosigner(
-    folder: Path, name: str, logs: Sequence[VerifierKey], *, with_ml_dsa: bool
+    folder: Path, name: str, logs: Callable[[], Sequence[VerifierKey]], *, with_ml_dsa: bool
 ) -> tuple[Cosigner, FileLock]:
     """The witness of ``folder``, whose keys are made at its first start, and the lock that the caller holds as long as it runs. Ends the
     command where another process has the folder, or the state is gone. Raises ``Malformed``, ``OSError``."""

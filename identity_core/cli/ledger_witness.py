@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from identity_core.cli.ledger_cosigner import Cosigner, open_cosigner
+from identity_core.cli.ledger_cosigner import Cosigner, LogsUnknown, WatchedLogs, open_cosigner
 from identity_core.cli.ledger_sources import verifier_key
-from identity_core.cli.output import Command, failing, show
+from identity_core.cli.options import FILE_THERE
+from identity_core.cli.output import Command, failing, misused, show
 from identity_core.cli.plugin_commands import OpenGroup
 from identity_core.domain.ledger.note import MAX_NOTE
 from identity_core.domain.ledger.tree import Malformed, Refuted
@@ -105,6 +106,9 @@ class WitnessApp:
             return Reply(409, "text/x.tlog.size", f"{error.size}\n")
         except (Malformed, Refuted) as error:
             return Reply(STATUS.get(type(error), INCONSISTENT), TEXT, f"{error}\n")
+        except LogsUnknown as error:
+            click.echo(f"nothing is cosigned: {error}", err=True)
+            return Reply(503, TEXT, "the witness cannot read which logs it watches\n")
         except OSError as error:
             click.echo(f"the state cannot be kept, and nothing is cosigned: {error.strerror}", err=True)
             return Reply(503, TEXT, "the witness cannot keep its state\n")
@@ -151,8 +155,12 @@ def witness() -> None:
 
 
 @witness.command(name="serve", cls=Command)
+@click.option("--log", "logs", multiple=True, help="The verifier key of a log to watch, or a file with it.")
 @click.option(
-    "--log", "logs", multiple=True, required=True, help="The verifier key of a log to watch, or a file with it."
+    "--policy",
+    type=FILE_THERE,
+    help="A tlog-policy file whose lines `log` name more. It is read anew for each checkpoint: while it runs, a key that takes the "
+    "place of another is added, and one that was stolen taken out.",
 )
 @click.option("--name", default="witness.invalid/identity", show_default=True, help="The name under which it cosigns.")
 @click.option(
@@ -161,7 +169,9 @@ def witness() -> None:
 @click.option("--ml-dsa", is_flag=True, help="Cosign with a key of ML-DSA-44 too.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, default=8099, show_default=True, help="Port to listen on; 0 takes a free one.")
-def serve(logs: Sequence[str], name: str, folder: Path, ml_dsa: bool, host: str, port: int) -> None:
+def serve(
+    logs: Sequence[str], policy: Path | None, name: str, folder: Path, ml_dsa: bool, host: str, port: int
+) -> None:
     """Cosign the checkpoints of logs that only grow; refuse a fork (422) and a rollback (409), no matter who signed it.
 
     POST /add-checkpoint takes submissions; GET /<SHA-256 of the origin>/checkpoint shows the last checkpoint that was cosigned.
@@ -169,7 +179,11 @@ def serve(logs: Sequence[str], name: str, folder: Path, ml_dsa: bool, host: str,
     from identity_core.cli.listening import listen
     from identity_core.settings.server import Server
 
-    watched = [verifier_key(text) for text in logs]
+    if not logs and policy is None:
+        misused("a witness watches at least one log", "--log with its verifier key, or --policy")
+    watched = WatchedLogs([verifier_key(text) for text in logs], policy)
+    with failing(LogsUnknown, str(policy), "write it as c2sp.org/tlog-policy says"):
+        first = watched()
     with failing(Malformed, name, "a name such as witness.example.org/w1, and a folder that a witness wrote"):
         cosigner, _lock = open_cosigner(folder, name, watched, with_ml_dsa=ml_dsa)
     with listen(host, port) as listening:
@@ -179,7 +193,7 @@ def serve(logs: Sequence[str], name: str, folder: Path, ml_dsa: bool, host: str,
             "url": url,
             "verifierKey": keys[0],
             "verifierKeys": keys,
-            "logs": [one.name for one in watched],
+            "logs": [one.name for one in first],
             "process": os.getpid(),
         }
         listening.listen(CONNECTIONS)

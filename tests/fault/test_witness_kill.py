@@ -27,7 +27,7 @@ HASH = hashlib.sha256(ORIGIN.encode()).hexdigest()
 
 def opened(state: Path) -> Cosigner:
     pair = ed25519.generate(bytes(32))
-    return Cosigner([CosigningKey(VerifierKey("w.example", pair.public, WITNESS), pair)], [LOG.verifier], state)
+    return Cosigner([CosigningKey(VerifierKey("w.example", pair.public, WITNESS), pair)], lambda: [LOG.verifier], state)
 
 
 def end() -> None:
@@ -103,11 +103,11 @@ def test_killed_between_write_and_answer_it_never_cosigns_two_roots_for_one_size
 
 def test_two_processes_are_not_one_witness(tmp_path: Path) -> None:
     """Each would remember what it has cosigned itself."""
-    _, lock = ledger_cosigner.open_cosigner(tmp_path / "w", "w.example", [LOG.verifier], with_ml_dsa=False)
+    _, lock = ledger_cosigner.open_cosigner(tmp_path / "w", "w.example", lambda: [LOG.verifier], with_ml_dsa=False)
     child = os.fork()
     if child == 0:
         try:
-            ledger_cosigner.open_cosigner(tmp_path / "w", "w.example", [LOG.verifier], with_ml_dsa=False)
+            ledger_cosigner.open_cosigner(tmp_path / "w", "w.example", lambda: [LOG.verifier], with_ml_dsa=False)
         except SystemExit:
             os._exit(7)
         os._exit(0)

@@ -15,9 +15,11 @@ import httpx
 import pytest
 
 from identity_core.cli import ledger_cosigner, ledger_witness
-from identity_core.cli.ledger_cosigner import Cosigner, CosigningKey, open_cosigner, write_state
+from identity_core.cli.ledger_cosigner import Cosigner, CosigningKey, WatchedLogs, open_cosigner, write_state
 from identity_core.cli.ledger_witness import MAX_BODY, WitnessApp
+from identity_core.codec import multikey
 from identity_core.crypto import ed25519, mldsa
+from identity_core.domain.ledger.checkpoint_keys import succession_text
 from identity_core.domain.ledger.note import WITNESS, Note, VerifierKey, cosigned_at, open_checkpoint
 from identity_core.domain.ledger.witness import Inconsistent, Stale
 from tests.transparency import ORIGIN, LogKey, some_leaves
@@ -31,7 +33,7 @@ HASH = hashlib.sha256(ORIGIN.encode()).hexdigest()
 
 @pytest.fixture
 def cosigner(tmp_path: Path) -> Iterator[Cosigner]:
-    made, lock = open_cosigner(tmp_path / "w", "witness.example/w1", [LOG.verifier], with_ml_dsa=False)
+    made, lock = open_cosigner(tmp_path / "w", "witness.example/w1", lambda: [LOG.verifier], with_ml_dsa=False)
     yield made
     lock.close()
 
@@ -39,7 +41,7 @@ def cosigner(tmp_path: Path) -> Iterator[Cosigner]:
 def reopened(folder: Path) -> Cosigner:
     pair = ed25519.generate((folder / "witness.key").read_bytes())
     key = VerifierKey("witness.example/w1", pair.public, WITNESS)
-    return Cosigner([CosigningKey(key, pair)], [LOG.verifier], folder / "witness.json")
+    return Cosigner([CosigningKey(key, pair)], lambda: [LOG.verifier], folder / "witness.json")
 
 
 @pytest.mark.parametrize("with_ml_dsa", [False, True])
@@ -152,6 +154,64 @@ def test_methods_are_those_of_the_specification(cosigner: Cosigner) -> None:
     app = WitnessApp(cosigner)
     assert answered(app, "GET", "/add-checkpoint", b"")[0] == 405
     assert answered(app, "POST", f"/{HASH}/checkpoint", b"")[0] == 405
+
+
+def signed_by(*keys: LogKey, old: int, new: int) -> bytes:
+    """A submission over the one history, which all these keys have signed."""
+    octets = submission(keys[0], LEAVES, old, new)
+    for key in keys[1:]:
+        octets += key.note(LEAVES[:new]).rpartition(b"\n\n")[2]
+    return octets
+
+
+def test_a_key_that_takes_the_place_of_another_is_learnt_from_the_policy_and_from_no_log(tmp_path: Path) -> None:
+    """A thief has the key that is replaced, and signs what he wants: his key as the next one, and checkpoints that grow."""
+    new, thief, policy = LogKey(b"n" * 32), LogKey(b"t" * 32), tmp_path / "policy"
+    policy.write_text(f"log {LOG.verifier}\nquorum none\n")
+    cosigner, lock = open_cosigner(tmp_path / "w", "w.example", WatchedLogs([], policy), with_ml_dsa=False)
+    app = WitnessApp(cosigner)
+
+    def status(octets: bytes) -> int:
+        return answered(app, "POST", "/add-checkpoint", octets)[0]
+
+    assert status(signed_by(LOG, old=0, new=5)) == 200
+    public = [multikey.encode_public(multikey.ED25519, one.verifier.public) for one in (LOG, thief)]
+    text = succession_text(ORIGIN, *public, 5)
+    lines = [key.verifier.line(key.pair.sign(text.encode())) for key in (LOG, thief)]
+    succession = f"{text}\n{''.join(lines)}".encode()
+    for octets in (
+        signed_by(thief, old=5, new=9),
+        b"old 5\n\n" + succession,
+        signed_by(thief, old=5, new=9) + lines[0].encode(),
+    ):
+        assert status(octets) in (400, 403)
+    # Both sign for a while, and the witness has been told of one.
+    assert status(signed_by(new, LOG, old=5, new=9)) == 200
+    assert status(signed_by(new, old=9, new=12)) == 403
+    policy.write_text(f"log {LOG.verifier}\nlog {new.verifier}\nquorum none\n")
+    assert status(signed_by(new, old=9, new=12)) == 200
+    assert status(signed_by(LOG, old=12, new=13)) == 200
+    policy.write_text(f"log {new.verifier}\nquorum none\n")
+    for octets in (signed_by(LOG, old=13, new=20), signed_by(LOG, thief, old=13, new=20)):
+        assert status(octets) == 403
+    # What the witness cosigned stays what the log has to have grown from, whichever key signs.
+    assert status(submission(new, FORK, 13, 20)) == 422
+    assert status(signed_by(new, old=13, new=20)) == 200
+    policy.write_text(f"log {new.verifier}\nlog nonsense\nquorum none\n")
+    assert status(signed_by(new, old=20, new=21)) == 503
+    policy.unlink()
+    assert status(signed_by(new, old=20, new=21)) == 503
+    policy.write_text(f"log {new.verifier}\nquorum none\n")
+    assert status(signed_by(new, old=20, new=21)) == 200
+    lock.close()
+
+
+def test_a_witness_that_watches_nothing_does_not_start(identity: Commands, here: Path) -> None:
+    (here / "policy").write_text("log nonsense\n")
+    words = ("ledger", "witness", "serve", "--folder", here / "w")
+    assert "at least one log" in identity.refused(*words, status=2)[0]
+    assert "cannot be read" in identity.refused(*words, "--policy", here / "policy")[0]
+    assert not (here / "w").exists()
 
 
 def test_signatures_of_strangers_are_not_kept(cosigner: Cosigner) -> None:

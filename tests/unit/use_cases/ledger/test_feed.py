@@ -32,7 +32,9 @@ class Told:
         self.key = VerifierKey(f"w{number}.example", pair.public, WITNESS)
         state = folder / f"{number}.json"
         write_state(state, {})
-        self.cosigner = Cosigner([CosigningKey(self.key, pair)], [log], state, clock=lambda: clock.time.timestamp())
+        self.cosigner = Cosigner(
+            [CosigningKey(self.key, pair)], lambda: [log], state, clock=lambda: clock.time.timestamp()
+        )
         self.answers: Callable[[bytes], bytes] = lambda body: self.cosigner.add_checkpoint(body).encode()
         self.open = asyncio.Event()
         self.open.set()
