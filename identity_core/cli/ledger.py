@@ -15,13 +15,13 @@ import click
 
 from identity_core.cli.ledger_audit import audit, export
 from identity_core.cli.ledger_checkpoint import checkpoint
+from identity_core.cli.ledger_kept import kept_checkpoints
 from identity_core.cli.ledger_prove import policy_option, prove, verify_file
 from identity_core.cli.ledger_repair import accept_rollback, repair
 from identity_core.cli.ledger_sources import (
     anchored_option,
     cosignatures_option,
     held_option,
-    kept_checkpoints,
     key_option,
     opened_checkpoint,
     service_did_option,

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from identity_core.cli.ledger_kept import kept_checkpoints, kept_history
 from identity_core.cli.ledger_repair import compared
 from identity_core.cli.ledger_sources import (
     FOLLOW,
@@ -18,8 +19,6 @@ from identity_core.cli.ledger_sources import (
     Missing,
     anchored_option,
     held_option,
-    kept_checkpoints,
-    kept_history,
     key_option,
     opened,
     opened_checkpoint,

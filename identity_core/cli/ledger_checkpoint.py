@@ -9,10 +9,10 @@ from typing import Any, Final
 import click
 import httpx
 
+from identity_core.cli.ledger_kept import kept_history
 from identity_core.cli.ledger_sources import (
     LogSource,
     Missing,
-    kept_history,
     key_option,
     opened,
     opened_checkpoint,

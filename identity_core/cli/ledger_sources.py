@@ -29,7 +29,6 @@ from identity_core.cli.remote import session
 from identity_core.client import Client, ServiceError
 from identity_core.codec import times
 from identity_core.domain.dids.log.service_keys import CHECKPOINT, Replacement
-from identity_core.domain.ledger.anchoring import AnchoredCheckpoint
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed, size_said
 from identity_core.domain.ledger.history import LoggedHistory, followed_keys
 from identity_core.domain.ledger.note import Checkpoint, SignedCheckpoint, VerifierKey
@@ -263,14 +262,6 @@ def trusted_keys(
         return followed_keys(key, service_did, source.leaves_of(service_did), is_believed=True)
 
 
-def kept_history(path: Path | None) -> LoggedHistory | None:
-    """What --service-history names; ends the command for a file that is none."""
-    if path is None:
-        return None
-    with failing(Malformed, str(path), "give a history that `identity ledger verify --save` wrote"):
-        return LoggedHistory.parse(path.read_bytes())
-
-
 def listed_replacements(answer: Mapping[str, Any]) -> list[Replacement]:
     """What an answer of getLedgerKey says of keys that were replaced, the first first; nothing of it is verified. Raises ``KeyError``,
     ``TypeError``, ``ValueError``, ``Malformed``."""
@@ -300,21 +291,3 @@ def opened_checkpoint(
     remedy = f"do not trust this log until you know why; {FOLLOW}"
     with failing((Malformed, Refuted), where, remedy, what="the checkpoint is not valid"):
         return keys.open(octets, known, cosignatures=cosignatures)
-
-
-def kept_checkpoints(held: Sequence[Path], anchored: Sequence[Path], keys: CheckpointKeys) -> list[Checkpoint]:
-    """What --held and --anchored name; ends the command for one that is not what it says."""
-    signed = [opened_checkpoint(path.read_bytes(), keys, str(path)).checkpoint for path in held]
-    return signed + [_anchored(path, keys.present) for path in anchored]
-
-
-def _anchored(path: Path, key: VerifierKey) -> Checkpoint:
-    remedy = "fetch it anew from the operator of the log"
-    with failing((Malformed, Refuted), str(path), remedy, what="the anchored checkpoint is not valid"):
-        found = AnchoredCheckpoint.parse(path.read_bytes())
-        found.verify()
-        if found.checkpoint.origin != key.name:
-            raise Refuted(f"the checkpoint is of another log, {found.checkpoint.origin}")
-    transaction = f", transaction {found.tx_hash} in block {found.block_number}"
-    click.echo(f"{path}: on {found.path.ledger} there must be the root {found.path.root.hex()}{transaction}", err=True)
-    return found.checkpoint
