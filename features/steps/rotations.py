@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,13 +97,11 @@ def another(machine: Machine, noted: Noted, key: str) -> None:
 
 def in_use(machine: Machine) -> Keys:
     """The keys as anyone sees them: that of the log in a DID that is new."""
-    from identity_core.domain.dids.log.entry import signer_of
-
     assert machine.running is not None
     first = machine.running.stranger.holder().log().splitlines()[0]
     jwks = call(machine, "GET", "/.well-known/jwks.json").json
     return Keys(
-        str(signer_of(first)),
+        json.loads(first)["proof"][0]["verificationMethod"],
         call(machine, "GET", f"{PREFIX}/ledger/key").json["verifierKey"],
         jwks["keys"][0]["kid"],
     )
