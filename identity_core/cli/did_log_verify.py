@@ -60,6 +60,9 @@ def verify(
     if service_history is None and (proofs or policy is not None):
         raise click.UsageError("--proof and --policy go with --service-history")
     octets = file.read()
+    if not octets.strip():
+        remedy = "give what `identity did log get` wrote; where that failed, it has said why"
+        fail("there is no log in it: it is empty", name_of(file), remedy)
     try:
         checked = log.verify(octets, witness_file=None if witness_file is None else witness_file.read_bytes())
         if did not in (None, checked.did):
@@ -73,7 +76,7 @@ def verify(
         if service_history is not None:
             _require_places(checked.did, lines, service_history, proofs, key_text, policy)
     except log.LogInvalid as error:
-        where = f"{name_of(file)}, {json.dumps(error.details)}"
+        where = f"{name_of(file)}, {json.dumps(error.details)}" if error.details else name_of(file)
         fail(f"the log is not valid: {error}", where, "do not trust this DID's history")
     told = None if unnamed is None else [{"version": one.version, "multikey": one.multikey} for one in unnamed]
     show(checked.summary() | {"unnamedKeys": told}, text=_verdict)

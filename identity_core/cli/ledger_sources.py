@@ -236,6 +236,8 @@ def verifier_key(text: str | None) -> VerifierKey:
         remedy = "`identity ledger key --url …` shows it; better, get it from elsewhere"
         fail("the log's key is missing", "--key", remedy)
     named, remedy = Path(text), "it has the form name+id+key, see `identity ledger key`"
+    if "+" not in text and not named.is_file():
+        fail("this is neither a verifier key nor a file with one", text, remedy)
     with failing((Malformed, OSError, UnicodeDecodeError), text, remedy, what="this is no verifier key"):
         return VerifierKey.parse(named.read_text() if "+" not in text or named.is_file() else text)
 

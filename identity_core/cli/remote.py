@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import click
 import orjson
@@ -64,11 +64,22 @@ def session(
 ) -> Iterator[Client]:
     """A session whose refusals end the command with a readable error. ``IDENTITY_ORIGIN`` is the service's own name where --url is
     another one."""
+    _require_address(url)
     try:
         with Client(url, api_key=api_key, on_exchange=on_exchange, origin=os.environ.get("IDENTITY_ORIGIN")) as opened:
             yield opened
     except CALL_ERRORS as error:
         fail(*explained(error, url))
+
+
+def _require_address(url: str) -> None:
+    try:
+        is_one = urlsplit(url).scheme in ("http", "https") and bool(urlsplit(url).hostname)
+    except ValueError:
+        is_one = False
+    if not is_one:
+        remedy = "write it as http://127.0.0.1:8080 or https://id.example"
+        fail("this is no address of a service", url.strip() or "--url", remedy, status=2)
 
 
 def explained(error: Exception, url: str) -> tuple[str, str, str]:
@@ -81,7 +92,9 @@ def explained(error: Exception, url: str) -> tuple[str, str, str]:
         case ForeignOrigin():
             remedy_of = f"call it there; only if this is the same service: IDENTITY_ORIGIN={error.origin}"
             return f"nothing was signed: {error}", url, remedy_of
-    return str(error), url, "start it with `identity serve`, or name another place with --url"
+    # The number of an error says nothing to people that its words do not.
+    what = re.sub(r"\[Errno -?[0-9]+\] ", "", str(error))
+    return what, url, "start it with `identity serve`, or name another place with --url"
 
 
 @dataclass(frozen=True, slots=True)
