@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
+import sqlite3
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -14,7 +16,7 @@ from identity_core.api import caching, dids
 from identity_core.codec.structs import encode
 from identity_core.codec.times import printed_exactly
 from identity_core.domain.dids import document, state
-from identity_core.errors import DidNotFound
+from identity_core.errors import DidNotFound, DidQuarantined
 from identity_core.ports.repositories import IndexedVersion
 from identity_core.use_cases.dids.read import Resolution
 from identity_core.wire import ResolveDidQuery
@@ -156,6 +158,53 @@ def test_an_answer_is_made_without_reading_a_document(tmp_path: Path, monkeypatc
         with pytest.raises(AssertionError, match="was read"):
             _ = page.items[0].state.document.methods
         await cold.store.close()
+        await rooms.close()
+
+    asyncio.run(story())
+
+
+EDITS = (
+    "UPDATE did_versions SET printed_second = 0",
+    "UPDATE did_versions SET printed_second = 9999999999",
+    "DELETE FROM did_versions",
+)
+
+
+def test_a_row_that_was_changed_leads_no_search_astray(tmp_path: Path) -> None:
+    """Whoever writes to the database past the service can stop the search by time, and cannot choose what it finds."""
+
+    async def story() -> None:
+        rooms = Rooms(tmp_path)
+        play = Play(rooms)
+        await play.begin()
+        for _ in range(6):
+            rooms.clock.move(seconds=10)
+            await play.add_service()
+        versions = await folded(rooms, play)
+        times = [version.state.updated_at + timedelta(seconds=5) for version in versions]
+        withheld = 0
+        for number in range(1, len(versions)):
+            for edit in EDITS:
+                with contextlib.closing(sqlite3.connect(tmp_path / "identity.sqlite", isolation_level=None)) as other:
+                    other.execute(
+                        "CREATE TEMP TABLE kept AS SELECT * FROM did_versions WHERE version_id = ?", (number,)
+                    )
+                    other.execute(f"{edit} WHERE version_id = ?", (number,))
+                    for time in times:
+                        try:
+                            found = await rooms.resolve(play.did, version_id=None, version_time=time)
+                        except DidQuarantined:
+                            withheld += 1
+                            continue
+                        state = found.version.state
+                        assert state.version_id == selected(versions, time.replace(microsecond=0)), (number, edit, time)
+                        assert state.document.octets == versions[state.version_id - 1].state.document.octets
+                    other.execute("DELETE FROM did_versions WHERE version_id = ?", (number,))
+                    other.execute("INSERT INTO did_versions SELECT * FROM kept")
+        assert withheld > 0
+        for number, time in enumerate(times, 1):
+            found = await rooms.resolve(play.did, version_id=None, version_time=time)
+            assert found.version.state.version_id == number
         await rooms.close()
 
     asyncio.run(story())
