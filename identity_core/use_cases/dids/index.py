@@ -129,7 +129,8 @@ class DidReader:
         this service can show.
         """
         method = self.methods.get(did.method)
-        if not isinstance(method, ResolvingDidMethod):
+        # Before the whole protocol, which anybody could have asked for again and again with DIDs that there are not.
+        if not hasattr(method, "resolve") or not isinstance(method, ResolvingDidMethod):
             return None
         try:
             state = await method.resolve(did)

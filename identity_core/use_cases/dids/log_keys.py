@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final, Protocol, cast
 
 from identity_core.codec import multikey
 from identity_core.domain.dids.changes import Change, Create, Deactivate, Expire, RetireLogKey
@@ -137,12 +137,14 @@ class LogSigner:
     ) -> tuple[LogKey, UnsignedEntry]:
         if isinstance(change, Create):
             change = replace(change, update_keys=(self.multikey,))
-        if not (isinstance(method, PreRotatingDidMethod) and method.pre_rotates):
+        # This member is what the protocol adds to a method; to ask for the whole protocol takes longer than a signature.
+        if not getattr(method, "pre_rotates", False):
             key = self._key(state, committed=False)
             return key, method.draft(state, change, at, signer=key.multikey)
         key = self._key(state, committed=True)
         keys = self._said(state, change, key)
-        return key, method.draft(state, change, at, signer=key.multikey, next_keys=keys)
+        rotating = cast("PreRotatingDidMethod", method)
+        return key, rotating.draft(state, change, at, signer=key.multikey, next_keys=keys)
 
     def _key(self, state: DidState | None, *, committed: bool) -> LogKey:
         """The newest key that may sign after ``state``."""
