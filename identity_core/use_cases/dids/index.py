@@ -80,9 +80,13 @@ class DidReader:
         state = method.expand(did)
         return None if state is None else IndexedVersion(state, None)
 
-    async def followed(self, did: Did, version_id: int) -> tuple[IndexedVersion, IndexedVersion]:
-        """A version that was replaced, and the next one. Raises ``DidQuarantined`` when one of them is not there."""
-        found = await self.index.versions(str(did), after=version_id - 1, limit=2, descending=False)
+    async def followed(
+        self, did: Did, version_id: int, recorded: IndexedVersion
+    ) -> tuple[IndexedVersion, IndexedVersion]:
+        """A version before ``recorded``, and the next one. Raises ``DidQuarantined`` when one of them is not there."""
+        is_last = version_id + 1 == recorded.state.version_id
+        stored = await self.index.versions(str(did), after=version_id - 1, limit=1 if is_last else 2, descending=False)
+        found = [*stored, recorded] if is_last else stored
         numbers = [version.state.version_id for version in found]
         for number in (version_id, version_id + 1):
             if number not in numbers:

@@ -115,7 +115,7 @@ class ResolveDid:
             if version.state.version_id == version_id:
                 return version, following
         if 0 < version_id < standing.recorded.state.version_id:
-            return await self.reader.followed(did, version_id)
+            return await self.reader.followed(did, version_id, standing.recorded)
         raise DidNotFound(
             "The DID has no such version.", details={"did": str(did), "versionId": min(version_id, 2**53)}
         )
@@ -134,7 +134,7 @@ class ResolveDid:
             raise DidNotFound(
                 "The DID did not exist at this time.", details={"did": str(did), "versionTime": printed(second)}
             )
-        found, following = await self.reader.followed(did, number)
+        found, following = await self.reader.followed(did, number, standing.recorded)
         # They are what the time lies between, or a row on the way to them was changed or taken away.
         for version, is_later in ((found, False), (following, True)):
             if (version.state.updated_at.replace(microsecond=0) > second) is not is_later:

@@ -60,7 +60,7 @@ def with_rooms(folder: Path, url: str | None, story: Callable[[Rooms], Awaitable
 def test_the_service_restores_a_version_and_history_says_so(tmp_path: Path, url: str | None) -> None:
     async def story(rooms: Rooms) -> None:
         did, secret = await robbed(rooms)
-        first = (await rooms.reader.followed(did, 1))[0].state
+        first = (await rooms.resolve(did, version_id=1, version_time=None)).version.state
         rooms.clock.move(hours=71)
         result = await recovered(rooms, did, secret, 1)
         assert result.version.state.document.services == first.document.services == ()
