@@ -71,6 +71,13 @@ class CredentialSchema:
         if policy.allowed_values is not None and not policy.allowed_values.issuperset(predicate.operands):
             raise PredicateUnsupported(details={"reason": "the schema does not allow this threshold of the attribute"})
 
+    def check_same(self, name: str) -> None:
+        """Raises ``PredicateUnsupported`` for an attribute whose policy narrows what may be asked: to be equal to an attribute of a
+        credential that somebody else issued is to be equal to a value of his choice."""
+        policy = self.policies.get(name, NO_POLICY)
+        if policy.proof_types is not None or policy.allowed_values is not None:
+            raise PredicateUnsupported(details={"reason": "the schema does not allow to compare the attribute"})
+
 
 def _check(policy: AttributePolicy, attribute: Attribute) -> None:
     if policy.unit is not None and not (1 <= len(policy.unit) <= MAX_UNIT and policy.unit.isprintable()):

@@ -105,10 +105,12 @@ async def prepare(
         )
         for part, credential in enumerate(credentials)
     )
-    for credential, each in zip(credentials, predicates, strict=True):
+    for part, (credential, each) in enumerate(zip(credentials, predicates, strict=True)):
         policy = await sealed_credentials.policy(credential)
         for predicate in each:
             policy.check_predicate(predicate)
+        for name in (name for together in asked.same for owner, name in together if owner == part):
+            policy.check_same(name)
     question = _question(asked, credentials, predicates)
     known = provers.predicate_types
     if not known:

@@ -235,7 +235,9 @@ def test_one_holder_has_one_pseudonym_in_a_context(people: People, joint: Joint)
         asked = own.asked([], pseudonym=context)
         asked["credentials"] = asked["credentials"][:1]
         made = own.ask(asked)
-        verdict = own.verify(made.json["proof"], **own.expected(asked))
+        # Without any predicate the members beside the proof are empty, and compared.
+        beside = {name: made.json["proof"][name] for name in ("publicSignals", "predicateType", "proofId")}
+        verdict = own.verify(made.json["proof"], **own.expected(asked), **beside)
         assert verdict["verified"], verdict["checks"]
         return str(verdict["question"]["pseudonymValue"])
 
@@ -255,6 +257,76 @@ def test_what_the_agent_chose_to_compare_is_counted(people: People) -> None:
     assert few.ask(asked, unpinned).outcome == (403, "DISCLOSURE_LIMIT")
     # What the holder signed with its number is her own question.
     assert few.ask(asked).status == 201
+
+
+def test_an_attribute_that_may_not_be_asked_for_is_not_compared(people: People, joint: Joint) -> None:
+    """Mallory issues Hana a credential with a guess, and asks whether her income is the same: an ``eq`` that the schema does not allow."""
+    schema_id = f"{people.schema_id}/narrow"
+    narrow = [{"name": "income", "type": "integer", "proofTypes": ["gte"]}, {"name": "country", "type": "string"}]
+    people.operate("POST", "/credential-schemas", {"id": schema_id, "attributes": narrow})
+    claims = {"issuerDid": people.ivo.did, "holderDid": people.hana.did, "schemaId": schema_id, "suite": 2}
+    held = people.operate("POST", "/credentials", claims | {"attributes": {"income": 5_000, "country": "Wakanda"}})[
+        "id"
+    ]
+    guess = Joint(joint.scene, joint.first, held)
+    uses = guess.scene.uses
+    assert guess.ask(guess.asked([], [], same=INCOME)).outcome == (422, "PREDICATE_UNSUPPORTED")
+    assert guess.scene.uses == uses
+    assert guess.ask(guess.asked([], [], same=COUNTRY)).status == 201
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"predicate": ADULT},
+        {"predicates": [ADULT]},
+        {"issuerDid": "did:ids:ivo"},
+        {"schemaId": "https://schemas.example/other"},
+        {"credentials": []},
+        {"credentials": [{"issuerDid": "did:ids:ivo"}]},
+        {"same": [[{"credential": 0, "attributeName": "age"}]]},
+        {"same": [[{"credential": 4, "attributeName": "age"}, {"credential": 5, "attributeName": "age"}]]},
+        {"either": [[0, 1.5]]},
+        {"either": [[0, -1]]},
+        {"pseudonym": ""},
+    ],
+)
+def test_a_verifier_says_one_thing(joint: Joint, change: Json) -> None:
+    expected = joint.expected(joint.asked([ADULT], [])) | change
+    answer = joint.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": "e30"} | expected)
+    assert answer.outcome == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize("member", [{"same": COUNTRY}, {"either": [[0, 1]]}, {"pseudonym": SHOP}])
+def test_what_is_said_of_several_credentials_stands_beside_them(joint: Joint, member: Json) -> None:
+    answer = joint.scene.target.wire.call("POST", f"{PREFIX}/zkp/proofs/verify", {"proof": "e30"} | member)
+    assert answer.outcome == (400, "INVALID_REQUEST")
+    assert joint.scene.ask(joint.scene.body(**member)).outcome == (400, "INVALID_REQUEST")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"same": [COUNTRY[0][::-1]]},
+        {"same": [*COUNTRY, *COUNTRY]},
+        {"same": [*INCOME, *COUNTRY]},
+        {"same": [[COUNTRY[0][0], {"credential": 3, "attributeName": "country"}]]},
+        {"either": [[1, 0]]},
+        {"either": [[0, 0]]},
+        {"either": [[0, 2]]},
+        {"pseudonym": "a\nb"},
+        {"predicates": [ADULT]},
+        {"credentialId": "urn:uuid:1"},
+    ],
+)
+def test_a_question_has_one_form(joint: Joint, change: Json) -> None:
+    asked = joint.asked([ADULT], [ADULT])
+    token = joint.scene.token(action=" ".join(actions(asked)))
+    body = joint.scene.body(ibct=token, **asked)
+    del body["predicate"], body["credentialId"]
+    assert joint.scene.ask(body | change).outcome == (400, "INVALID_REQUEST")
+    # It was refused before it could spend the token.
+    assert joint.scene.ask(body).status == 201
 
 
 def glued(*proofs: Json) -> list[Json]:
