@@ -74,10 +74,8 @@ class Scene:
         credential, witness = self.held.credential, self.held.witness
         assert credential.binding is not None
         assert witness is not None
-        predicate = Predicate.parse(credential.schema, "age", kind, value)
-        made: ZkProof = run(
-            self.present(credential, credential.binding, (predicate,), witness, self.context(**changed))
-        )
+        question = asked_of(self.held, Predicate.parse(credential.schema, "age", kind, value))
+        made: ZkProof = run(self.present([credential], question, [witness], self.context(**changed)))
         return made
 
     def verdict(self, proof: ZkProof | str, **expected: Any) -> ProofVerification:
@@ -110,9 +108,10 @@ class Scene:
             binding, witness = one.credential.binding, one.witness
             assert binding is not None
             assert witness is not None
+            assert header.status is not None
             part, gap = run(self.present._status(one.credential, binding, header.status, self.clock.now()))
-            status += part
-            gaps += gap
+            status.append(part)
+            gaps.append(gap)
             about = particulars_of(one.credential, binding)
             witnesses.append(BoundWitness(witness.signature, witness.attributes, about))
         keys = tuple(credential.issuer_public_key for credential in credentials)
@@ -123,6 +122,12 @@ class Scene:
     def set_status(self, purpose: str, value: bool = True) -> None:
         wish = SetCredentialStatusRequest(purpose=purpose, value=value)
         run(self.office.set_status(self.held.credential.id, wish, context(self.office.as_(self.office.ivo))))
+
+
+def asked_of(held: ShownCredential, *predicates: Predicate) -> Question:
+    assert held.credential.binding is not None
+    header = BoundHeader.from_octets(held.credential.binding.header)
+    return Question((AskedCredential(header, predicates),), status=header.status is not None)
 
 
 def run(awaitable: Any) -> Any:
@@ -154,7 +159,8 @@ def test_several_predicates_stand_in_one_proof(scene: Scene) -> None:
     assert witness is not None
     asked = [("age", "gte", 18), ("age", "lt", 120), ("age", "lte", 100)]
     predicates = tuple(Predicate.parse(credential.schema, *one) for one in asked)
-    proof = run(scene.present(credential, credential.binding, predicates, witness, scene.context()))
+    question = asked_of(scene.held, *predicates)
+    proof = run(scene.present([credential], question, [witness], scene.context()))
     assert proof.predicate_type == "gte,lt,lte"
     expected = tuple(predicate.json for predicate in predicates)
     assert scene.verdict(proof, predicates=expected).verified
