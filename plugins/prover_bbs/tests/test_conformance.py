@@ -5,6 +5,7 @@ import os
 import pytest
 from identity_prover_bbs import BbsProver
 
+from identity_core.conformance.presenting import PresentingProverConformance
 from identity_core.conformance.prover import ProverConformance
 from identity_core.conformance.prover_cases import HANA, HOLDS, SCHEMA, BbsIssuer, context, statement
 from identity_core.crypto.bls12381 import BackendUnavailable, select
@@ -35,6 +36,13 @@ def prover_on(backend):
 class TestNative(ProverConformance):
     @pytest.fixture(params=["blst", "pyblst", "arkworks"])
     def prover(self, request):
+        return prover_on(request.param)
+
+
+class TestPresentations(PresentingProverConformance):
+    @pytest.fixture(scope="class", params=["blst", "pyblst", "arkworks"])
+    @classmethod
+    def prover(cls, request):
         return prover_on(request.param)
 
 
