@@ -1,6 +1,7 @@
 """The whole operation generateDelegatedProof over HTTP, and what it costs those who only resolve.
 
-    python -m tests.bench.bench_delegated [--rounds 5] [--requests 1000] [--connections 16] [--prover-workers 2] [--folder .] [case ...]
+    python -m tests.bench.bench_delegated [--rounds 5] [--requests 1000] [--connections 16] [--suite 1|2] [--prover-workers 2] [--folder .]
+        [case ...]
 
 Each request is made once, because its IBCT is good once: ``--requests`` tokens a round are signed beforehand, and only the sending is
 measured. Aki asks with an access token of his own; the server is on SQLite, durable, with its prover in processes beside it, and
@@ -175,6 +176,9 @@ def main() -> None:
     options_of.set_defaults(connections=16)
     options_of.add_argument("cases", nargs="*", metavar="case", help=f"of {', '.join(CASES_OF)} [all]")
     options_of.add_argument("--requests", type=int, default=1000, help="proofs of a round [1000]")
+    options_of.add_argument(
+        "--suite", type=int, choices=[1, 2], default=1, help="of the credential; targets are of 1 [1]"
+    )
     options_of.add_argument("--prover-workers", type=int, default=2, help="prover processes [2]")
     options_of.add_argument("--folder", type=Path, default=Path(), help="where data lie, on a real disk [.]")
     options = options_of.parse_args()
@@ -191,7 +195,7 @@ def main() -> None:
                 f"fdatasync {fdatasync_ms(folder):.2f} ms, {os.cpu_count()} cores, {options.connections} clients,"
                 f" {options.prover_workers} prover processes"
             )
-            parties = gather(server, key)
+            parties = gather(server, key, suite=options.suite)
             for name in options.cases or CASES_OF:
                 CASES_OF[name](parties, options)
 

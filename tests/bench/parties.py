@@ -47,8 +47,9 @@ class Parties:
         return [octets("POST", PATH, header, self.body()) for _ in range(count)]
 
 
-def gather(server: Server, key: str, *more: str) -> Parties:
-    """Makes the three of them and what they gave each other; ``more`` is one further question, an attribute and a type."""
+def gather(server: Server, key: str, *more: str, suite: int = 1) -> Parties:
+    """Makes the three of them and what they gave each other; ``more`` is one further question, an attribute and a type, ``suite`` that of
+    the credential."""
     with Client(server.url, api_key=key) as session:
         bls = {"type": "Bls12381G2Key2020", "purpose": ["assertionMethod"]}
         ivo = session.create({"method": "ids", "options": {"storeSecrets": True, "additionalKeys": [bls]}})
@@ -56,7 +57,7 @@ def gather(server: Server, key: str, *more: str) -> Parties:
         attributes = [{"name": one.name, "type": one.type.value} for one in SCHEMA.attributes]
         session.call("POST", "/credential-schemas", body={"id": SCHEMA.id, "attributes": attributes})
         claims = {"issuerDid": ivo["did"], "holderDid": hana["did"], "schemaId": SCHEMA.id, "attributes": VALUES}
-        credential = session.call("POST", "/credentials", body=claims)
+        credential = session.call("POST", "/credentials", body=claims | {"suite": suite})
         terms = {
             "holderDid": hana["did"],
             "agentDid": aki["did"],
