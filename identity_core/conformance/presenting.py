@@ -150,9 +150,9 @@ class PresentingProverConformance:
 
     def test_flipped_bits(self, prover: PresentingProver, case: BoundCase, text: str) -> None:
         """No octet may be changed."""
-        octets, dice = base64url_decode(text), random.Random(7)  # noqa: S311 - which bits, and no secret
+        octets, chosen = base64url_decode(text), random.Random(7)  # noqa: S311 - which bits, and no secret
         for _ in range(self.rounds):
-            place = dice.randrange(8 * len(octets))
+            place = chosen.randrange(8 * len(octets))
             changed = bytearray(octets)
             changed[place // 8] ^= 1 << place % 8
             with pytest.raises(ProofInvalid):
