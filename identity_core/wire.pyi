@@ -9,9 +9,11 @@ from identity_core.codec.structs import Types
 TYPES: Types
 
 AlsoKnownAs = tuple[str, ...]
+Alternatives = tuple[int, ...]
 AnchorStatus = Literal["pending", "confirmed", "revoked", "failed", "pre-phase7"]
 AnyDidDocumentMetadata = dict[str, Any]
 ApiKeyName = str
+AskedPredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
 AutonomyLevel = int
 Burst = int | None
 ChangeKind = str
@@ -37,7 +39,10 @@ PredicateType = Literal["gte", "gt", "lte", "lt", "eq", "set_member"]
 ProofOfPossession = str
 PublicKeyMultibase = str
 Purposes = tuple[str, ...]
+RegistrationDocument = dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None]
+RegistrationJobId = str | None
 RequestsPerSecond = float | None
+SameAttributes = tuple[AttributeReference, ...]
 Scopes = tuple[str, ...]
 ServiceId = str
 ShownHolderProof = dict[str, Any] | None
@@ -94,6 +99,19 @@ class ApiKeyRecord(Struct, frozen=True, kw_only=True):
 class ApproveDidVersionRequest(Struct, frozen=True, kw_only=True):
     version_id: str
     proof: WitnessProof
+
+class AskedCredential(Struct, frozen=True, kw_only=True):
+    credential_id: str
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
+
+class AskedPredicate(Struct, frozen=True, kw_only=True):
+    attribute_name: str
+    type: Literal["gte", "gt", "lte", "lt", "eq", "set_member", "neq"]
+    value: str | list[Any] | dict[str, Any] | int | float | bool | None | UnsetType = UNSET
+
+class AttributeReference(Struct, frozen=True, kw_only=True):
+    credential: int
+    attribute_name: str
 
 class AuditLine(Struct, frozen=True, kw_only=True):
     sequence: int
@@ -270,9 +288,13 @@ class DeactivatedDidResolution(Struct, frozen=True, kw_only=True):
 class DelegatedProofRequest(Struct, frozen=True, kw_only=True):
     holder_did: str
     agent_did: str
-    credential_id: str
+    credential_id: str | UnsetType = UNSET
     predicate: ZKPredicate | UnsetType = UNSET
-    predicates: tuple[ZKPredicate, ...] | UnsetType = UNSET
+    predicates: tuple[AskedPredicate, ...] | UnsetType = UNSET
+    credentials: tuple[AskedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
     ibct: IBCT
     anchor: bool | UnsetType = UNSET
     sync_wait_ms: int | UnsetType = UNSET
@@ -357,6 +379,11 @@ class DidMethodProperties(Struct, frozen=True, kw_only=True):
     mutable: bool
     publishes_logs: bool
     looks_elsewhere: bool
+
+class DidRegistrationMetadata(Struct, frozen=True, kw_only=True):
+    transaction_hash: str | UnsetType = UNSET
+    block_number: int | UnsetType = UNSET
+    expires_at: str | UnsetType = UNSET
 
 class DidResolution(Struct, frozen=True, kw_only=True):
     did_document: dict[str, Any]
@@ -446,10 +473,20 @@ class EventList(Struct, frozen=True, kw_only=True):
     items: tuple[Event, ...]
     next_after: int
 
+class ExpectedCredential(Struct, frozen=True, kw_only=True):
+    issuer_did: str
+    schema_id: str
+    predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
+
 class ExpectedPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
     type: str
     value: str | list[Any] | dict[str, Any] | int | float | bool | None
+
+class FailedDidState(Struct, frozen=True, kw_only=True):
+    state: Literal["failed"]
+    error: str | UnsetType = UNSET
+    reason: str
 
 class GetDashboardTimelineQuery(Struct, frozen=True, kw_only=True):
     after: str | None = None
@@ -665,6 +702,7 @@ class ListVerificationHistoryQuery(Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 class NewServiceEndpoint(Struct, frozen=True, kw_only=True):
+    id: str | UnsetType = UNSET
     type: str
     service_endpoint: str
 
@@ -712,8 +750,9 @@ class ProofRecord(Struct, frozen=True, kw_only=True):
     credential_id: str
     issuer_did: str
     schema_id: str
-    predicate: ShownPredicate
+    predicate: OnlyPredicate | None
     predicates: tuple[ShownPredicate, ...]
+    question: ShownQuestion | None
     proof: ZKProof
     challenge: str | None
     domain: str | None
@@ -749,6 +788,10 @@ class RecoveredDid(Struct, frozen=True, kw_only=True):
     transaction_hash: str
     block_number: int
 
+class RefusalMetadata(Struct, frozen=True, kw_only=True):
+    code: str
+    request_id: str
+
 class RefusedIdentifier(Struct, frozen=True, kw_only=True):
     error: ErrorBody
     did_document: dict[str, Any] | None
@@ -758,6 +801,88 @@ class RefusedIdentifier(Struct, frozen=True, kw_only=True):
     content_stream: dict[str, Any] | None
     content_metadata: dict[str, Any]
     dereferencing_metadata: ProblemMetadata
+
+class RefusedRegistration(Struct, frozen=True, kw_only=True):
+    error: ErrorBody
+    job_id: str | None
+    did_state: FailedDidState
+    did_registration_metadata: RefusalMetadata
+    did_document_metadata: dict[str, Any]
+
+class RegisterDidDeactivationRequest(Struct, frozen=True, kw_only=True):
+    job_id: str | None | UnsetType = UNSET
+    did: str
+    options: RegistrationChangeOptions | UnsetType = UNSET
+    secret: RegistrationSignatures | UnsetType = UNSET
+
+class RegisterDidQuery(Struct, frozen=True, kw_only=True):
+    method: str | None = None
+
+class RegisterDidRequest(Struct, frozen=True, kw_only=True):
+    job_id: str | None | UnsetType = UNSET
+    options: RegistrationOptions | UnsetType = UNSET
+    secret: RegistrationKeys | UnsetType = UNSET
+    did_document: dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None] | UnsetType = UNSET
+
+class RegisterDidUpdateRequest(Struct, frozen=True, kw_only=True):
+    job_id: str | None | UnsetType = UNSET
+    did: str
+    options: RegistrationChangeOptions | UnsetType = UNSET
+    secret: RegistrationSignatures | UnsetType = UNSET
+    did_document_operation: tuple[str, ...] | UnsetType = UNSET
+    did_document: tuple[dict[str, str | list[Any] | dict[str, Any] | int | float | bool | None], ...] | UnsetType = UNSET
+
+class RegisteredDocumentMetadata(Struct, frozen=True, kw_only=True):
+    version_id: str | UnsetType = UNSET
+    updated: str | UnsetType = UNSET
+    deactivated: bool | UnsetType = UNSET
+
+class RegisteredKey(Struct, frozen=True, kw_only=True):
+    id: str
+    type: str
+    controller: str
+    purpose: tuple[str, ...]
+    private_key_multibase: str
+
+class RegisteredSecret(Struct, frozen=True, kw_only=True):
+    verification_method: tuple[RegisteredKey, ...]
+
+class RegistrationChangeOptions(Struct, frozen=True, kw_only=True):
+    client_secret_mode: bool | UnsetType = UNSET
+
+class RegistrationDidState(Struct, frozen=True, kw_only=True):
+    state: Literal["finished", "action"]
+    did: str | UnsetType = UNSET
+    did_document: dict[str, Any] | UnsetType = UNSET
+    secret: RegisteredSecret | UnsetType = UNSET
+    action: Literal["signPayload", "getVerificationMethod"] | UnsetType = UNSET
+    signing_request: dict[str, SigningRequest] | UnsetType = UNSET
+    verification_method_template: tuple[VerificationMethodTemplate, ...] | UnsetType = UNSET
+
+class RegistrationKeys(Struct, frozen=True, kw_only=True):
+    verification_method: tuple[RegistrationPublicKey, ...] | UnsetType = UNSET
+
+class RegistrationOptions(Struct, frozen=True, kw_only=True):
+    client_secret_mode: bool | UnsetType = UNSET
+    store_secrets: bool | UnsetType = UNSET
+    return_secrets: bool | UnsetType = UNSET
+    request_verification_method: tuple[VerificationMethodTemplate, ...] | UnsetType = UNSET
+
+class RegistrationPublicKey(Struct, frozen=True, kw_only=True):
+    id: str | UnsetType = UNSET
+    type: str
+    controller: str | UnsetType = UNSET
+    purpose: tuple[str, ...] | UnsetType = UNSET
+    public_key_multibase: str
+
+class RegistrationSignatures(Struct, frozen=True, kw_only=True):
+    signing_response: dict[str, SigningResponse] | UnsetType = UNSET
+
+class RegistrationState(Struct, frozen=True, kw_only=True):
+    job_id: str | None
+    did_state: RegistrationDidState
+    did_registration_metadata: DidRegistrationMetadata
+    did_document_metadata: RegisteredDocumentMetadata
 
 class ResolutionProblem(Struct, frozen=True, kw_only=True):
     type: str
@@ -840,10 +965,39 @@ class SetCredentialStatusRequest(Struct, frozen=True, kw_only=True):
     value: bool
     reason: str | UnsetType = UNSET
 
+class ShownCredential(Struct, frozen=True, kw_only=True):
+    credential_id: str | UnsetType = UNSET
+    issuer_did: str
+    schema_id: str
+    predicates: tuple[ShownPredicate, ...]
+
 class ShownPredicate(Struct, frozen=True, kw_only=True):
     attribute_name: str
     type: str
     value: Any
+
+class ShownQuestion(Struct, frozen=True, kw_only=True):
+    credentials: tuple[ShownCredential, ...]
+    same: tuple[tuple[AttributeReference, ...], ...]
+    either: tuple[tuple[int, ...], ...]
+    pseudonym: str | None
+    pseudonym_value: str | None | UnsetType = UNSET
+
+class SigningPayload(Struct, frozen=True, kw_only=True):
+    challenge: str
+
+class SigningRequest(Struct, frozen=True, kw_only=True):
+    payload: SigningPayload
+    serialized_payload: str
+    kid: str
+    alg: Literal["EdDSA"]
+    purpose: Literal["authentication"]
+
+class SigningResponse(Struct, frozen=True, kw_only=True):
+    signature: str
+    kid: str | UnsetType = UNSET
+    alg: str | UnsetType = UNSET
+    purpose: str | UnsetType = UNSET
 
 class StatusGapsManifest(Struct, frozen=True, kw_only=True):
     bits: int
@@ -987,6 +1141,12 @@ class VerificationMethodInput(Struct, frozen=True, kw_only=True):
     public_key_multibase: str
     proof_of_possession: str | UnsetType = UNSET
 
+class VerificationMethodTemplate(Struct, frozen=True, kw_only=True):
+    id: str | UnsetType = UNSET
+    type: str
+    controller: str | UnsetType = UNSET
+    purpose: tuple[str, ...]
+
 class VerificationReason(Struct, frozen=True, kw_only=True):
     code: str
 
@@ -999,6 +1159,7 @@ class VerificationResult(Struct, frozen=True, kw_only=True):
     proof_id: str | None
     predicate: OnlyPredicate | None
     predicates: tuple[ShownPredicate, ...]
+    question: ShownQuestion | None
     issuer_did: str | None
     schema_id: str | None
     anchor: Anchor | None
@@ -1027,6 +1188,10 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
     predicate_type: str | UnsetType = UNSET
     proof_id: str | UnsetType = UNSET
     predicate: ExpectedPredicate | UnsetType = UNSET
+    credentials: tuple[ExpectedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
     predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
@@ -1039,6 +1204,10 @@ class VerifyProofRequest(Struct, frozen=True, kw_only=True):
 class VerifyStoredProofRequest(Struct, frozen=True, kw_only=True):
     predicate: ExpectedPredicate | UnsetType = UNSET
     predicates: tuple[ExpectedPredicate, ...] | UnsetType = UNSET
+    credentials: tuple[ExpectedCredential, ...] | UnsetType = UNSET
+    same: tuple[tuple[AttributeReference, ...], ...] | UnsetType = UNSET
+    either: tuple[tuple[int, ...], ...] | UnsetType = UNSET
+    pseudonym: str | UnsetType = UNSET
     challenge: str | UnsetType = UNSET
     domain: str | UnsetType = UNSET
     issuer_did: str | UnsetType = UNSET
