@@ -764,6 +764,15 @@ class ProofRecord(Struct, frozen=True, kw_only=True):
     anchor: Anchor | None
     anchor_details: AnchorDetails | None
 
+class PublicKeyJwk(Struct, frozen=True, kw_only=True):
+    kty: str
+    crv: str
+    x: str
+    y: str | UnsetType = UNSET
+    use: str | UnsetType = UNSET
+    alg: str | UnsetType = UNSET
+    kid: str | UnsetType = UNSET
+
 class Readiness(Struct, frozen=True, kw_only=True):
     status: Literal["ready", "unavailable"]
     dependencies: dict[str, str] | UnsetType = UNSET
@@ -1133,7 +1142,8 @@ class VerificationMethod(Struct, frozen=True, kw_only=True):
     id: str
     type: str
     controller: str
-    public_key_multibase: str
+    public_key_multibase: str | UnsetType = UNSET
+    public_key_jwk: PublicKeyJwk | UnsetType = UNSET
     revoked: str | UnsetType = UNSET
 
 class VerificationMethodInput(Struct, frozen=True, kw_only=True):

@@ -8,13 +8,16 @@ from typing import Any, Final
 
 import orjson
 from identity_did_ids import DidIds, DidIdsSettings
+from identity_did_jwk import DidJwk
 from identity_did_key import DidKey, DidKeySettings
 
 from identity_core.api import caching
 from identity_core.api.caching import BARE, DID, JSON, LD, LD_JSON, W3C, Shape
 from identity_core.api.identifiers import DEREFERENCING
+from identity_core.codec.multibase import base64url_encode
 from identity_core.codec.structs import plain
 from identity_core.codec.times import printed
+from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.did_url import secondary_resource
 from identity_core.ports.did_method import DidMethod
 from identity_core.ports.repositories import IndexedVersion
@@ -28,6 +31,13 @@ from identity_core.use_cases.identifiers import (
 from identity_core.wire import ResolveDidQuery
 from openapi.story import Json
 
+# RFC 7517 appendix A.1.
+P256: Final = {
+    "kty": "EC",
+    "crv": "P-256",
+    "x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4",
+    "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM",
+}
 SHAPES: Final[dict[str, Shape]] = {
     W3C: "result",
     DEREFERENCING: "dereferenced",
@@ -72,6 +82,11 @@ def _forms(current: IndexedVersion, stale_at: datetime) -> Json:
     for media, shape in SHAPES.items():
         body = caching.resolution(result, media, 1, ResolveDidQuery(), at, shape=shape).answer.body
         shown[f"200 {media}"] = {"keyInGrace": orjson.loads(body) if isinstance(body, bytes) else body}
+    known = {"use": "sig", "alg": "ES256", "kid": "2026-01"} | P256
+    expanded = DidJwk().expand(Did.parse(f"did:jwk:{base64url_encode(orjson.dumps(known))}"))
+    found = Resolution(IndexedVersion(expanded, None), False, None, 1, None, None)
+    body = caching.resolution(found, W3C, 1, ResolveDidQuery(), at, shape="result").answer.body
+    shown[f"200 {W3C}"]["jsonWebKey"] = orjson.loads(body) if isinstance(body, bytes) else body
     key = secondary_resource(current.state.did, current.state.document.octets, fragment)
     shown[f"200 {JSON}"] = {"keyByItsFragment": plain(key)}
     shown[f"200 {DEREFERENCING}"]["keyByItsFragment"] = plain(caching.dereferencing(key, result))

@@ -14,7 +14,7 @@ import pytest
 
 from tests.attack.conftest import Target
 from tests.attack.raw_http import Response, exchange, request
-from tests.attack.stranger import LEAVE, Holder, service
+from tests.attack.stranger import LEAVE, Holder, base64url, service
 
 PATH = "/1.0/identifiers/"
 PROFILED = 'application/ld+json;profile="https://w3id.org/did-resolution"'
@@ -374,3 +374,36 @@ def test_a_port_may_stand_as_it_stands_in_the_did(target: Target, did: str) -> N
     as_it_is, encoded = get(target, did), get(target, quote(did, safe=""))
     assert json.loads(as_it_is.body)["error"]["details"].get("did") == did
     assert json.loads(encoded.body)["error"]["details"].get("did") == did
+
+
+JWK = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+
+
+def jwk_did(key: dict[str, str]) -> str:
+    return f"did:jwk:{base64url(json.dumps(key).encode())}"
+
+
+@pytest.mark.parametrize("media", [None, "application/did", "application/did+ld+json"])
+def test_a_did_jwk_says_itself_what_its_document_is(target: Target, media: str | None) -> None:
+    did = jwk_did(JWK)
+    response = get(target, did, media)
+    assert response.status == 200
+    body = json.loads(response.body)
+    (method,) = (body if media else body["didDocument"])["verificationMethod"]
+    assert method == {"id": f"{did}#0", "type": "JsonWebKey2020", "controller": did, "publicKeyJwk": JWK}
+    assert target.wire.call("GET", f"/api/v1/dids/{did}").json["didDocument"]["verificationMethod"] == [method]
+
+
+def test_a_did_jwk_of_a_private_key_does_not_come_back(target: Target) -> None:
+    private = jwk_did(JWK | {"d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"})
+    response = get(target, private)
+    assert (response.status, problem(response)) == (400, "INVALID_DID")
+    assert private.removeprefix("did:jwk:").encode() not in response.body
+
+
+def test_nobody_signs_in_as_a_did_jwk(target: Target) -> None:
+    """Anybody can make one, and none is registered."""
+    did = jwk_did(JWK)
+    assert target.wire.call("GET", f"/api/v1/auth/challenge?did={did}").outcome == (404, "DID_NOT_FOUND")
+    made = target.stranger.create({"method": "jwk"})
+    assert made.outcome == (422, "INVALID_DOCUMENT")

@@ -1,9 +1,9 @@
 """DID documents of others, as they were found.
 
 Nothing is dropped or translated: a document that leaves out what its controller wrote is another document. So one is shown
-as it is, if it has the form that the interface describes (contexts, references and endpoints as text, keys as ``publicKeyMultibase``), and
-refused otherwise, because every client was generated from that description. A foreign document names no key that this
-installation trusts: all that it has are its octets, and no one signs in with it.
+as it is, if it has the form that the interface describes (contexts, references and endpoints as text, keys as ``publicKeyMultibase`` or
+``publicKeyJwk``), and refused otherwise, because every client was generated from that description. A foreign document names no key that
+this installation trusts: all that it has are its octets, and no one signs in with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 import orjson
 
-from identity_core.domain.dids import keys
+from identity_core.domain.dids import jwk, keys
 from identity_core.domain.dids import state as history
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument
@@ -23,7 +23,7 @@ from identity_core.domain.dids.state import DidState
 from identity_core.errors import InvalidDocument, JsonValue
 
 _TEXTS: Final = ("alsoKnownAs", *keys.RELATIONSHIPS)
-_METHOD: Final = ("id", "type", "controller", "publicKeyMultibase")
+_METHOD: Final = ("id", "type", "controller")
 _SERVICE: Final = ("id", "type", "serviceEndpoint")
 
 
@@ -65,6 +65,20 @@ def _check(did: Did, members: Mapping[str, JsonValue]) -> None:
                 raise _unfit(name)
             if type(item.get("revoked", "")) is not str:
                 raise _unfit(name)
+            if name == "verificationMethod":
+                _check_material(item)
+
+
+def _check_material(method: Mapping[str, JsonValue]) -> None:
+    """One form of the key (CID 1.0 §2.2)."""
+    multibase, key = "publicKeyMultibase" in method, "publicKeyJwk" in method
+    if multibase == key or type(method.get("publicKeyMultibase", "")) is not str:
+        raise _unfit("verificationMethod")
+    if key:
+        try:
+            jwk.check(method["publicKeyJwk"])
+        except InvalidDocument as error:
+            raise _unfit("verificationMethod") from error
 
 
 def _all(kind: type, value: JsonValue) -> bool:

@@ -148,8 +148,16 @@ def test_64_kib_is_the_most(tmp_path: Path, chunked: bool) -> None:
     run(test)
 
 
+JWK = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
+JWK_METHOD: dict[str, Any] = {"id": "#a", "type": "JsonWebKey2020", "controller": "c", "publicKeyJwk": JWK}
 OTHER_FORMS = {
     "a key of another form": {"verificationMethod": [{"id": "#a", "type": "JsonWebKey2020", "publicKeyJwk": {}}]},
+    "a key in two forms": {"verificationMethod": [JWK_METHOD | {"publicKeyMultibase": KEY}]},
+    "a key in no form": {"verificationMethod": [{"id": "#a", "type": "JsonWebKey2020", "controller": "c"}]},
+    "a private key": {"verificationMethod": [JWK_METHOD | {"publicKeyJwk": JWK | {"d": JWK["x"]}}]},
+    "a key on a curve that nobody here knows": {
+        "verificationMethod": [JWK_METHOD | {"publicKeyJwk": {"kty": "EC", "crv": "secp256k1", "x": "AA", "y": "AA"}}]
+    },
     "a key inside a relationship": {"authentication": [{"id": "#a"}]},
     "a list of contexts with a map": {"@context": ["https://www.w3.org/ns/did/v1", {"a": "b"}]},
     "one context": {"@context": "https://www.w3.org/ns/did/v1"},
@@ -164,6 +172,17 @@ OTHER_FORMS = {
         ]
     },
 }
+
+
+def test_a_json_web_key_is_shown_as_it_is(tmp_path: Path) -> None:
+    async def test(host: Host) -> None:
+        did = Did.parse(host.publish(verificationMethod=[JWK_METHOD]))
+        state = await method(tmp_path).resolve(did)
+        assert state is not None
+        assert json.loads(state.document.octets)["verificationMethod"] == [JWK_METHOD]
+        assert state.document.methods == ()
+
+    run(test)
 
 
 @pytest.mark.parametrize("name", OTHER_FORMS)

@@ -1,0 +1,93 @@
+"""did:jwk (https://github.com/quartzjer/did-jwk/blob/main/spec.md) for Ed25519, X25519 and P-256.
+
+The identifier is base64url of the UTF-8 of a JWK, and ``expand`` is all there is: no DID of the method is created or recorded here, so
+none signs in. The document is that of the specification to the letter, relationships that a key cannot serve included, because
+everybody else who resolves the DID has it so.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from identity_core.codec import multibase, strict_json
+from identity_core.domain.dids import foreign, jwk, keys
+from identity_core.domain.dids.changes import Change
+from identity_core.domain.dids.did import Did
+from identity_core.domain.dids.log.chain import DraftedEntry
+from identity_core.domain.dids.state import DidState, LogInvalid
+from identity_core.errors import InvalidDid, InvalidDocument
+
+EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""Of a DID that is in no log: it is taken to have been there since the epoch."""
+
+CONTEXTS: Final = ("https://www.w3.org/ns/did/v1", "https://w3id.org/security/suites/jws-2020/v1")
+_SIGNING: Final = tuple(name for name in keys.RELATIONSHIPS if name != keys.KEY_AGREEMENT)
+_PURPOSES: Final = {None: keys.RELATIONSHIPS, "sig": _SIGNING, "enc": (keys.KEY_AGREEMENT,)}
+
+TRAITS: Final = {
+    "supportsUpdate": False,
+    "supportsUpdateServiceEndpoints": False,
+    "supportsUpdateVerificationMethods": False,
+    "supportsDeactivate": False,
+    "supportsDelete": False,
+    "transactionalFees": False,
+    "selfCertifying": True,
+    "prerotationOfKeys": False,
+    "humanReadable": False,
+    "enumerable": False,
+    "resolvableLocally": True,
+    "resolvableGlobally": True,
+    "history": False,
+    "hostingNotRequired": True,
+    "keyValidation": True,
+    "cryptographicAlgorithmEd25519": True,
+}
+
+
+class DidJwk:
+    """``DescribedDidMethod``: pure, and only expands."""
+
+    name = "jwk"
+    mutable = False
+    traits = TRAITS
+    # RFC 8037 appendix A.2: a key that is public in both halves.
+    test_identifiers = (
+        "did:jwk:eyJrdHkiOiJPS1AiLCJjcnYiOiJFZDI1NTE5IiwieCI6IjExcVlBWUt4Q3JmVlNfN1R5V1FIT2c3aGN2UGFwaU1scndJYWFQY0hVUm8ifQ",
+    )
+
+    def check(self, did: Did) -> None:
+        """Raises ``InvalidDid`` unless the identifier is a JWK of a public key that the service knows, and not a weak one."""
+        self.expand(did)
+
+    def expand(self, did: Did) -> DidState:
+        """The whole state, from the identifier alone."""
+        try:
+            if did.method != self.name:
+                raise ValueError("another method")
+            key = strict_json.loads(multibase.base64url_decode(did.identifier))
+            jwk.check(key)
+            return foreign.found(did, _members(str(did), key), EVER)
+        except (ValueError, InvalidDocument) as error:
+            # The identifier may be a private key, so that nothing of it comes back.
+            raise InvalidDid(
+                "The DID is no did:jwk of a public key on Ed25519, X25519 or P-256.", details={"did": did.shown}
+            ) from error
+
+    def draft(self, state: DidState | None, change: Change, at: datetime, *, signer: str) -> DraftedEntry:
+        """Refuses."""
+        raise InvalidDocument("A did:jwk is not created here and never changes: it is its key.")
+
+    def apply(self, state: DidState | None, entry: bytes) -> DidState:
+        """Refuses."""
+        raise LogInvalid("A did:jwk has no entries.")
+
+
+def _members(did: str, key: dict[str, Any]) -> dict[str, Any]:
+    key_id = f"{did}#0"
+    return {
+        "@context": [*CONTEXTS],
+        "id": did,
+        "verificationMethod": [{"id": key_id, "type": "JsonWebKey2020", "controller": did, "publicKeyJwk": key}],
+        **{name: [key_id] for name in _PURPOSES[key.get("use")]},
+    }
