@@ -19,6 +19,8 @@ HERE = Path(__file__).parent
 STANDINS = {"vc-test-suite-implementations": "implementations.mjs", "mocha-w3c-interop-reporter": "reporter.mjs"}
 # A port, so that the DIDs have an escape in them.
 HOST = "id.example:8443"
+# Documents of did:key are those of other resolvers.
+SETTINGS = {"IDENTITY_PLUGINS_WEBVH_HOST": HOST, "IDENTITY_PLUGINS_KEY_DERIVE_X25519": "true"}
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +33,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("node and npm are not installed")
 
     def install(folder: Path) -> None:
-        for name in ("package.json", "package-lock.json", ".npmrc", "resolve.mjs", "verify_token.mjs"):
+        scripts = ("resolve.mjs", "verify_token.mjs", "did_io.mjs")
+        for name in ("package.json", "package-lock.json", ".npmrc", *scripts):
             shutil.copy(HERE / name, folder)
         subprocess.run([npm, "ci"], cwd=folder, check=True, capture_output=True, timeout=300)
         for package, module in STANDINS.items():
@@ -46,7 +49,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     folder = tmp_path_factory.mktemp("resolved") / "data"
-    with running_service(folder, environment={"IDENTITY_PLUGINS_WEBVH_HOST": HOST}) as started:
+    with running_service(folder, environment=SETTINGS) as started:
         yield started
 
 

@@ -1,4 +1,6 @@
-"""Clients of the DIF Universal Resolver, told our address and nothing else: Veramo's driver and ``did-resolver`` (npm)."""
+"""Clients of the DIF Universal Resolver, told our address and nothing else: Veramo's driver and ``did-resolver`` (npm); and did-io (npm) of
+Digital Bazaar with a driver that fetches from there.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,29 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.attack.stranger import LEAVE
 from tests.client.resolvers.conftest import holder, with_service
 from tests.fault.service_process import Running
 
+DOCUMENT = {"Accept": "application/did+ld+json"}
 UNREGISTERED = "did:key:z6MktwupdmLXVVqTzCw4i46r4uGyosGXRnR3XjN4Zq7oMMsw"
 W3C = "https://www.w3.org/ns/did#"
 
 
 def resolved(packages: Path, running: Running, *dids: str) -> dict[str, Any]:
-    asked = {
-        "url": f"{running.wire.url}/1.0/identifiers/",
-        "dids": dids,
-        "methods": sorted({did.split(":")[1] for did in dids}),
-    }
+    return told(
+        packages, running, "resolve.mjs", {"dids": dids, "methods": sorted({did.split(":")[1] for did in dids})}
+    )
+
+
+def told(packages: Path, running: Running, script: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """What a script says when it is told where the service is."""
     done = subprocess.run(
-        ["node", "resolve.mjs"],
+        ["node", script],
         cwd=packages,
-        input=json.dumps(asked),
+        input=json.dumps({"url": f"{running.wire.url}/1.0/identifiers/", **asked}),
         check=True,
         capture_output=True,
         text=True,
@@ -53,3 +60,22 @@ def test_they_are_told_why_not(packages: Path, running: Running) -> None:
         for result in answers[did].values():
             assert result["didDocument"] is None
             assert result["didResolutionMetadata"]["error"]["type"] == W3C + kind
+
+
+@pytest.mark.parametrize("method", ["ids", "webvh"])
+def test_did_io_finds_a_key_and_verifies_with_it(packages: Path, running: Running, method: str) -> None:
+    hana, message = with_service(running, method), b"a message of Hana"
+    signature = hana.key.sign(message).signature
+    asked = {"method": method, "did": hana.did, "keyId": hana.key_id, "key": UNREGISTERED}
+    found = told(packages, running, "did_io.mjs", asked | {"message": message.hex(), "signature": signature.hex()})
+    assert found["document"]["id"] == hana.did
+    assert found["method"]["id"] == hana.key_id
+    assert found["found"] == found["method"]
+    assert (found["verified"], found["forged"]) == (True, False)
+    # Its own driver of did:key makes what the service shows; it writes the derived key where it is used.
+    own, shown = found["local"], running.wire.call("GET", f"/1.0/identifiers/{UNREGISTERED}", None, DOCUMENT).json
+    (derived,) = own.pop("keyAgreement")
+    assert shown.pop("controller") == UNREGISTERED
+    assert shown.pop("keyAgreement") == [derived["id"]]
+    own["verificationMethod"].append(derived)
+    assert own == shown
