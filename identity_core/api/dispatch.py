@@ -17,6 +17,7 @@ from identity_core.api.connexion_parts import Resolution, Resolver, Specificatio
 from identity_core.api.cross_origin import Origins
 from identity_core.api.decode import Parse, Query, RequestBody, has_body, parser, refuse_body
 from identity_core.api.operations import tokens
+from identity_core.api.placement import ROOT_ALIASES, WITH_BOTH, is_apart
 from identity_core.api.promises import Promises, Run, verified
 from identity_core.api.request import Admission, Answer, Around, Handler, Operation, PageForm, Request
 from identity_core.api.routes import Routes
@@ -41,32 +42,6 @@ class HandlerResolver(Resolver):  # type: ignore[misc]
         return Resolution(self._handlers[operation.operation_id], operation.operation_id)
 
 
-# The paths at the root that are operations of the document (openapi/DECISIONS.md §1.1), and which ones.
-ROOT_ALIASES: Mapping[str, Sequence[str]] = {
-    "/.well-known/jwks.json": ("getJwks",),
-    "/auth/challenge": ("getDidAuthChallenge",),
-    "/health": ("getHealth",),
-    "/ready": ("getReadiness",),
-    "/metrics": ("getMetrics",),
-    "/version": ("getVersion",),
-    "/1.0/identifiers/{identifier:path}": ("resolveIdentifier", "resolveIdentifierWithOptions"),
-    "/1.0/methods": ("listDidMethods",),
-    "/1.0/properties": ("listDidMethodProperties",),
-    "/1.0/testIdentifiers": ("listTestIdentifiers",),
-    "/1.0/traits": ("listDidTraits",),
-    "/1.0/create": ("registerDid",),
-    "/1.0/update": ("registerDidUpdate",),
-    "/1.0/deactivate": ("registerDidDeactivation",),
-}
-
-
-# What a listener for operators serves: the operations of these tags and these besides, and of ``WITH_BOTH`` so that it can be asked for its
-# own health.
-APART_TAGS: Final = frozenset({"api_keys", "audit"})
-APART: Final = frozenset({"getMetrics"})
-WITH_BOTH: Final = frozenset({"getHealth", "getReadiness", "getVersion"})
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wiring:
     """What the dispatch needs from outside.
@@ -76,9 +51,9 @@ class Wiring:
     path at the root → operationIds. ``pages``: path → handler outside the document, GET only, without authentication. ``people``: the
     same for pages that know who is signed in, ``forms`` what is POSTed to such. ``max_body`` caps bodies in octets (an operation's own
     ``x-max-body`` may be lower), ``body_seconds`` is the deadline for one. ``origins`` are those whose pages may read what is
-    public. ``apart``, if not None, is the port of a listener of its own for the operations of ``APART``: they are routed there and nowhere
-    else. ``operations`` is filled with the passes of all operations, for one that asks another. ``verify`` checks every answer against
-    the document: for tests and staging.
+    public. ``apart``, if not None, is the port of a listener of its own for the operations that are apart: they are routed there and
+    nowhere else. ``operations`` is filled with the passes of all operations, for one that asks another. ``verify`` checks every answer
+    against the document: for tests and staging.
     """
 
     gate: Admission
@@ -143,11 +118,9 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
                     routes.add(path, {method: run})
 
     def _routes_of(self, operation_id: str, tags: Sequence[str]) -> Sequence[Routes[Run]]:
-        if self._wiring.apart is None:
-            return [self._routes]
-        if operation_id in WITH_BOTH:
+        if self._wiring.apart is None or operation_id in WITH_BOTH:
             return [self._routes, self._apart]
-        return [self._apart if operation_id in APART or APART_TAGS & {*tags} else self._routes]
+        return [self._apart if is_apart(operation_id, tags) else self._routes]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; raises every refusal for the guard to answer."""
@@ -156,8 +129,8 @@ class Dispatch(SpecMiddleware):  # type: ignore[misc]
             return
         request: Request = scope["identity.request"]
         # The port is the one of our socket that took the connection; nothing that a client sends says it.
-        is_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
-        targets, request.path = (self._apart if is_apart else self._routes).find(request.raw_path)
+        came_apart = self._wiring.apart is not None and (scope["server"] or ("", None))[1] == self._wiring.apart
+        targets, request.path = (self._apart if came_apart else self._routes).find(request.raw_path)
         method = request.method
         run = targets.get(method) or (targets.get("GET") if method == "HEAD" else None)
         if run in self._shared:

@@ -10,7 +10,7 @@ import pytest
 
 from identity_core.api.app import ALWAYS_ANSWERED
 from identity_core.api.contract import bind, load_document, operations
-from identity_core.api.dispatch import ROOT_ALIASES
+from identity_core.api.placement import ROOT_ALIASES
 from identity_core.api.security import DOCUMENT_SCHEMES
 from identity_core.codec.structs import python_name
 

@@ -10,26 +10,26 @@ from tests.house.measure import code_lines, size
 
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
-    ".": (385, 5),
-    "api": (3_200, 40),
+    ".": (385, 6),
+    "api": (3_410, 42),
     "backup": (265, 4),
-    "bootstrap": (1_910, 19),
-    "cli": (6_510, 67),
-    "client": (395, 8),
+    "bootstrap": (2_045, 21),
+    "cli": (7_060, 74),
+    "client": (410, 8),
     "codec": (410, 7),
-    "conformance": (2_070, 20),
-    "crypto": (1_685, 29),
-    "database": (1_020, 11),
-    "domain": (6_955, 68),
-    "plugin": (1_950, 21),
+    "conformance": (2_260, 22),
+    "crypto": (1_685, 30),
+    "database": (1_050, 11),
+    "domain": (7_400, 73),
+    "plugin": (1_955, 21),
     "ports": (795, 19),
-    "settings": (840, 8),
-    "store": (2_885, 33),
+    "settings": (865, 8),
+    "store": (2_930, 33),
     "throttle": (635, 8),
-    "ui": (515, 8),
-    "use_cases": (5_435, 65),
+    "ui": (510, 8),
+    "use_cases": (5_830, 69),
 }
-ALL = (37_780, 440)
+ALL = (39_865, 464)
 
 
 def test_no_room_outgrows_its_limit() -> None:

@@ -7,8 +7,8 @@ import orjson
 import pytest
 
 from identity_core.api.contract import load_document
-from identity_core.api.dispatch import ROOT_ALIASES
 from identity_core.api.pages import ISSUER_PATH, RESOURCE_PATH, metadata_pages
+from identity_core.api.placement import ROOT_ALIASES
 from identity_core.api.request import Request
 
 ORIGIN = "https://id.example"
