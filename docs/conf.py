@@ -1,0 +1,28 @@
+"""The documentation site: `tox -e docs` builds it. It loads nothing from elsewhere, neither when it is built nor when it is read."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from docs.generate import write  # noqa: E402  (the path first)
+from identity_core import __version__  # noqa: E402
+
+write(HERE / "reference" / "generated")
+
+project = "identity-service"
+version = release = __version__
+html_title = f"identity-service {__version__}"
+html_theme = "furo"
+html_show_copyright = False
+html_copy_source = False
+html_last_updated_fmt = None
+extensions = ["myst_parser"]
+exclude_patterns = ["README.md", "_build", "identity_guide", "dist", "build"]
+# Included pages of the repository keep the headings that they have there.
+suppress_warnings = ["myst.header"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+nitpicky = True
+pygments_style = "friendly"

@@ -1,0 +1,76 @@
+"""The site as it is built: no warning, no dead link, nothing that a browser would fetch from elsewhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+pytest.importorskip("furo", reason="tox -e docs builds the site")
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "docs" / "identity_guide" / "site"
+# What a browser loads by itself.
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+
+
+class Page(HTMLParser):
+    """The ids of a page, what it links to, and what it loads."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        said = dict(attributes)
+        self.ids |= {one for one in (said.get("id"), said.get("name") if tag == "a" else None) if one}
+        if tag == "a" and said.get("href"):
+            self.links.append(str(said["href"]))
+        if said.get(LOADED.get(tag, "")) and said.get("rel") not in ("next", "prev", "search", "index", "canonical"):
+            self.loaded.append(str(said[LOADED[tag]]))
+
+
+@pytest.fixture(scope="module")
+def site() -> dict[Path, Page]:
+    """Builds it where it is not built, or is older than its sources."""
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-d", ROOT / "docs" / "_build"]
+    done = subprocess.run([*command, ROOT / "docs", SITE], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return {path: Page(path.read_text(encoding="utf-8")) for path in SITE.rglob("*.html")}
+
+
+def test_every_link_within_the_site_leads_somewhere(site: dict[Path, Page]) -> None:
+    dead, followed = [], 0
+    for path, page in site.items():
+        for link in page.links + page.loaded:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            there = target in site if target.suffix == ".html" else target.is_file()
+            if not there or (parts.fragment and unquote(parts.fragment) not in site[target].ids | {"searchbox"}):
+                dead.append(f"{path.relative_to(SITE)}: {link}")
+            followed += 1
+    assert dead == []
+    assert followed > 1_000
+
+
+def test_nothing_is_loaded_from_elsewhere(site: dict[Path, Page]) -> None:
+    assert [one for page in site.values() for one in page.loaded if urlsplit(one).netloc] == []
+    styles = "".join(path.read_text(encoding="utf-8") for path in SITE.rglob("*.css"))
+    assert "//" not in "".join(part.partition(")")[0] for part in styles.split("url(")[1:] if "data:" not in part[:8])
+
+
+def test_each_code_has_the_anchor_that_an_answer_names(site: dict[Path, Page]) -> None:
+    from docs.generate.document import load
+    from identity_core.errors import CODES
+
+    ids = site[SITE / "reference" / "generated" / "errors.html"].ids
+    codes = load().body["x-error-catalogue"].keys() & CODES.keys()
+    assert {code.lower().replace("_", "-") for code in codes} <= ids
