@@ -1,0 +1,143 @@
+"""Every command and program that the pages of the site show is run, and prints what they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from identity_core.cli import main
+from identity_core.cli.local_server import LocalServer
+from tests.docs.blocks import ForkedCommands, fits, run, shown, steps
+from tests.servers import local_server
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    for folder in ("tutorial", "how-to", "explanation")
+    for path in sorted((DOCS / folder).glob("*.md"))
+}
+RUN = {name: page for name, text in PAGES.items() if (page := steps(text, (DOCS / name).parent))}
+SHOWN = [(name, line) for name, text in PAGES.items() for line in shown(text)]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LocalServer]:
+    with local_server() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkedCommands]:
+    made = ForkedCommands(tmp_path_factory.mktemp("bin"))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_page_does_what_it_says(name: str, server: LocalServer, commands: ForkedCommands, tmp_path: Path) -> None:
+    environment = {
+        "PATH": os.pathsep.join([str(commands.folder), str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "HOME": str(tmp_path),
+        "IDENTITY_URL": server.url,
+        "IDENTITY_API_KEY": server.api_key,
+        "IDENTITY_DATA_DIR": str(server.data_dir),
+    }
+    assert run(RUN[name], tmp_path, environment) == []
+
+
+def test_the_pages_that_teach_are_run() -> None:
+    assert "tutorial/first-proof.md" in RUN
+    assert len(RUN) >= 5
+
+
+def _words(line: str) -> Iterator[list[str]]:
+    for part in re.split(r"\||&&|;", line):
+        words = shlex.split(part, comments=True)
+        while words and (words[0] in ("sudo", "$") or "=" in words[0]):
+            words = words[1:]
+        if words and words[0] == "identity":
+            yield words[1:]
+
+
+@pytest.mark.parametrize(("name", "line"), SHOWN)
+def test_a_command_that_is_only_shown_exists_with_its_options(name: str, line: str) -> None:
+    for words in _words(line):
+        command: click.Command = main
+        while isinstance(command, click.Group):
+            below = command.get_command(click.Context(command), words.pop(0))
+            assert below is not None, line
+            command = below
+        known = {one for parameter in command.params for one in (*parameter.opts, *parameter.secondary_opts)}
+        assert {word.partition("=")[0] for word in words if re.match("-+[a-z]", word)} <= known, line
+
+
+# The runner itself, on pages that are wrong.
+
+GOOD = """
+```{code-block} text
+:caption: a.txt
+
+one
+two
+```
+
+```console
+$ X=$(head -n 1 a.txt)
+$ echo "$X" &&
+> echo three
+one
+three
+$ echo error: no; false
+error: no
+```
+"""
+
+
+def _run(text: str, folder: Path) -> list[str]:
+    return run(steps(text), folder, {"PATH": os.environ["PATH"]})
+
+
+def test_a_right_page_has_no_fault(tmp_path: Path) -> None:
+    assert _run(GOOD, tmp_path) == []
+    assert [step.line for step in steps(GOOD)] == [3, 10, 11, 15]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "found"),
+    [
+        ("one\nthree\n", "one\nfour\n", "line 11"),
+        ("; false", "", "line 15"),
+        ("head -n 1 a.txt", "head -n 1 b.txt", "line 10"),
+        ("X=$(head -n 1 a.txt)", "exit 3", "before its last command"),
+    ],
+)
+def test_a_wrong_page_is_told_with_its_line(tmp_path: Path, right: str, wrong: str, found: str) -> None:
+    faults = _run(GOOD.replace(right, wrong, 1), tmp_path)
+    assert found in "\n".join(faults)
+
+
+@pytest.mark.parametrize("text", ["```console\nno prompt\n```\n", "```{code-block} json\n{}\n```\n"])
+def test_a_block_that_cannot_be_run_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        steps(text)
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected", "fit"),
+    [
+        ("a b c", "a … c", True),
+        ("a\nb\nc\n", "a\n…", True),
+        ("ab", "a", False),
+        ("a.c", "a.c", True),
+        ("abc", "a.c", False),
+    ],
+)
+def test_what_is_left_out_may_be_anything(printed: str, expected: str, fit: bool) -> None:
+    assert fits(printed, expected) is fit
