@@ -15,11 +15,12 @@ project = "identity-service"
 version = release = __version__
 html_title = f"identity-service {__version__}"
 html_theme = "furo"
+html_favicon = "icon.svg"
 html_show_copyright = False
 html_copy_source = False
 html_last_updated_fmt = None
 extensions = ["myst_parser"]
-exclude_patterns = ["README.md", "_build", "identity_guide", "dist", "build"]
+exclude_patterns = ["README.md", "_build", "reference/generated/errors.md", "identity_guide", "dist", "build"]
 # Included pages of the repository keep the headings that they have there.
 suppress_warnings = ["myst.header"]
 myst_heading_anchors = 3

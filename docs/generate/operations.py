@@ -17,9 +17,17 @@ SCHEMES = {
 }
 
 
+HEAD = """# Operations
+
+The service is described by one OpenAPI document: `/openapi.json`, and `/docs` on a running service shows it interactively. These pages
+are made of the same document, one for each of its tags. Paths begin with `{prefix}`.
+"""
+
+
 def operation_pages(document: Document) -> dict[str, str]:
-    """Name of the file → page."""
-    pages = {}
+    """Name of the file → page, and the page that leads to them."""
+    names = "\n".join(tag["name"] for tag in document.body["tags"])
+    pages = {"operations.md": page(HEAD.format(prefix=prefix(document)), f"```{{toctree}}\n{names}\n```")}
     for tag in document.body["tags"]:
         own = [one for one in document.operations() if tag["name"] in one.body["tags"]]
         sections = [_section(document, one) for one in own]

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from identity_core import wire
@@ -21,6 +23,26 @@ from identity_core.errors import CODES, IdentityError, InternalError, JsonValue,
 
 # RFC 9110 §11.6.1 asks every 401 for a challenge, also that of an operation which takes strangers.
 ANY_CHALLENGE: Final = 'ApiKey realm="identity", Bearer realm="identity", DIDAuth realm="identity"'
+
+GUIDE_PACKAGE: Final = "identity_guide"
+GUIDE: Final = "/docs/guide"
+
+
+@cache
+def guide_folder() -> Path | None:
+    """The folder of the installed site; None where there is none, or where its distribution was made without it."""
+    spec = find_spec(GUIDE_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(next(iter(spec.submodule_search_locations))) / "site"
+    return folder if (folder / "index.html").is_file() else None
+
+
+def explanation_of(code: str) -> str | None:
+    """Where the guide explains an error code, relative to the origin of the service; None where no guide is served."""
+    if guide_folder() is None:
+        return None
+    return f"{GUIDE}/reference/errors.html#{code.lower().replace('_', '-')}"
 
 
 def error_answer(error: IdentityError, request_id: str, operation: Operation | None = None) -> Answer:
@@ -34,6 +56,8 @@ def error_answer(error: IdentityError, request_id: str, operation: Operation | N
         error = InternalError()
     status = error.status
     details: dict[str, JsonValue] = {**error.details, "requestId": request_id}
+    if explanation := explanation_of(error.code):
+        details["docUrl"] = explanation
     headers = [("cache-control", "no-store")]
     if status == 401:
         headers.append(("www-authenticate", (operation.challenge if operation else "") or ANY_CHALLENGE))

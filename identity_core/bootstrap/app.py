@@ -16,8 +16,10 @@ from identity_core.api.auth import AuthHandlers
 from identity_core.api.contract import ContractError, load_document
 from identity_core.api.cross_origin import Origins
 from identity_core.api.dispatch import Wiring
+from identity_core.api.errors import guide_folder
 from identity_core.api.events import EventHandlers
 from identity_core.api.guard import Guard, Observe, request_ids
+from identity_core.api.guide import guide_pages
 from identity_core.api.idempotency import Idempotency
 from identity_core.api.metrics import Metrics
 from identity_core.api.pages import metadata_pages
@@ -258,7 +260,7 @@ async def open_app(opened: Runtime, stack: AsyncExitStack) -> Guard:
         around=Idempotency(store.idempotency, clock, opened.answers_secret, secrets.token_bytes),
         refusals=AuditRefusals(Record(store.activity), clock, quotas_of(opened)),
         schemes=DOCUMENT_SCHEMES,
-        pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids.log),
+        pages=metadata_pages(origin_of(settings)) | did_pages(opened, tags.dids.log) | guide_pages(guide_folder()),
         people=pages,
         forms=forms,
         max_body=settings.server.max_body_bytes,

@@ -11,7 +11,7 @@ from tests.house.measure import code_lines, size
 # Code lines (without blanks, comments, docstrings and imports) and files.
 LIMITS = {
     ".": (385, 6),
-    "api": (3_410, 42),
+    "api": (3_465, 43),
     "backup": (265, 4),
     "bootstrap": (2_045, 21),
     "cli": (7_060, 74),
@@ -29,7 +29,7 @@ LIMITS = {
     "ui": (510, 8),
     "use_cases": (5_830, 69),
 }
-ALL = (39_865, 464)
+ALL = (39_920, 465)
 
 
 def test_no_room_outgrows_its_limit() -> None:
