@@ -18,7 +18,7 @@ from identity_core.crypto.bbs import consent, core
 from identity_core.domain.credentials.status_gaps import StatusEpoch
 from identity_core.domain.proofs import presentation
 from identity_core.domain.proofs.presentation import Acceptance, ConsentTerms, Cover
-from tests.attack.presentation_forge import CheatingVector, PresentationForger, material
+from tests.attack.presentation_forge import CheatingVector, PresentationForger, material, points_of
 from tests.attack.test_presentation_soundness import (
     CREDENTIAL,
     HEADER,
@@ -72,7 +72,7 @@ def test_without_the_consents_signature(monkeypatch):
     """One for another request passes."""
 
     def trusting(suite, octets, count, message, pseudonym=None):
-        return consent.CheckedConsent(consent.consent_points(suite, octets, count), None)
+        return consent.CheckedConsent(points_of(suite, octets, count), None)
 
     asked, other = consented(), consented()
     other.context = context(nonce=b"another nonce of the verifier")

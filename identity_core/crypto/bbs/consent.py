@@ -20,7 +20,7 @@ from identity_core.crypto.bbs.openings import (
     open_points,
 )
 from identity_core.crypto.bbs.suite import Ciphersuite
-from identity_core.crypto.bls12381 import G1, ORDER, InvalidPoint
+from identity_core.crypto.bls12381 import G1, ORDER
 from identity_core.crypto.bls12381.backend import G1_OCTETS
 from identity_core.crypto.bls12381.hedged import HedgedScalars
 from identity_core.crypto.bls12381.keys import hash_to_scalar
@@ -74,15 +74,6 @@ def check_consent(
         raise ConsentInvalid(str(fault)) from None
     shown = None if base is None else octets[count * G1_OCTETS : (count + 1) * G1_OCTETS]
     return CheckedConsent(tuple(points[:count]), shown)
-
-
-def consent_points(suite: Ciphersuite, octets: bytes, count: int) -> tuple[G1, ...]:
-    """K' of ``count`` credentials, unchecked: for the prover, who has the consent from its keeper. Raises ``ConsentInvalid``."""
-    try:
-        starts = range(0, count * G1_OCTETS, G1_OCTETS)
-        return tuple(suite.curve.octets_to_g1(octets[start : start + G1_OCTETS]) for start in starts)
-    except InvalidPoint as fault:
-        raise ConsentInvalid(str(fault)) from None
 
 
 def _consent_challenge(message: bytes) -> Challenge:

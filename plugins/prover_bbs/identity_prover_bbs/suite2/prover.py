@@ -9,7 +9,7 @@ from typing import Final
 
 from identity_core.cache import BoundedCache
 from identity_core.crypto.bbs import core
-from identity_core.crypto.bbs.consent import ConsentInvalid, consent_points, pseudonym_message
+from identity_core.crypto.bbs.consent import check_consent, pseudonym_message
 from identity_core.crypto.bbs.octets import (
     calculate_challenge,
     calculate_domain,
@@ -92,7 +92,8 @@ class PresentationProver:
         relation = PresentationRelation.of(statement)
         known = self._known(relation, witness, bound)
         selected = check_satisfied(relation, known)
-        parts = self._parts(relation, witness, known)
+        points = self._agreed(statement, witness, bound)
+        parts = self._parts(relation, witness, known, points)
         return self._envelope(relation, parts, witness, bound, selected).encode()
 
     def _envelope(
@@ -161,16 +162,34 @@ class PresentationProver:
             known.append((*opening, *messages))
         return [*known, *((gap.low, gap.high) for gap in witness.gaps)]
 
+    def _agreed(
+        self, statement: PresentationStatement, witness: PresentationWitness, bound: PresentationContext
+    ) -> tuple[G1, ...]:
+        """K' of each credential where the holder consents, to this question for this verifier: with a consent to something else every
+        verifier would refuse the proof. Raises ``WitnessInvalid``."""
+        question = statement.question
+        if witness.consent is None or bound.consent is None:
+            return ()
+        try:
+            message = bound.consent.message(question, bound.context, bound.agent_key)
+            count = len(question.credentials)
+            return check_consent(self._suite, witness.consent.octets, count, message, question.pseudonym).points
+        except ValueError:
+            raise WitnessInvalid() from None
+
     def _parts(
-        self, relation: PresentationRelation, witness: PresentationWitness, known: Sequence[tuple[Message, ...]]
+        self,
+        relation: PresentationRelation,
+        witness: PresentationWitness,
+        known: Sequence[tuple[Message, ...]],
+        points: Sequence[G1],
     ) -> list[ProvenPart]:
+        """``points`` are K' of the credentials where the holder consents."""
         suite, curve = self._suite, self._suite.curve
         bases: list[G1 | None] = [None] * len(known)
+        bases[: len(points)] = [consented_base(suite, point) for point in points]
         signatures = [one.signature for one in witness.credentials] + [gap.signature for gap in witness.gaps]
         try:
-            if witness.consent is not None:
-                points = consent_points(suite, witness.consent.octets, len(witness.credentials))
-                bases[: len(points)] = [consented_base(suite, point) for point in points]
             parts = []
             for signed, octets, messages, base in zip(relation.parts, signatures, known, bases, strict=True):
                 key = octets_to_public_key(suite, signed.key)
@@ -182,7 +201,7 @@ class PresentationProver:
                     core.verify_point(suite, key, signature, b)
                     self._checked.put(digest, None)
                 parts.append(ProvenPart(signed, key, signature, scalars, b))
-        except (ValueError, ConsentInvalid, InvalidBlsKey, BbsSignatureInvalid):
+        except (ValueError, InvalidBlsKey, BbsSignatureInvalid):
             raise WitnessInvalid() from None
         return parts
 
