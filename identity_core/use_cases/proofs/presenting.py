@@ -60,10 +60,9 @@ class PresentBound:
         now = context.issued_at
         terms = ConsentTerms.around(now, CONSENT_LIFETIME)
         bound = PresentationContext(context, None, terms)
-        parts = zip(credentials, bindings, question.credentials, strict=True)
         status = [
-            await self._status(one, binding, asked.header.status, now)
-            for one, binding, asked in parts
+            await self._status(binding, asked.header.status, now)
+            for binding, asked in zip(bindings, question.credentials, strict=True)
             if question.status and asked.header.status is not None
         ]
         keys = tuple(credential.issuer_public_key for credential in credentials)
@@ -83,31 +82,30 @@ class PresentBound:
         return ZkProof(text, presentation_signals(question, context), kinds, context.proof_id)
 
     async def _status(
-        self, credential: Credential, binding: Binding, reference: StatusListReference, now: datetime
+        self, binding: Binding, reference: StatusListReference, now: datetime
     ) -> tuple[StatusPart, GapWitness]:
-        found = await self._gap(reference, binding.handle, now)
-        method = found.epoch.method
-        key = credential.issuer_public_key if method == credential.verification_method else None
+        """The gap of the handle, under a key that verifiers find in force."""
+        found, key = await self._signed_gap(reference, binding.handle, now)
         if key is None:
-            key = (await self.issuer_keys(method, now)).raw
-        if key is None:
-            raise PluginUnavailable("The key of the issuer's status list does not resolve.")
-        return StatusPart(found.epoch, key), GapWitness(*found.gap, found.signature)
-
-    async def _gap(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap:
-        """The signed gap of the present epoch that the handle lies in."""
-        found = await self._published(reference, handle, now)
-        if found is None:
-            # Begun since the job's last step, or resumed since its last edition.
+            # Begun or resumed since the job's last step; or the issuer replaced the key, and verifiers refuse the old one's gaps.
             for gap_list in await self.gaps.lists():
                 if gap_list.id == reference.list_id:
                     await self._brought_up(gap_list)
-            found = await self._published(reference, handle, now)
+            found, key = await self._signed_gap(reference, binding.handle, now)
         if found is None:
             raise PluginUnavailable(
                 "The list of what is revoked has no gap for this credential yet.", details={"retryAfter": 30}
             )
-        return found
+        if key is None:
+            raise PluginUnavailable("The key of the issuer's status list is not in force.")
+        return StatusPart(found.epoch, key), GapWitness(*found.gap, found.signature)
+
+    async def _signed_gap(
+        self, reference: StatusListReference, handle: int, now: datetime
+    ) -> tuple[SignedGap | None, bytes | None]:
+        """What is published now, and its key where that is in force."""
+        found = await self._gap(reference, handle, now)
+        return found, None if found is None else (await self.issuer_keys(found.epoch.method, now)).raw
 
     async def _brought_up(self, gap_list: GapList) -> None:
         try:
@@ -115,7 +113,8 @@ class PresentBound:
         except IdentityError as error:
             raise PluginUnavailable("The list of what is revoked cannot be published.") from error
 
-    async def _published(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap | None:
+    async def _gap(self, reference: StatusListReference, handle: int, now: datetime) -> SignedGap | None:
+        """The signed gap of the present epoch that the handle lies in, if there is one."""
         published = await self.gaps.published(reference.list_id, status_gaps.epoch_at(now, reference.period))
         if published is None:
             return None

@@ -15,9 +15,11 @@ from identity_prover_bbs.plugin import BbsProver
 
 from identity_core.codec import jcs, strict_json
 from identity_core.codec.multibase import base64url_decode, base64url_encode
+from identity_core.codec.multikey import BLS12381G2
 from identity_core.crypto.bls12381 import select
 from identity_core.domain.credentials.bound_credential import BoundHeader
 from identity_core.domain.credentials.credential import particulars_of
+from identity_core.domain.dids.changes import RemoveVerificationMethod
 from identity_core.domain.proofs.predicate import Predicate
 from identity_core.domain.proofs.presentation import (
     BoundWitness,
@@ -33,12 +35,14 @@ from identity_core.domain.proofs.proof import Context, IssuerKey, ReceivedProof,
 from identity_core.domain.proofs.question import AskedCredential, Question, parse_asked
 from identity_core.domain.proofs.verification import CheckCode, Expectation, ProofVerification
 from identity_core.errors import PluginUnavailable
+from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.sealed import ShownCredential
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
 from identity_core.use_cases.proofs.check import CheckProof, IssuerKeys
 from identity_core.use_cases.proofs.presenting import PresentBound
-from identity_core.wire import SetCredentialStatusRequest
+from identity_core.wire import AdditionalKey, SetCredentialStatusRequest
 from tests.proving import Workers
+from tests.rooms import secret_of, update_of
 from tests.unit.use_cases.credentials.conftest import Office, context
 
 SHOP = "https://shop.example"
@@ -109,7 +113,7 @@ class Scene:
             assert binding is not None
             assert witness is not None
             assert header.status is not None
-            part, gap = run(self.present._status(one.credential, binding, header.status, self.clock.now()))
+            part, gap = run(self.present._status(binding, header.status, self.clock.now()))
             status.append(part)
             gaps.append(gap)
             about = particulars_of(one.credential, binding)
@@ -307,6 +311,30 @@ def test_the_list_of_a_new_epoch_is_made_by_the_first_who_needs_it(scene: Scene)
     assert run(scene.gaps.published(gap_list.id, epoch + 1)) is not None
 
 
+def test_no_proof_is_made_with_a_list_of_a_key_that_was_taken_back(scene: Scene) -> None:
+    """Ivan takes the newest of his two keys out of his document, which signed the list, and the job has not looked yet."""
+    rooms, office = scene.office.rooms, scene.office
+    wish = AdditionalKey(type="Bls12381G2Key2020", purpose=("assertionMethod",))
+    made = run(rooms.new_did(additional_keys=(wish, wish), store_secrets=True, return_secrets=True))
+    ivan = made.version.state.did
+    older, newest = (f"{ivan}#{key.public}" for key in made.keys if key.type == BLS12381G2)
+    wanted = office.new(issuer=ivan, suite=2, verification_method=older)
+    scene.held = run(office.issue(wanted, context(office.as_(ivan), "issueCredential")))
+    gap_list = next(one for one in run(scene.gaps.lists()) if one.issuer == str(ivan))
+    assert gap_list.method == newest
+    signed = run(rooms.signed(ivan, secret_of(made), "update"))
+    removal = update_of(RemoveVerificationMethod(newest))
+    run(rooms.update(ivan, removal, signed, rooms.context(ivan, signed), if_match=None))
+    with pytest.raises(PluginUnavailable, match="not in force"):
+        # Nobody tells which key signs instead.
+        scene.proof()
+    custodian: Any = rooms.custodian
+    publisher = replace(scene.publisher, key_of=ListKeys(rooms.reader, custodian))
+    scene.present = replace(scene.present, publisher=publisher)
+    proof = scene.proof()
+    assert scene.verdict(proof).verified
+
+
 def test_the_proof_ends_with_its_day(scene: Scene) -> None:
     """A day is what validity is said of: a proof made just before midnight is refused when that day is over."""
     scene.clock.time = NOON.replace(hour=23, minute=58)
@@ -319,7 +347,7 @@ def test_the_proof_ends_with_its_day(scene: Scene) -> None:
 
 
 def test_a_proof_of_suite_1_does_not_say_it(scene: Scene) -> None:
-    shown = run(scene.office.issued())
+    shown = run(scene.office.issued(suite=1))
     credential = shown.credential
     predicate = Predicate.parse(credential.schema, "age", "gte", 18)
     issuer = IssuerKey(credential.verification_method, credential.issuer_public_key)
