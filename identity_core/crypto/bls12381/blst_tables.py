@@ -75,7 +75,8 @@ class Offset:
     def start(self, count: int) -> int:
         """The address of -count·O."""
         if count not in self._starts:
-            self._starts[count] = AffinePoints([self._curve.g1_mul(self.minus, count)])
+            # The first of two threads that make it stays: memory that was replaced is freed, and the other has its address.
+            self._starts.setdefault(count, AffinePoints([self._curve.g1_mul(self.minus, count)]))
         return self._starts[count].start
 
     def multiples(self, base: Any, count: int) -> list[Any]:
@@ -140,7 +141,8 @@ class AffineBases:
                 raise IndexError(f"there is no fixed point number {index}")
             taken = sum(owner.table_octets for owner in self._curve.tabled)
             has_room = taken + self._octets_of_one <= MAX_TABLE_OCTETS
-            self._tables[index] = self._build(self._points[index]) if has_room else None
+            # As for ``Offset.start``: what this returns is read by its addresses.
+            self._tables.setdefault(index, self._build(self._points[index]) if has_room else None)
         return self._tables[index]
 
     def _build(self, base: Any) -> _Table:

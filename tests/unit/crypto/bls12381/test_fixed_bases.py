@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -151,6 +153,28 @@ def test_a_sum_over_affine_tables_adds_as_many_points_for_every_scalar(
     for few in ([0] * 6, [3] * 6, [0, 1, 2, 3, 0, 1]):
         digits.sum(few)
     assert summed == [3 * positions + 1] * 3 + [3 * 43 + 1] * 2 + [7] * 3
+
+
+def test_what_two_threads_make_at_once_is_made_once(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums read tables by their addresses: one that another thread's took the place of would be freed under it."""
+    from identity_core.crypto.bls12381 import blst_tables
+
+    both_began = threading.Barrier(2, timeout=60)
+    plain = blst_tables.AffinePoints
+
+    def begun(points: Any) -> Any:
+        made = plain(points)
+        both_began.wait()
+        return made
+
+    bases: Any = alone.fixed_bases(multiples(alone, 1), window=1)
+    offset = alone.offset  # type: ignore[attr-defined]
+    monkeypatch.setattr(blst_tables, "AffinePoints", begun)
+    with ThreadPoolExecutor(2) as threads:
+        tables = [*threads.map(bases._table, (0, 0))]
+        starts = [*threads.map(offset.start, (7, 7))]
+    assert tables[0] is tables[1] is bases._table(0)
+    assert starts[0] == starts[1] == offset.start(7)
 
 
 def test_affine_tables_stay_within_their_limit(alone: Curve, monkeypatch: pytest.MonkeyPatch) -> None:
