@@ -70,4 +70,4 @@ def micros(time: datetime) -> int:
 
 def moment(value: int) -> datetime:
     """The aware UTC time of a column's value."""
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + value * _MICROSECOND

@@ -166,13 +166,15 @@ class Documents:
         )
 
     def _known(self, did: str) -> IndexedVersion | None:
-        foreign = self._database.foreign_changes()
-        if foreign is None:
+        known = self._heads.get(did)
+        # Whether somebody else has written is a statement of its own, so it is asked only where something depends on it.
+        if known is None or (foreign := self._database.foreign_changes()) is None:
             return None
         if foreign != self._foreign:
             self._heads.clear()
             self._foreign = foreign
-        return self._heads.get(did)
+            return None
+        return known
 
     def _keep(self, version: IndexedVersion) -> None:
         did = version.state.did.text

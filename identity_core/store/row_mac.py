@@ -42,12 +42,17 @@ def version_octets(row: Sequence[Any]) -> bytes:
     transaction_hash, state, document, changes, key_id, owner. Raises ``TypeError``, ``struct.error`` or ``AttributeError`` for a
     row whose columns have other types: none that was written here."""
     did, version_id, second, sequence, block, at, digest, state, document, changes, key_id, owner = row
-    texts = [did.encode(), None if key_id is None else key_id.encode(), None if owner is None else owner.encode()]
-    parts = [*texts, *(memoryview(octets) for octets in (digest, state, document, changes))]
-    lengths = (_ABSENT if part is None else len(part) for part in parts)
-    return b"".join(
-        [
-            _VERSION.pack(version_id, second, sequence, block, at, *lengths),
-            *(part for part in parts if part is not None),
-        ]
-    )
+    name = did.encode()
+    key_length, key = _optional(key_id)
+    owner_length, owned = _optional(owner)
+    lengths = (len(name), key_length, owner_length, len(digest), len(state), len(document), len(changes))
+    fixed = _VERSION.pack(version_id, second, sequence, block, at, *lengths)
+    return b"".join((fixed, name, key, owned, digest, state, document, changes))
+
+
+def _optional(text: Any) -> tuple[int, bytes]:
+    """The length and octets of a text that may be absent, which is another length than that of an empty one."""
+    if text is None:
+        return _ABSENT, b""
+    octets: bytes = text.encode()
+    return len(octets), octets

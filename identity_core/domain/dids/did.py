@@ -21,8 +21,8 @@ from identity_core.values import value_class
 
 MAX_LENGTH = 512
 
-_ID_CHAR = r"(?:[A-Za-z0-9._-]|%[0-9A-Fa-f]{2})"
-_DID = re.compile(rf"did:([a-z0-9]+):((?:{_ID_CHAR}*:)*{_ID_CHAR}+)", re.ASCII)
+# Characters of the identifier in any order, the last of them no colon; possessive, so that no refusal looks twice.
+_DID = re.compile(r"did:([a-z0-9]+):((?:[A-Za-z0-9._:-]++|%[0-9A-Fa-f]{2})++(?<!:))", re.ASCII)
 
 
 @value_class

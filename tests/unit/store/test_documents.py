@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from identity_core.cache import BoundedCache
+from identity_core.database.sqlite import SqliteDatabase
 from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.document import DidDocument, ServiceEntry, VerificationMethod
 from identity_core.domain.dids.state import DidState, SpentChallenge
@@ -251,6 +252,19 @@ class TestGeneration:
             assert await store.documents.head("did:ids:a") == version("a", 2, 2)
             assert store.documents.generation("did:ids:a") == 2
             await other.close()
+
+        run(scenario())
+
+    def test_a_did_that_is_not_known_costs_one_statement(self, store: Store) -> None:
+        async def scenario() -> None:
+            database = store.database
+            assert isinstance(database, SqliteDatabase)
+            statements: list[str] = []
+            for connection in (database._reader, database._writer):
+                connection.set_trace_callback(statements.append)
+            assert await store.documents.head("did:ids:a") is None
+            assert store.documents.generation("did:ids:a") is None
+            assert len(statements) == 1, statements
 
         run(scenario())
 
