@@ -17,7 +17,7 @@ from identity_core.bootstrap.ports import (
 )
 from identity_core.bootstrap.storage import check_of, watch_over
 from identity_core.bootstrap.witnesses import feed_witnesses
-from identity_core.ports.custodian import Custodian
+from identity_core.ports.custodian import AttendedCustodian, Custodian
 from identity_core.ports.retention import KINDS
 from identity_core.settings import Settings
 from identity_core.store import Store
@@ -26,6 +26,7 @@ from identity_core.use_cases.anchoring.worker import AnchorWorker
 from identity_core.use_cases.auth.challenge import ForgetExpired
 from identity_core.use_cases.credentials.held_keys import ListKeys
 from identity_core.use_cases.credentials.status_gaps import PublishStatusGaps
+from identity_core.use_cases.custody import AttendCustodian
 from identity_core.use_cases.dids.head_check import HeadCheck
 from identity_core.use_cases.dids.index import CatchUp, DidReader, IndexRepair
 from identity_core.use_cases.dids.index_audit import IndexAudit, RecordSuspicions
@@ -61,6 +62,11 @@ async def begin_jobs(
 ) -> Jobs:
     """Brings the index up to the ledger, and sets everything to work until the stack is closed. Raises ``StartError``."""
     clock, check = SystemClock(), reader.check
+    if isinstance(custodian, AttendedCustodian):
+        attend = AttendCustodian(custodian)
+        # A rotation that begins while this process starts sees it.
+        await attend.guarded()
+        await stack.enter_async_context(attend)
     follow, repair, suspicions = await _keep_index(settings, signer, check, store, stack)
     await _forget_expired(settings, store, clock, stack)
     logged = await TransparencyLog.over(settings, check.ledger, store, custodian)

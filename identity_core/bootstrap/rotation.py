@@ -64,8 +64,8 @@ async def token_key_replacement(settings: Settings) -> AsyncIterator[ReplaceServ
 
 @dataclass(frozen=True, slots=True)
 class RotateSeal:
-    """Has everything that the custodian holds sealed anew, and records it. Whether every process can open the new seal is not known here:
-    the custodian says what has to be done before."""
+    """Has everything that the custodian holds sealed anew, and records it. The custodian asks the processes whether they open the new seal,
+    and says what has to be done before."""
 
     custodian: ResealingCustodian
     record: Record

@@ -77,9 +77,7 @@ def _resealed(done: dict[str, Any]) -> str:
     if done["left_to_do"]:
         lines.append(f"the database may still have what was sealed before: {done['left_to_do']}")
     if done["has_new_master_key"]:
-        lines.append(
-            "a process that cannot open the new seal answers 503 for what needs a key: try one at every replica"
-        )
+        lines.append("a process that did not run in that moment needs the new one too; without it, it does not start")
         lines.append("backups of before open with the old master key: make a new one, and destroy them and it")
     return "\n".join(lines)
 

@@ -31,6 +31,7 @@ from identity_core.errors import (
 )
 from identity_core.plugin.border import Contract
 from identity_core.ports.custodian import (
+    AttendedCustodian,
     Custodian,
     HolderCustodian,
     KeyNameTaken,
@@ -120,7 +121,7 @@ CUSTODIAN: Socket[Custodian] = Socket(
     "identity_provide_custodian",
     "custodian",
     "custodian.backend",
-    (ResealingCustodian, HolderCustodian, Custodian),
+    (AttendedCustodian, ResealingCustodian, HolderCustodian, Custodian),
     Contract((KeyNotHeld, KeyNameTaken, KeyRefused, *_AWAY), secretive=True),
     table="custodian",
 )

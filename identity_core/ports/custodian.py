@@ -116,6 +116,16 @@ class ResealingCustodian(Custodian, Protocol):
         ...
 
 
+@runtime_checkable
+class AttendedCustodian(ResealingCustodian, Protocol):
+    """A custodian that seals nothing anew while a process that serves says that it could not open it."""
+
+    async def attend(self) -> float:
+        """Tells that this process serves and whether it opens what is about to be sealed anew; how many seconds later to call again.
+        Called from the start on, one call at a time; ``close`` ends it. Raises ``PluginUnavailable``."""
+        ...
+
+
 class KeyNotHeld(IdentityError):
     """The custodian holds no key under this name."""
 

@@ -19,6 +19,7 @@ from identity_core.bootstrap import (
     token_key_replacement,
 )
 from identity_core.cli.ledger_sources import listed_replacements
+from identity_core.database import open_database
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.ledger.checkpoint_keys import CheckpointKeys, keys_followed
@@ -213,6 +214,10 @@ def test_the_key_of_the_log_is_replaced_everywhere_and_no_write_is_refused(site:
 
 def test_everything_is_sealed_anew_and_no_write_is_refused(site: Site) -> None:
     acknowledged = Acknowledged()
+    # Those that may each have a passphrase of their own are asked.
+    assert attending(site.settings) == (
+        set() if site.settings.database_url is None else {one.process.pid for one in site.places}
+    )
     with creating(site.places, acknowledged, each=1):
         eventually(lambda: len(acknowledged.hashes) > 4, "DIDs are created")
         done = [asyncio.run(sealed_anew(site.settings, compromised=False)) for _ in range(2)]
@@ -221,6 +226,18 @@ def test_everything_is_sealed_anew_and_no_write_is_refused(site: Site) -> None:
     assert (acknowledged.refused, acknowledged.lost_answers) == ({}, 0)
     check_all_are_there(site.places, acknowledged)
     assert [one.generation for one in done] == [2, 3]
+
+
+def attending(settings: Settings) -> set[int]:
+    """The numbers of the processes that a rotation of the seal asks."""
+    database = open_database(settings.database_url, settings.data_dir / "custodian.sqlite", read_only=True)
+    try:
+        rows = database.read_now(
+            lambda transaction: transaction.execute("SELECT number FROM custodian_processes").fetchall()
+        )
+    finally:
+        asyncio.run(database.close())
+    return {row[0] for row in rows}
 
 
 async def sealed_anew(settings: Settings, *, compromised: bool) -> Resealed:

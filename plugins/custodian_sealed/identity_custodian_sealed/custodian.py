@@ -8,6 +8,7 @@ wiped from Python: anyone who reads the process's memory has the keys that it us
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -24,6 +25,7 @@ from identity_core.ports.custodian import KeyNameTaken, KeyNotHeld, Resealed
 from identity_custodian_sealed.data_key import DataKey, Seal, SealBroken, stored_seal
 from identity_custodian_sealed.held_key import CAPABILITIES, HeldKey, Label
 from identity_custodian_sealed.holder_secrets import HolderSecrets
+from identity_custodian_sealed.processes import Attendance
 from identity_custodian_sealed.resealing import generation_of, reseal
 
 MOST_IN_MEMORY = 4_096
@@ -40,7 +42,7 @@ _DELETE = "DELETE FROM custodian_keys WHERE name = :name"
 
 
 class SealedCustodian:
-    """A ``HolderCustodian`` and ``ResealingCustodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not
+    """A ``HolderCustodian`` and ``AttendedCustodian``. Raises ``PluginUnavailable`` when the database is out of reach or a box does not
     open, ``Overloaded``."""
 
     def __init__(self, seal: Seal, data_key: DataKey, *, clock: Clock) -> None:
@@ -52,6 +54,7 @@ class SealedCustodian:
         self._held: BoundedCache[str, HeldKey] = BoundedCache(MOST_IN_MEMORY)
         self._seen: int | None = None
         self._holder_secrets = HolderSecrets(data_key.holders, seal.random)
+        self._attendance = Attendance(seal)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -109,10 +112,20 @@ class SealedCustodian:
         with _translated():
             return reseal(self._seal, compromised=compromised)
 
+    async def attend(self) -> float:
+        """See ``AttendedCustodian``."""
+        with _translated():
+            return await self._attendance.tell()
+
     async def close(self) -> None:
         """Forgets what is in memory and closes the database."""
         self._held.clear()
-        await self._database.close()
+        try:
+            # A row that stays counts as the one of a process that crashed.
+            with contextlib.suppress(DatabaseError):
+                await self._attendance.leave()
+        finally:
+            await self._database.close()
 
     async def _get(self, name: str) -> HeldKey:
         held = await self._find(name)

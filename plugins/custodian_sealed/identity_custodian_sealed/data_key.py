@@ -110,7 +110,12 @@ class StoredSeal:
 
 def stored_seal(transaction: Transaction) -> StoredSeal | None:
     """The job that reads the row."""
-    found = transaction.execute(_READ).fetchone()
+    return read_seal(transaction, _READ)
+
+
+def read_seal(transaction: Transaction, statement: str) -> StoredSeal | None:
+    """The seal that the statement selects; None where there is none."""
+    found = transaction.execute(statement).fetchone()
     if found is None:
         return None
     kind, salt, operations, memory_bytes, box, generation = found
@@ -181,6 +186,16 @@ class Seal:
             raise SealBroken(_NONE_SET)
         master_key = self._stretched(self.passphrase, row.salt, row.costs)
         return StoredSeal.over(data_key, master_key, self.random, salt=row.salt, costs=row.costs)
+
+    def opens(self, row: StoredSeal) -> bool:
+        """Whether a passphrase or a file that is here opens it. Nothing is changed; blocks as ``unsealed`` does."""
+        if row.kind == FILE:
+            return self._opens(self.master_key_file, row) or self._opens(self.next_file, row)
+        for passphrase in (self.passphrase, self.previous_passphrase):
+            with contextlib.suppress(sealing.BoxInvalid):
+                if passphrase is not None and row.opened(self._stretched(passphrase, row.salt, row.costs)):
+                    return True
+        return False
 
     def settle_file(self, row: StoredSeal) -> None:
         """Gives the next master key its name where it is the one that opens ``row``. The caller has the lock of the folder."""

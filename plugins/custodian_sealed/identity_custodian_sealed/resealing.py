@@ -1,7 +1,8 @@
 """Everything sealed anew under another data key, in one transaction beside running processes.
 
 A process finds the new generation with the next row that it reads, opens the new seal with the master key, and goes on. Nothing is stored
-under a data key that was replaced: who stores a key looks at the generation in the same transaction. A new master key is on the disk
+under a data key that was replaced: who stores a key looks at the generation in the same transaction. Nothing is sealed anew while a
+process that serves says that it would not open it (``processes``). A new master key is on the disk
 before the transaction and takes the name of the old one after it: a crash in between leaves either, and both can be opened.
 """
 
@@ -14,6 +15,7 @@ from identity_core.database.sqlite_connection import rewrite
 from identity_core.ports.custodian import KeyRefused, Resealed
 from identity_custodian_sealed.data_key import DATABASE, FILE, DataKey, Seal, SealBroken, StoredSeal, stored_seal
 from identity_custodian_sealed.held_key import Label
+from identity_custodian_sealed.processes import offered, require_opened
 
 _PATIENCE_SECONDS = 5.0
 _LOCKED = "SELECT generation FROM custodian_seal WHERE id = 1"
@@ -50,7 +52,8 @@ def _resealed(seal: Seal, *, compromised: bool) -> Resealed:
     old = seal.unsealed(row)
     new = DataKey(old.generation + 1, seal.random(sealing.KEY_BYTES), old.holders)
     sealed = _under_another_master_key(seal, new, row) if compromised else seal.resealed(new, row)
-    keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))
+    with offered(seal, sealed):
+        keys = seal.database.write_now(lambda transaction: _reseal_all(seal, row, (old, new), sealed, transaction))
     seal.settle_file(sealed)
     return Resealed(new.generation, keys, compromised, _left(seal))
 
@@ -79,6 +82,7 @@ def _reseal_all(
     generation_of(transaction, seal.database.dialect, to_change=True)
     if stored_seal(transaction) != row:
         raise KeyRefused("Somebody else has changed the seal a moment ago: nothing was done.")
+    require_opened(transaction, seal, sealed)
     rows = transaction.execute(_ALL).fetchall()
     for name, key_type, did, purpose, public_key, box in rows:
         bound = Label(name, key_type, did, purpose).octets(public_key)

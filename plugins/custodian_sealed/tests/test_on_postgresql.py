@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from identity_custodian_sealed import SealedCustodian, SealedSettings, build
+from identity_custodian_sealed import SealedCustodian, SealedSettings, build, processes, resealing
 
 from identity_core.codec import multikey
 from identity_core.conformance.custodian import CustodianConformance, verified
+from identity_core.database import Transaction
 from identity_core.plugin import BuildContext
 from identity_core.ports.custodian import KeyRefused
 from tests.postgres_server import postgres_server, postgres_url  # noqa: F401
@@ -117,3 +122,133 @@ def test_a_new_master_key_is_with_every_replica_before_it_is_used(
     for folder in ("one", "two"):
         assert [path.name for path in (tmp_path / folder).glob("*.key")] == ["custodian.key"]
         assert (tmp_path / folder / "custodian.key").read_bytes() != old
+
+
+@contextlib.contextmanager
+def attending(*custodians: SealedCustodian) -> Iterator[None]:
+    """They serve within it: each tells that it is there as often as it can, on a loop of its own."""
+    stop, told = threading.Event(), threading.Semaphore(0)
+
+    def serve(custodian: SealedCustodian) -> None:
+        async def tell() -> None:
+            while not stop.is_set():
+                await custodian.attend()
+                told.release()
+                await asyncio.sleep(0.01)
+
+        asyncio.run(tell())
+
+    with ThreadPoolExecutor(len(custodians)) as pool:
+        serving = [pool.submit(serve, custodian) for custodian in custodians]
+        try:
+            for _ in range(2 * len(custodians)):
+                assert told.acquire(timeout=30)
+            yield
+        finally:
+            stop.set()
+    for one in serving:
+        one.result()
+
+
+def said(custodian: SealedCustodian, statement: str) -> list[Any]:
+    return custodian._database.read_now(lambda transaction: transaction.execute(statement).fetchall())
+
+
+@pytest.mark.parametrize("compromised", [False, True])
+def test_nothing_is_sealed_anew_while_a_replica_would_not_open_it(
+    replicas: list[SealedCustodian], tmp_path: Path, compromised: bool
+) -> None:
+    one, two, command = replicas
+    publics = asyncio.run(generated(one, "a", "b"))
+    next_key, theirs = tmp_path / "one" / "custodian-next.key", tmp_path / "two" / "custodian.key"
+    if compromised:
+        with pytest.raises(KeyRefused, match="copy it into the data directory"):
+            command.reseal_now(compromised=True)
+    else:
+        # Its disk was exchanged: the key that it works with is in its memory alone.
+        kept = theirs.read_bytes()
+        theirs.unlink()
+    before = (
+        said(one, "SELECT box FROM custodian_seal"),
+        said(one, "SELECT name, box FROM custodian_keys ORDER BY name"),
+    )
+    with attending(one, two):
+        assert said(one, "SELECT count(*) FROM custodian_processes") == [(2,)]
+        with pytest.raises(KeyRefused, match=f"process {os.getpid()} of .* \\(cannot open it\\)") as refusal:
+            command.reseal_now(compromised=compromised)
+        assert len(refusal.value.details["processes"]) == 1
+        assert "copy custodian" in str(refusal.value)
+        assert said(one, "SELECT count(*) FROM custodian_offer") == [(0,)]
+        after = (
+            said(one, "SELECT box FROM custodian_seal"),
+            said(one, "SELECT name, box FROM custodian_keys ORDER BY name"),
+        )
+        assert after == before
+        for custodian in replicas:
+            asyncio.run(check(custodian, publics))
+        if compromised:
+            assert next_key.exists()
+            shutil.copyfile(next_key, tmp_path / "two" / "custodian-next.key")
+        else:
+            theirs.write_bytes(kept)
+        assert command.reseal_now(compromised=compromised).generation == 2
+    for custodian in replicas:
+        asyncio.run(check(custodian, publics))
+
+
+def test_a_replica_that_was_not_started_again_with_the_new_passphrase_is_named(
+    tmp_path: Path,
+    postgres_url: str,  # noqa: F811
+) -> None:
+    def opened(passphrase: str, previous: str | None = None) -> SealedCustodian:
+        settings = SealedSettings(passphrase, previous, argon2_operations=1, argon2_memory_mib=8)
+        return build(settings, BuildContext(Clock(), logging.getLogger("identity.sealed"), tmp_path, postgres_url))
+
+    behind = opened("first")
+    publics = asyncio.run(generated(behind, "a"))
+    started, command = opened("second", "first"), opened("second", "first")
+    with attending(started):
+        with attending(behind), pytest.raises(KeyRefused, match="start each again with the passphrase"):
+            command.reseal_now(compromised=True)
+        asyncio.run(behind.close())
+        assert command.reseal_now(compromised=True).generation == 2
+    asyncio.run(check(started, publics))
+    for custodian in (started, command):
+        asyncio.run(custodian.close())
+
+
+def test_a_process_that_crashed_counts_until_its_row_is_old(
+    replicas: list[SealedCustodian], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, command = replicas
+    asyncio.run(generated(one, "a"))
+    with attending(two):
+        pass
+    monkeypatch.setattr(processes, "PATIENCE_SECONDS", 0.2)
+    with pytest.raises(KeyRefused, match=r"has not answered.*crashed counts for 30 seconds"):
+        command.reseal_now(compromised=False)
+    age = "UPDATE custodian_processes SET seen_at = seen_at - 31"
+    command._database.write_now(lambda transaction: transaction.execute(age).rowcount)
+    assert command.reseal_now(compromised=False).generation == 2
+    with attending(one):
+        assert said(one, "SELECT id FROM custodian_processes") == [(one._attendance.id,)]
+    asyncio.run(one.close())
+    assert said(command, "SELECT count(*) FROM custodian_processes") == [(0,)]
+
+
+def test_a_process_that_comes_while_it_is_asked_is_asked_too(replicas: list[SealedCustodian], tmp_path: Path) -> None:
+    """It has its row after the others have answered: the transaction that seals everything anew looks once more."""
+    one, two, command = replicas
+    asyncio.run(generated(one, "a"))
+
+    def late(transaction: Transaction, *of: Any) -> None:
+        asyncio.run(two.attend())
+        require_opened(transaction, *of)
+
+    require_opened = processes.require_opened
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resealing, "require_opened", late)
+        (tmp_path / "two" / "custodian.key").unlink()
+        with pytest.raises(KeyRefused, match="cannot open it"):
+            command.reseal_now(compromised=False)
+    assert said(one, "SELECT generation FROM custodian_seal") == [(1,)]
