@@ -21,7 +21,7 @@ from identity_core.domain.dids.did import Did
 from identity_core.domain.dids.log.entry import signer_of
 from identity_core.domain.dids.log.log_keys import LogKeys, key_hash
 from identity_core.domain.dids.log.service_log import LogKeyHistory
-from identity_core.errors import DidQuarantined, InvalidDocument, InvalidRequest
+from identity_core.errors import DidMethodNotSupported, DidQuarantined, InvalidDocument, InvalidRequest, JsonValue
 from identity_core.ports.repositories import IndexRows
 from identity_core.use_cases.dids.log_keys import FRESH_SECONDS, LOG_KEY, name_of, public_key
 from identity_core.use_cases.dids.service_log import PAGE, ServiceLog
@@ -68,8 +68,9 @@ class RotateServiceKey:
         """``secret``: the 32 octets of the next key, where only its hash was known here; ``next_hash``: that of the one after it, which is
         then not made here. ``finish``: a rotation that was broken off, or that left the old key for DIDs of before, is brought to its
         end, and none begins. At most ``per_second`` DIDs are handed on in a second. Raises ``InvalidRequest`` for a key to which nothing
-        is committed, and where there is none."""
+        is committed, and where there is none; ``DidMethodNotSupported`` where DIDs are of a method that cannot hand them on."""
         signer = self.log.writer.signer
+        await self._require_methods()
         await self.log.follow.now()
         if finish:
             if self.log.follow.history is None:
@@ -97,6 +98,22 @@ class RotateServiceKey:
             min(sizes, default=None),
             late,
         )
+
+    async def _require_methods(self) -> None:
+        """A DID that is not handed on can never go on once its key is retired, so nothing begins without the method of each."""
+        missing, last = list[JsonValue](), ""
+        # The DIDs of a method stand together, and ";" is what follows ":".
+        while names := await self.rows.dids(after=last, limit=1):
+            method = Did.parse(names[0]).method
+            if method not in self.log.writer.methods:
+                missing.append(method)
+            last = f"did:{method};"
+        if missing:
+            raise DidMethodNotSupported(
+                f"There are DIDs of methods that are not installed or not set up here: {', '.join(map(str, missing))}. Give this command "
+                "the settings and plugins of the service, such as plugins.webvh.host.",
+                details={"methods": missing},
+            )
 
     async def _begin(self, did: Did, secret: bytes | None, next_hash: str | None) -> None:
         generation = len(self._history.generations) + 1

@@ -13,7 +13,7 @@ from webvh_life import make
 
 from identity_core.domain.dids.log import verify
 from identity_core.domain.dids.log.entry import signer_of
-from identity_core.errors import LedgerUnavailable
+from identity_core.errors import DidMethodNotSupported, LedgerUnavailable
 from tests.unit.use_cases.test_rotate_log_key import Service
 
 
@@ -76,5 +76,30 @@ def test_what_slept_through_two_rotations_goes_on_and_foreign_readers_follow(tmp
         for each in made:
             await service.change(each, "still")
         await rooms.close()
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("how", [{}, {"compromised": True}, {"finish": True}])
+def test_a_rotation_without_the_settings_of_a_method_begins_nothing(tmp_path: Path, how: dict[str, Any]) -> None:
+    """What slept through a generation could not be handed on, and with its key retired it would never change again."""
+
+    async def story() -> None:
+        service = Service(tmp_path)
+        service.rooms.methods |= {"webvh": make()}
+        await service.open()
+        made = [await service.rooms.new_did(method=name) for name in ("ids", "webvh", "ids")]
+        await service.rotate()
+        held, size = dict(service.custodian.secrets), (await service.rooms.ledger.head()).sequence
+        webvh = service.rooms.methods.pop("webvh")
+        with pytest.raises(DidMethodNotSupported, match=r"webvh.*plugins\.webvh\.host") as refusal:
+            await service.rotate(**how)
+        assert refusal.value.details == {"methods": ["webvh"]}
+        assert (service.custodian.secrets, (await service.rooms.ledger.head()).sequence) == (held, size)
+        service.rooms.methods["webvh"] = webvh
+        await service.rotate(**how)
+        for each in made:
+            await service.change(each, "later")
+        await service.rooms.close()
 
     asyncio.run(story())
